@@ -65,23 +65,23 @@ async function partsOf(program) {
   return (/there are (.*)/.exec(complaint)?.[1] ?? '').split(', ').filter((part) => part !== '')
 }
 
-/** Runs a suite without a defect. @param {Suite} suite @returns {Promise<Verdict>} */
-export async function runSound(suite) {
-  return verdictOf(suite, await runProgram(programOf(suite, '')))
+/** Runs a suite without a defect. @param {Suite} one @returns {Promise<Verdict>} */
+export async function runSound(one) {
+  return verdictOf(one, await runProgram(programOf(one, '')))
 }
 
 /**
  * Runs a suite with a defect. A hang counts as detected.
- * @param {Suite} suite
+ * @param {Suite} one
  * @param {string} defect
  * @param {number} soundMs how long it takes without a defect
  * @returns {Promise<Verdict>}
  */
-export async function runWith(suite, defect, soundMs) {
-  return verdictOf(suite, await runDefective((name) => programOf(suite, name), defect, soundMs))
+export async function runWith(one, defect, soundMs) {
+  return verdictOf(one, await runDefective((name) => programOf(one, name), defect, soundMs))
 }
 
-/** @param {Suite} suite @param {string} defect none for an empty name @returns {import('./limited.mjs').Program} */
+/** @param {Suite} one @param {string} defect none for an empty name @returns {import('./limited.mjs').Program} */
 function programOf({ command, args }, defect) {
   const env = { ...rustEnv(), VARVE_PLANTED: defect, VARVE_PACKAGE: plantedPackage, NO_COLOR: '1' }
   return { command, args, env, cwd: root, until: FAILED } // one failure is enough
