@@ -102,6 +102,19 @@ describe('after a change everything is built again, and the reason is named:', (
     expect(await project.build()).toEqual(NOTHING)
   })
 
+  it('the results of a loader that starts a process are stored, and what that process reads counts if the loader reports it', slow, async () => {
+    const body = (report: string): string =>
+      `word = String(require('node:child_process').execFileSync(process.execPath, ['-p', "fs.readFileSync('.wordrc', 'utf8')"], { cwd: __dirname })); ${report}`
+    const unreported = makeProject(body(''), { '.wordrc': 'one' })
+    expect(await unreported.build()).toEqual({ built: ALL, changed: [] })
+    unreported.write('.wordrc', 'two')
+    expect(await unreported.build()).toEqual(NOTHING)
+    const reported = makeProject(body("this.addDependency(join(__dirname, '.wordrc'))"), { '.wordrc': 'one' })
+    expect(await reported.build()).toEqual({ built: ALL, changed: [] })
+    reported.write('.wordrc', 'two')
+    expect(await reported.build()).toEqual({ built: ALL, changed: [] })
+  })
+
   it('everything is built after a change of a module that a loader requires while it runs', slow, async () => {
     const project = makeProject("word = require('./words/' + 'one.cjs')", { 'words/one.cjs': "module.exports = 'one'\n" })
     expect(await project.build()).toEqual({ built: ALL, changed: [] })
