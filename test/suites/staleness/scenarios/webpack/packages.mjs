@@ -82,9 +82,9 @@ export const PACKAGES = [
       'im/a.js': 'export const a = 1',
     },
     steps: {
-      'content of immutable (unsupported by webpack)': [['write', 'im/a.js', 'export const a = 2']],
+      'content of a file that never changes': [['write', 'im/a.js', 'export const a = 2']],
     },
-    limits: { 'content of immutable (unsupported by webpack)': 'snapshot.immutablePaths declares that it never changes' },
+    limits: { 'content of a file that never changes': 'snapshot.immutablePaths declares that it never changes' },
   },
   {
     name: 'packages behind links, as pnpm installs them',
