@@ -1,5 +1,6 @@
 /** `VARVE_LAYERS`, trust in layers, the commands, and a build over a layer. */
-import { chmodSync, existsSync, rmSync } from 'node:fs'
+import { randomBytes } from 'node:crypto'
+import { chmodSync, existsSync, rmSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { openCache } from 'varve'
@@ -8,6 +9,7 @@ import { runVarve } from '../command.ts'
 import { ENGINES } from '../engines.ts'
 import { makeFolder, snapshot } from '../folders.ts'
 import { buildWith, makeApplication } from '../plugins/scenarios.ts'
+import { build as buildWebpack } from '../plugins/webpack/runner.ts'
 
 afterEach(() => void vi.unstubAllEnvs())
 
@@ -116,5 +118,53 @@ describe('a build over a layer', () => {
     const recorded = snapshot(join(worktree, 'caches'))
     expect(await build(worktree, order, isWasm)).toMatchObject(all)
     expect([snapshot(join(worktree, 'caches')), snapshot(out)]).toEqual([recorded, before])
+  })
+
+  it.each(ENGINES)('by webpack hits everything and writes nothing (%s)', { timeout: 120_000 }, async (engine) => {
+    const [folder, out] = [makeApplication(), join(makeFolder(), 'layers')]
+    const rules = "module: { rules: [{ test: /text$/, type: 'asset/source' }] }"
+    writeFileSync(join(folder, 'webpack.config.mjs'), `export default () => ({ entry: './main.js', ${rules} })\n`)
+    vi.stubEnv('VARVE_ENGINE', engine)
+    const dir = join(folder, 'varve-cache')
+    const [cold] = await buildWebpack([{ folder, cache: 'varve' }])
+    const cache = await openCache({ name: 'webpack', dir })
+    await cache.seal(join(out, 'webpack'))
+    await cache.close()
+    const before = snapshot(out)
+    vi.stubEnv('VARVE_LAYERS', out)
+    rmSync(dir, { recursive: true })
+    const [warm] = await buildWebpack([{ folder, cache: 'varve' }])
+    expect(warm).toMatchObject({ errors: [], complaints: [], built: 0, taken: cold?.built, files: cold?.files })
+    expect([existsSync(dir), snapshot(out)]).toEqual([false, before])
+  })
+})
+
+describe('the cap', () => {
+  it.each(ENGINES)('counts the cache that is written, and not its layers: a small cache over a large layer evicts nothing (%s)', async (engine) => {
+    const [base, out, dir] = [join(makeFolder(), 'base'), join(makeFolder(), 'layer'), join(makeFolder(), 'cache')]
+    const open = (where: string, options: object = {}): ReturnType<typeof openCache> => openCache({ name: 'tool', dir: where, engine, ...options })
+    const large = await open(base)
+    for (let index = 0; index < 100; index++) large.namespace('n').put(`base ${index}`, randomBytes(10_000))
+    await large.commit()
+    await large.seal(out)
+    await large.close()
+    const options = { layers: [out], maxBytes: 200_000 }
+    const cache = await open(dir, options)
+    for (let index = 0; index < 10; index++) cache.namespace('n').put(`own ${index}`, randomBytes(10_000))
+    await cache.commit()
+    await cache.compact({ full: true })
+    await cache.close()
+    const again = await open(dir, options)
+    const keys = ['base', 'own'].flatMap((name) => Array.from({ length: name === 'own' ? 10 : 100 }, (_, index) => `${name} ${index}`))
+    expect(keys.filter((key) => again.namespace('n').get(key)?.length !== 10_000)).toEqual([])
+    for (let index = 10; index < 60; index++) again.namespace('n').put(`own ${index}`, randomBytes(10_000))
+    await again.commit()
+    await again.compact({ full: true })
+    const { bytes } = await again.stats()
+    await again.close()
+    const last = await open(dir, options)
+    const own = Array.from({ length: 60 }, (_, index) => last.namespace('n').get(`own ${index}`)).filter((value) => value !== undefined)
+    expect([bytes <= 200_000, own.length > 0, own.length < 60, last.namespace('n').get('base 7')?.length]).toEqual([true, true, true, 10_000])
+    await last.close()
   })
 })
