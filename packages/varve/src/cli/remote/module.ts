@@ -86,7 +86,8 @@ export function remoteCommandOf(name: string, description: string): Command {
 /** A command that reads the remote. */
 export function readingCommandOf(name: string, description: string): Command {
   const use = 'a commit whose manifest is used if a scope has no head; several times, the newest first'
-  return remoteCommandOf(name, description).option('--commit <hash>', use, collectCommit)
+  const preset = '(default in a store without a head: those of Git and CI)'
+  return remoteCommandOf(name, description).option('--commit <hash>', `${use} ${preset}`, collectCommit)
 }
 
 /** The directory of layers, in that of the caches, and the budget. */

@@ -11,9 +11,11 @@ interface PushOptions extends RemoteCommandOptions {
   readonly after?: readonly string[]
 }
 
+const AFTER = 'a commit whose manifest is the base in a store without a head; several times (default: those of Git and CI)'
+
 export const remotePushCommand: Command = remoteCommandOf('push', 'publish what the caches have and the remote lacks, signed with VARVE_SIGNING_KEY')
-  .option('--commit <hash>', 'the commit that was built; readers find what it published even if the store has no head')
-  .option('--after <hash>', 'a commit whose manifest is the base if the store has no head; several times', collectCommit)
+  .option('--commit <hash>', 'the commit that was built, for a store without a head (default: that of Git or CI)')
+  .option('--after <hash>', AFTER, collectCommit)
   .action(run)
 
 const OUTCOMES = { published: 'published', unchanged: 'the remote has everything', exists: 'this commit was published before' }
