@@ -2,12 +2,12 @@
 // `npm run servers`: installs the servers against which `test/remote` tests the stores. The versions are pinned in test/remote/servers.
 //
 //   versitygw (S3), bazel-remote, toxiproxy    built with Go into target/servers
-//   turborepo-remote-cache, @actions/cache     npm ci in test/remote/servers/node
+//   turborepo-remote-cache, @actions/cache     npm ci in target/servers/node, with the lock file of test/remote/servers/node
 //   nginx (WebDAV), redis-server               apt-get as root on Debian; otherwise they have to be there
 //
 // What is missing is skipped, loudly; in CI (variable `CI`) it is a failure.
 import { existsSync } from 'node:fs'
-import { mkdir } from 'node:fs/promises'
+import { copyFile, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isInstalled } from './install.mjs'
 import { at } from './root.mjs'
@@ -42,7 +42,9 @@ async function build(name) {
 }
 
 async function installNode() {
-  const folder = join(PINS, 'node')
+  const folder = 'target/servers/node'
+  await mkdir(at(folder), { recursive: true })
+  for (const file of ['package.json', 'package-lock.json']) await copyFile(at(join(PINS, 'node', file)), at(join(folder, file)))
   if (isInstalled(folder)) return
   await npm(['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--prefix', at(folder)])
 }

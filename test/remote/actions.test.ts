@@ -10,7 +10,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { makeFolder } from '../folders.ts'
 import { type Started, startFakeActions } from './servers.ts'
 
-const LIBRARY = fileURLToPath(new URL('servers/node/node_modules/@actions/cache/lib/cache.js', import.meta.url))
+const LIBRARY = fileURLToPath(new URL('../../target/servers/node/node_modules/@actions/cache/lib/cache.js', import.meta.url))
 const hasLibrary = existsSync(LIBRARY) || process.env['CI'] !== undefined
 const text = (value: string): Uint8Array => new Uint8Array(Buffer.from(value))
 

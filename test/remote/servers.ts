@@ -31,7 +31,7 @@ const built = (name: string): string => fileURLToPath(new URL(`../../target/serv
 /** The program of versitygw; it may not be built. */
 export const VERSITYGW: string = built('versitygw')
 const FAKE_ACTIONS = fileURLToPath(new URL('servers/actions.mjs', import.meta.url))
-const TURBO = fileURLToPath(new URL('servers/node/node_modules/turborepo-remote-cache/dist/cli.js', import.meta.url))
+const TURBO = built('node/node_modules/turborepo-remote-cache/dist/cli.js')
 
 function outputOf(program: string, argument: string): string {
   const { stdout = '', stderr = '' } = spawnSync(program, [argument], { encoding: 'utf8' })
