@@ -50,5 +50,6 @@ export async function serve(
     await delay(50)
   }
   child.kill()
-  throw new Error(`${program} does not accept connections: ${printed}`)
+  await ended
+  throw new Error(`${program} does not accept connections; 'npm run servers' installs it: ${printed}`)
 }
