@@ -21,11 +21,12 @@ await runMain(async () => {
   if (options.json) {
     process.stdout.write(`${JSON.stringify(rows, undefined, 2)}\n`)
   } else {
-    const { ROUND_TRIP_MS } = await import('./demo/remote.mjs')
-    const { sentenceOf, tableOf } = await import('./demo/table.mjs')
+    const { MEGABYTES_PER_SECOND, ROUND_TRIP_MS } = await import('./demo/remote.mjs')
+    const { freshSentenceOf, sentenceOf, tableOf } = await import('./demo/table.mjs')
     process.stdout.write(`\nwebpack ${size.ownModules} own modules and their packages, babel on all of them, not minified\n`)
     process.stdout.write(`hits: modules taken from a cache; misses: modules built\n\n${tableOf(rows)}\n`)
-    if (options.remote) process.stdout.write(`remote: a machine without caches, an HTTP server, ${ROUND_TRIP_MS} ms for each answer\n`)
+    const line = `${ROUND_TRIP_MS} ms for each answer, ${MEGABYTES_PER_SECOND} MB/s`
+    if (options.remote) process.stdout.write(`remote: a machine without caches, an HTTP server, ${line}\n${freshSentenceOf(rows)}\n`)
     const [read] = crossed
     process.stdout.write(`written by native, read by WebAssembly: ${read?.hits} hits, ${read?.misses} misses\n\n`)
     const dir = relative(root, cacheDirOf({ cache: 'varve', engine: 'native' }))

@@ -2,7 +2,7 @@
 /**
  * What a remote costs and saves, against the goals: builds by webpack and Vite on a machine without caches, behind a round trip of 60 ms and 5 ms
  * at 100 MB/s, beside local builds; a pull of 5,000 values of 4 KiB; reopening without a change. `--rounds 3`, `--full` (the demo's large
- * application).
+ * application), `--engine wasm`, `--only pull`.
  *
  * The proxy delays bytes and not the handshake, so a real connection adds a round trip, and TLS two.
  */
@@ -21,7 +21,15 @@ import { median } from '../median.mjs'
 import { writeApplication as writeViteApplication } from '../vite/application.mjs'
 import { CREDENTIALS, startServers } from './servers.mjs'
 
-const { values: options } = parseArgs({ options: { rounds: { type: 'string', default: '3' }, full: { type: 'boolean', default: false } } })
+const { values: options } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '3' },
+    full: { type: 'boolean', default: false },
+    engine: { type: 'string', default: 'native' },
+    only: { type: 'string', default: '' },
+  },
+})
+process.env['VARVE_ENGINE'] = options.engine // has precedence over what the builds choose
 const ROUNDS = Number(options.rounds)
 const home = at('.demo/remote')
 const keys = generateKeys()
@@ -163,9 +171,10 @@ await runMain(async () => {
   const servers = await startServers(home)
   try {
     const machine = `${availableParallelism()} cores, load ${loadavg()[0]?.toFixed(1)}, Node.js ${process.version}`
-    process.stdout.write(`${machine}, medians of ${ROUNDS} rounds\n`)
-    await measurePull(servers)
-    for (const tool of TOOLS) await measureBuilds(tool, servers)
+    process.stdout.write(`${machine}, engine ${options.engine}, medians of ${ROUNDS} rounds\n`)
+    const isChosen = (/** @type {string} */ name) => options.only === '' || options.only === name
+    if (isChosen('pull')) await measurePull(servers)
+    for (const tool of TOOLS.filter(({ name }) => isChosen(name))) await measureBuilds(tool, servers)
     process.stdout.write(`load ${loadavg()[0]?.toFixed(1)} at the end\n`)
   } finally {
     servers.stop()

@@ -1,14 +1,19 @@
 // @ts-check
-// The remote of the demo: a directory that one machine publishes to, and an HTTP server over it whose answers take one round trip.
+// The remote of the demo: a directory that one machine publishes to, and an HTTP server over it whose answers take one round trip, and whose
+// bytes share one line.
 import { createServer } from 'node:http'
 import { rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { performance } from 'node:perf_hooks'
 import { setTimeout as delay } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { directory, generateKeys } from '@varve/remote'
 
 /** The time of a round trip to another country. */
 export const ROUND_TRIP_MS = 60
+
+/** The speed of the line. */
+export const MEGABYTES_PER_SECOND = 100
 
 /**
  * Publishes a first build, then builds on a fresh machine: one without caches, which reads the remote over HTTP.
@@ -35,10 +40,16 @@ export async function publishFirst(home, cacheDir, build) {
  */
 async function serve(path) {
   const store = directory(path)
+  let freeMs = 0 // when the line has sent everything before
   const server = createServer(async (request, response) => {
     const [found] = await Promise.all([store.get(decodeURIComponent((request.url ?? '').slice(1))), delay(ROUND_TRIP_MS)])
-    if (found === undefined) response.writeHead(404).end()
-    else response.end(found.bytes)
+    if (found === undefined) {
+      response.writeHead(404).end()
+      return
+    }
+    freeMs = Math.max(freeMs, performance.now()) + found.bytes.length / (MEGABYTES_PER_SECOND * 1000)
+    await delay(freeMs - performance.now())
+    response.end(found.bytes)
   })
   await new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(undefined)))
   const address = server.address()

@@ -89,6 +89,8 @@ describe.skipIf(startS3 === undefined)('S3 (versitygw)', () => {
     const remote = remoteFromEnvironment(env, { dir: join(makeFolder(), 'layers') })
     expect(await machine.read(remote)).toEqual({ a: '1' })
     const writing = { ...env, VARVE_REMOTE_MODE: 'read-write', VARVE_SIGNING_KEY: KEYS.signingKey }
+    const { ok, findings } = await remoteDoctor(env, { dir: join(makeFolder(), 'layers') })
+    expect([ok, findings.find(({ what }) => what === 'credentials')?.note]).toEqual([true, expect.stringContaining('not signed')])
     expect(() => remoteFromEnvironment(writing, { dir: makeFolder() })).toThrow(/accessKeyId/)
   })
 })

@@ -21,7 +21,7 @@ export function checkVariables(environment: Environment): RemoteFinding[] {
     const advice = "set VARVE_REMOTE to 's3://bucket/prefix', 'https://host/path' (WebDAV) or 'file:///path'"
     return [{ what: 'variables', found: set.join(', ') || 'none', advice }]
   }
-  const checks = [misspelled, modeOf, trustOf, signing]
+  const checks = [misspelled, modeOf, trustOf, signing, credentials]
   return [{ what: 'variables', found: set.join(', ') }, ...checks.flatMap((check) => check(environment))]
 }
 
@@ -70,6 +70,14 @@ function signing(environment: Environment): RemoteFinding[] {
   }
   const note = "builds do not publish without VARVE_REMOTE_MODE=read-write; 'npx varve remote push' does"
   return [{ what: 'signing key', found: id, ...(mode === 'read-write' ? {} : { note }) }]
+}
+
+/** Without credentials a reader may have a public bucket, or may lack a secret of CI. */
+function credentials({ VARVE_REMOTE: address = '', AWS_ACCESS_KEY_ID: key = '' }: Environment): RemoteFinding[] {
+  if (!address.startsWith('s3:') || key !== '') return []
+  const fix = 'otherwise set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY'
+  const note = `requests are not signed, which only a bucket that everyone may read accepts; ${fix}`
+  return [{ what: 'credentials', found: 'none', note }]
 }
 
 /** The id of a key; undefined if it is none. */
