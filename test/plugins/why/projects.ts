@@ -1,4 +1,4 @@
-/** A project of two modules that webpack and Vite build, with everything that `why` may have to name. */
+/** A project of two modules that all tools build, with everything that `why` may have to name. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
@@ -72,8 +72,23 @@ async function build(tool: string, folder: string, choices: Choices = {}): Promi
   return out.split('\n').filter((line) => line.includes('varve: '))
 }
 
-/** Each tool, with what it calls the value of `__STAMP__` and the changed option. */
-export const TOOLS: Readonly<Record<string, { readonly build: Build; readonly stamp: string; readonly option: string }>> = {
+/** A tool, with what it calls the value of `__STAMP__` and the changed option. */
+interface Tool {
+  readonly build: Build
+  readonly stamp: string
+  readonly option: string
+}
+
+/** The tools that define `__STAMP__`. */
+export const TOOLS: Readonly<Record<string, Tool>> = {
   webpack: { build: build.bind(undefined, 'webpack'), stamp: 'define __STAMP__ "1" -> "2"', option: 'version a -> b' },
   vite: { build: build.bind(undefined, 'vite'), stamp: 'define.__STAMP__ "1" -> "2"', option: 'level a -> b' },
+}
+
+/** The other tools, in which it is an option of the plugin or the loader. */
+export const OTHER_TOOLS: Readonly<Record<string, Tool>> = {
+  rollup: { build: build.bind(undefined, 'rollup'), stamp: 'stamp 1 -> 2', option: 'level a -> b' },
+  rolldown: { build: build.bind(undefined, 'rolldown'), stamp: 'stamp 1 -> 2', option: 'level a -> b' },
+  esbuild: { build: build.bind(undefined, 'esbuild'), stamp: 'stamp 1 -> 2', option: 'level a -> b' },
+  rspack: { build: build.bind(undefined, 'rspack'), stamp: 'page-loader.stamp 1 -> 2', option: 'version a -> b' },
 }

@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { packageParts } from '../../../packages/plugins/dist/build/parts.js'
 import { runVarve } from '../../command.ts'
 import { makeFolder } from '../../folders.ts'
-import { type Choices, install, TOOLS, write, writeProject } from './projects.ts'
+import { type Choices, install, OTHER_TOOLS, TOOLS, write, writeProject } from './projects.ts'
 
 /** Why the module was built the last time. */
 function why(folder: string): string {
@@ -30,7 +30,7 @@ afterEach(() => {
   vi.unstubAllEnvs()
 })
 
-describe.each(Object.entries(TOOLS))('varve why after a build by %s', (tool, { build, stamp, option }) => {
+describe.each(Object.entries({ ...TOOLS, ...OTHER_TOOLS }))('varve why after a build by %s', (tool, { build, stamp, option }) => {
   /** Builds twice, with a change between the builds, and returns why the module was built again. */
   async function rebuilt(change: (folder: string) => void, before: Choices = {}, after: Choices = before): Promise<[why: string, folder: string]> {
     const folder = makeFolder()
@@ -76,7 +76,7 @@ describe.each(Object.entries(TOOLS))('varve why after a build by %s', (tool, { b
     expect((await rebuilt(() => undefined, { version: 'a' }, { version: 'b' }))[0]).toContain(option)
   })
 
-  it('names a changed value of define with both values', async () => {
+  it('names a changed value of define, or of an option, with both values', async () => {
     const [reason, folder] = await rebuilt(() => undefined, { stamp: '1' }, { stamp: '2' })
     expect(reason).toBe(stamp)
     expect(await reasonsIn(folder, tool)).toEqual([`changed ${stamp}`])

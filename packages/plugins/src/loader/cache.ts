@@ -221,7 +221,7 @@ export class LoaderCache {
     const root = calls.root ?? new Root(context.rootContext)
     const chain = loaders.map((loader, index) => [loader.path, index > loaderIndex ? optionsOf(loader) : ''] as const)
     const toRelative = (text: string): string => root.toRelative(text)
-    const parts = (): Parts => valueParts(Object.fromEntries(chain.map(([path, options]) => [root.toRelative(path), options])), toRelative)
+    const parts = (): Parts => valueParts(Object.fromEntries(chain.map(([path, options]) => [loaderName(path, context), options])), toRelative)
     return {
       kind: 'chain',
       id: resource,
@@ -238,8 +238,12 @@ export class LoaderCache {
 
 /** The name of a chain, which `onStats` and `varve why` show: the packages or paths of the loaders after the current one. */
 function nameOf({ loaders, loaderIndex, rootContext }: ChainContext): string {
-  const names = loaders.slice(loaderIndex + 1).map(({ path }) => packageOf(path) ?? relative(rootContext, path).replaceAll('\\', '/'))
-  return names.join(' + ') || 'no loader'
+  return loaders.slice(loaderIndex + 1).map(({ path }) => loaderName(path, { rootContext })).join(' + ') || 'no loader'
+}
+
+/** The package of a loader, or its path. */
+function loaderName(path: string, { rootContext }: Pick<ChainContext, 'rootContext'>): string {
+  return packageOf(path) ?? relative(rootContext, path).replaceAll('\\', '/')
 }
 
 /** The name of the installed package to which a file belongs. */
