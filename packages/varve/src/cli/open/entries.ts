@@ -11,6 +11,7 @@ const PAGE_BYTES = 1 << 20
 export interface RawEntry {
   readonly namespace: NamespaceStats
   readonly key: Key
+  readonly keyBytes: number
   readonly value: Uint8Array
 }
 
@@ -36,7 +37,7 @@ export function* entriesOf(session: Session, namespaces: readonly NamespaceStats
       for (const [index, keyEnd] of page.keyEnds.entries()) {
         const valueEnd = page.valueEnds[index] ?? valueStart
         const key = readKey(page.keys, keyStart, keyEnd)
-        yield { namespace, key, value: page.values.subarray(valueStart, valueEnd) }
+        yield { namespace, key, keyBytes: keyEnd - keyStart, value: page.values.subarray(valueStart, valueEnd) }
         keyStart = keyEnd
         valueStart = valueEnd
       }
@@ -49,6 +50,7 @@ export function* entriesOf(session: Session, namespaces: readonly NamespaceStats
 export interface RawKey {
   readonly namespace: NamespaceStats
   readonly key: Key
+  readonly keyBytes: number
   readonly valueBytes: number
 }
 
@@ -62,7 +64,7 @@ export function* keysOf(session: Session, namespaces: readonly NamespaceStats[])
       let start = 0
       for (let index = 0; index < keyEnds.length; index++) {
         const end = keyEnds[index] ?? start
-        yield { namespace, key: readKey(keys, start, end), valueBytes: valueBytes[index] ?? 0 }
+        yield { namespace, key: readKey(keys, start, end), keyBytes: end - start, valueBytes: valueBytes[index] ?? 0 }
         start = end
       }
       cursor = next

@@ -12,7 +12,7 @@ import { READS_PREFIX, RECORDS_PREFIX, RESULTS_PREFIX } from '../../task/names.t
 import { readVariants, resultKey, UNDEFINED_RESULT, type Variant } from '../../task/record.ts'
 import { keyOf } from '../../task/request.ts'
 import type { Root } from '../../inputs/root.ts'
-import { entriesOf, namespacesOf, placeOf, valueOf } from './entries.ts'
+import { entriesOf, namespacesOf, placeOf, type RawEntry, valueOf } from './entries.ts'
 
 /** Begins the ids of modules in the tasks of `@varve/plugins`. */
 const ROOT_MARK = '<varve:root>/'
@@ -43,10 +43,16 @@ function taskName({ name }: NamespaceStats): string {
 
 /** The records of all ids of these tasks. */
 export function* recordsOf(session: Session, tasks: readonly NamespaceStats[]): Generator<IdRecord> {
-  for (const { namespace, key, value } of entriesOf(session, tasks)) {
-    const variants = parse(value)
-    if (typeof key === 'string' && variants.length > 0) yield { task: taskName(namespace), id: key, variants }
+  for (const entry of entriesOf(session, tasks)) {
+    const record = recordIn(entry)
+    if (record !== undefined) yield record
   }
+}
+
+/** The record in an entry of such a namespace; undefined if it is none. */
+export function recordIn({ namespace, key, value }: RawEntry): IdRecord | undefined {
+  const variants = parse(value)
+  return typeof key === 'string' && variants.length > 0 ? { task: taskName(namespace), id: key, variants } : undefined
 }
 
 /** The keys by which tasks may store an id: plugins of bundlers put a mark in place of the root. */

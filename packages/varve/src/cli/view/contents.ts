@@ -1,73 +1,69 @@
 /**
- * Reads what the entries of a cache are about:
+ * Reads what the entries of a cache are about, each once:
  *
- *   1. keys and lengths of values, as an export of keys streams them: no value is read
- *   2. the records of tasks: what results cost, and which of them the last build made
+ *   records of tasks     keys and values: what results cost, and which of them the last build made
+ *   everything else      keys and lengths of values: no value is read
  *
- * Memory has one chunk or page, and the sums.
+ * Memory has one page, and the sums.
  */
-import { Writable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import type { ContentsJson } from '../../cli-json.ts'
 import type { EngineControl } from '../../engine/engine.ts'
 import { VarveError } from '../../errors.ts'
 import type { BuildRecord } from '../../history/record.ts'
-import { exportJson } from '../../json/export.ts'
+import type { NamespaceStats } from '../../reports.ts'
 import type { Session } from '../../session/session.ts'
 import { RECORDS_PREFIX } from '../../task/names.ts'
 import { costOf, type Variant } from '../../task/record.ts'
-import { recordsOf, tasksOf } from '../open/tasks.ts'
+import { entriesOf, keysOf, namespacesOf } from '../open/entries.ts'
+import { recordIn } from '../open/tasks.ts'
 import { Made } from './made.ts'
 import { placeOf } from './place.ts'
 import { Tree } from './tree.ts'
 
-/** Time between two looks at other work of the process, in milliseconds. */
+/** Time between two looks at other work of the process, in milliseconds, and entries between two looks at the time. */
 const SLICE_MS = 20
+const LOOK_ENTRIES = 256
 
-/** One line of an export of keys. */
-interface KeyLine {
-  readonly namespace: string
-  readonly key?: string
-  readonly keyBase64?: string
-  readonly valueBytes: number
-}
-
-/** Progress counts bytes of the keys first, then records. */
+/** Progress counts entries. */
 export async function contentsOf(session: Session, build: BuildRecord | undefined, control: EngineControl): Promise<ContentsJson> {
-  const tree = new Tree()
-  await exportJson(session, keysInto(tree), { format: 'ndjson', keysOnly: true }, control)
-  const made = new Made(build)
-  await addRecords(session, tree, made, control)
+  const [tree, made] = [new Tree(), new Made(build)]
+  const namespaces = await namespacesOf(session, undefined)
+  const isRecords = ({ name }: NamespaceStats): boolean => name.startsWith(RECORDS_PREFIX)
+  const total = namespaces.reduce((sum, { entries }) => sum + entries, 0)
+  await inSlices(addAll(), total, control)
   return { tree: tree.toJson(), made: made.toJson() }
+
+  function* addAll(): Generator<undefined> {
+    yield* addRecords(session, namespaces.filter(isRecords), tree, made)
+    yield* addKeys(session, namespaces.filter((namespace) => !isRecords(namespace)), tree)
+  }
 }
 
-/** A stream that adds the lines of an export of keys; its chunks end with a line. */
-function keysInto(tree: Tree): Writable {
-  return new Writable({
-    write(chunk: Uint8Array, _encoding, done) {
-      for (const line of Buffer.from(chunk).toString().split('\n')) if (line !== '') addKey(tree, JSON.parse(line))
-      done()
-    },
-  })
+function* addKeys(session: Session, namespaces: readonly NamespaceStats[], tree: Tree): Generator<undefined> {
+  for (const { namespace, key, keyBytes, valueBytes } of keysOf(session, namespaces)) {
+    tree.add(placeOf(namespace.name, key), { entries: 1, bytes: keyBytes + valueBytes, workMs: 0 })
+    yield
+  }
 }
 
-function addKey(tree: Tree, { namespace, key, keyBase64, valueBytes }: KeyLine): void {
-  const bytes = keyBase64 === undefined ? undefined : new Uint8Array(Buffer.from(keyBase64, 'base64'))
-  const keyBytes = bytes?.length ?? Buffer.byteLength(key ?? '')
-  tree.add(placeOf(namespace, bytes ?? key ?? ''), { entries: 1, bytes: keyBytes + valueBytes, workMs: 0 })
+function* addRecords(session: Session, namespaces: readonly NamespaceStats[], tree: Tree, made: Made): Generator<undefined> {
+  for (const entry of entriesOf(session, namespaces)) {
+    const record = recordIn(entry)
+    const newest = newestOf(record?.variants ?? [])
+    if (record !== undefined && newest !== undefined) made.add(record, newest)
+    const workMs = newest === undefined ? 0 : costOf(newest)
+    tree.add(placeOf(entry.namespace.name, entry.key), { entries: 1, bytes: entry.keyBytes + entry.value.length, workMs })
+    yield
+  }
 }
 
-async function addRecords(session: Session, tree: Tree, made: Made, { signal, onProgress }: EngineControl): Promise<void> {
-  const tasks = await tasksOf(session, undefined)
-  const total = tasks.reduce((sum, { entries }) => sum + entries, 0)
+/** Takes all steps, and lets other work of the process run between them. */
+async function inSlices(steps: Iterable<undefined>, total: number, { signal, onProgress }: EngineControl): Promise<void> {
   let [done, lookedMs] = [0, performance.now()]
-  for (const record of recordsOf(session, tasks)) {
-    const newest = newestOf(record.variants)
-    if (newest === undefined) continue
-    made.add(record, newest)
-    tree.add(placeOf(`${RECORDS_PREFIX}${record.task}`, record.id), { entries: 0, bytes: 0, workMs: costOf(newest) })
+  for (const _ of steps) {
     done += 1
-    if (performance.now() - lookedMs < SLICE_MS) continue
+    if (done % LOOK_ENTRIES !== 0 || performance.now() - lookedMs < SLICE_MS) continue
     await setImmediate()
     if (signal?.aborted === true) throw new VarveError('CANCELLED', 'the caller stopped reading the entries')
     onProgress?.(done, total)
