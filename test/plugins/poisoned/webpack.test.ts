@@ -102,10 +102,9 @@ it('a build through the caching loader from a cache of values that it did not st
   await attack('loader', makeLoaded(), build, beat)
 })
 
-/** Where the bytes of lazy parts begin in a pack that keeps them apart: `value.ts` and `repeats.ts` have the layout. */
-function literalsOf(value: Buffer): number {
-  const repeats = 1 + 8 + 8 * value.readUInt32LE(5) + value.readUInt32LE(1)
-  return repeats + 8 + 12 * value.readUInt32LE(repeats + 4)
+/** Where the lazy parts begin in a pack that keeps them apart: `value.ts` has the layout. */
+function lazyPartsOf(value: Buffer): number {
+  return 1 + 8 + 8 * value.readUInt32LE(5) + value.readUInt32LE(1)
 }
 
 /** Other bytes in the place of an entry of webpack's. */
@@ -156,7 +155,7 @@ it('a build that asks for lazy parts whose bytes were changed is the build witho
     const all = await entriesOf(join(folder, 'cache'))
     const packs = all.filter(({ namespace, value }) => namespace.startsWith('webpack packs') && value[0] === APART)
     expect(packs.length).toBeGreaterThan(0)
-    for (const { value } of packs) for (let at = literalsOf(value); at < value.length; at += 1 + random(200)) value[at] = random(256)
+    for (const { value } of packs) for (let at = lazyPartsOf(value); at < value.length; at += 1 + random(200)) value[at] = random(256)
     await plant(join(folder, 'cache'), packs)
     appendFileSync(join(folder, `module-${round}.js`), 'export const more = 1\n')
     const { files, messages } = await run({ ...config, cache: false })

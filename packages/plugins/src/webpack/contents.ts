@@ -1,6 +1,6 @@
 /**
- * Large packs. They are not searched for repeats, which would take longer than writing them. Their large buffers are stored
- * outside of the pack as contents of their own, which are never copied together with the rest.
+ * Large packs. Their large buffers are stored outside of the pack as contents of their own, which are never copied together
+ * with the rest.
  *
  *   u8 4 | u8[8] id | u32 count | for each run: u8 flags, u32 bytes | the runs inside the pack, one after another
  *

@@ -6,13 +6,12 @@
  *      0xffffffff followed by the list that the lazy part returned
  *   3  a stream whose lazy sections are stored apart, because few of them are ever restored:
  *      u32 bytes of the stream without them | u32 count | for each: u32 place in the stream, u32 bytes | stream |
- *      the lazy sections one after another, without repeats
+ *      the lazy sections one after another
  */
 import type { Compiler } from 'webpack'
 import type { Root } from '../build/root.ts'
 import { lazyMaker } from './lazy.ts'
 import { type Binding, pathSerializer, type Serializer } from './paths.ts'
-import { checkRepeats, decodeRepeats, encodeRepeats } from './repeats.ts'
 import { lengthOf, type Resolved, type Section, sectionsOf, streamOf } from './sections.ts'
 
 /** A part of the output of webpack's serialiser: bytes, or a function that returns more parts. */
@@ -75,8 +74,7 @@ export class ValueCodec {
   /** The bytes of a value. */
   join(parts: readonly Resolved[]): Buffer {
     const sections = this.asLazy === undefined ? undefined : sectionsOf(parts)
-    const apart = sections?.some(({ isLazy }) => isLazy) ? apartBytes(sections) : undefined
-    if (apart !== undefined) return apart
+    if (sections?.some(({ isLazy }) => isLazy)) return apartBytes(sections)
     if (parts.every((part) => Buffer.isBuffer(part))) return Buffer.concat([Buffer.of(STREAM), ...parts])
     return Buffer.concat([Buffer.of(LIST), ...listBytes(parts)])
   }
@@ -98,22 +96,18 @@ async function resolveParts(parts: readonly Part[]): Promise<Resolved[]> {
   return resolved
 }
 
-/** The bytes with lazy sections apart; undefined if the restored sections would exceed the limits of a reader. */
-function apartBytes(sections: readonly Section[]): Buffer | undefined {
+/** The bytes with lazy sections apart. */
+function apartBytes(sections: readonly Section[]): Buffer {
   const kept = sections.filter(({ isLazy }) => !isLazy).flatMap(({ bytes }) => bytes)
   const apart = sections.filter(({ isLazy }) => isLazy).flatMap(({ bytes }) => bytes)
-  const source = Buffer.concat([...kept, ...apart])
-  const keptBytes = lengthOf(kept)
   const places: number[] = []
   let place = 0
   for (const { isLazy, bytes } of sections) {
     if (isLazy) places.push(place, lengthOf(bytes))
     else place += lengthOf(bytes)
   }
-  const repeats = encodeRepeats(source, keptBytes)
-  if (repeats === undefined) return undefined
-  const head = [keptBytes, places.length / 2, ...places].map(u32)
-  return Buffer.concat([Buffer.of(APART), ...head, source.subarray(0, keptBytes), ...repeats])
+  const head = [place, places.length / 2, ...places].map(u32)
+  return Buffer.concat([Buffer.of(APART), ...head, ...kept, ...apart])
 }
 
 /**
@@ -124,28 +118,21 @@ function readApart(payload: Buffer, asLazy: ReturnType<typeof lazyMaker>): Part[
   const count = payload.readUInt32LE(4)
   const start = 8 + 8 * count
   const stream = sliceOf(payload, start, payload.readUInt32LE(0))
-  const encoded = payload.subarray(start + stream.length)
-  const decodedBytes = checkRepeats(stream, encoded)
-  let decoded: Buffer | undefined
-  const lazyBytes = (from: number, size: number): Buffer => {
-    decoded ??= decodeRepeats(stream, encoded)
-    return decoded.subarray(from, from + size)
-  }
   const parts: Part[] = []
   let end = 0
-  let from = 0
+  let from = start + stream.length
   for (let index = 0; index < count; index++) {
     const place = payload.readUInt32LE(8 + 8 * index)
     const size = payload.readUInt32LE(12 + 8 * index)
-    const at = from
-    if (place < end || from + size > decodedBytes) throw new Error('a lazy part lies outside of its pack')
+    if (place < end) throw new Error('the lazy parts of a pack have no order')
     if (place > end) parts.push(sliceOf(stream, end, place - end))
-    if (asLazy === undefined) parts.push(...streamOf([{ isLazy: true, bytes: [lazyBytes(at, size)] }]))
-    else parts.push(asLazy(() => [lazyBytes(at, size)]))
+    const bytes = sliceOf(payload, from, size)
+    if (asLazy === undefined) parts.push(...streamOf([{ isLazy: true, bytes: [bytes] }]))
+    else parts.push(asLazy(() => [bytes]))
     from += size
     end = place
   }
-  if (from !== decodedBytes) throw new Error('a pack has more than its lazy parts')
+  if (from !== payload.length) throw new Error('a pack has more than its lazy parts')
   if (stream.length > end) parts.push(stream.subarray(end))
   return parts
 }
