@@ -103,8 +103,9 @@ describe('after a change everything is built again, and the reason is named:', (
   })
 
   it('the results of a loader that starts a process are stored, and what that process reads counts if the loader reports it', slow, async () => {
-    const body = (report: string): string =>
-      `word = String(require('node:child_process').execFileSync(process.execPath, ['-p', "fs.readFileSync('.wordrc', 'utf8')"], { cwd: __dirname })); ${report}`
+    const body = (report: string): string => `const { execFileSync } = require('node:child_process')
+  word = String(execFileSync(process.execPath, ['-p', "fs.readFileSync('.wordrc', 'utf8')"], { cwd: __dirname }))
+  ${report}`
     const unreported = makeProject(body(''), { '.wordrc': 'one' })
     expect(await unreported.build()).toEqual({ built: ALL, changed: [] })
     unreported.write('.wordrc', 'two')
