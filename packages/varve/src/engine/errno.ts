@@ -17,6 +17,7 @@ export const INVALID = -22
 /** No descriptor is left. */
 export const FULL = -24
 export const UNSUPPORTED = -95
+export const NO_SPACE = -28
 const IO = -5
 
 /** -errno of whatever a file operation threw. */

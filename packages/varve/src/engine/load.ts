@@ -49,12 +49,12 @@ export async function loadEngine(request: EngineRequest): Promise<LoadedEngine> 
   const isForced = forced !== undefined && forced !== '' && forced !== 'auto'
   const choice = isForced ? forced : (request.engine ?? 'auto')
   const because = isForced ? `VARVE_ENGINE=${forced}` : `engine: '${choice}'`
-  if (choice === 'wasm') return wasmBecause(because)
+  if (choice === 'wasm') return wasmBecause(because, request.dir)
   // A host that limits access to files cannot control the addon, so the addon then runs only on request.
   const { dir } = request
   const refused = choice === 'native' || dir === undefined ? undefined : (refusal('read', dir) ?? refusal('write', dir))
   const forbidden = addonsForbidden() ?? refused?.why
-  if (forbidden === undefined && choice !== 'native' && missing !== undefined) return wasmBecause(missing.message)
+  if (forbidden === undefined && choice !== 'native' && missing !== undefined) return wasmBecause(missing.message, dir)
   if (forbidden === undefined) {
     try {
       native ??= (await import('./native.ts')).loadNative()
@@ -62,13 +62,13 @@ export async function loadEngine(request: EngineRequest): Promise<LoadedEngine> 
     } catch (error) {
       const text = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error)
       if (choice === 'native') throw unavailable(because, text, error)
-      if (!(error instanceof VarveError)) return wasmBecause(`the addon could not be loaded: ${text}`)
+      if (!(error instanceof VarveError)) return wasmBecause(`the addon could not be loaded: ${text}`, dir)
       missing = error
-      return { ...(await wasmBecause(text)), warning: slower(error) }
+      return { ...(await wasmBecause(text, dir)), warning: slower(error) }
     }
   }
   if (choice === 'native') throw unavailable(because, forbidden)
-  return wasmBecause(forbidden)
+  return wasmBecause(forbidden, dir)
 }
 
 /** Throws on a Node.js that lacks what Varve needs, and would fail later with a message that does not name the cause. */
@@ -88,11 +88,25 @@ function addonsForbidden(): string | undefined {
   return flags.includes('--no-addons') ? 'node runs with --no-addons' : undefined
 }
 
-async function wasmBecause(why: string): Promise<LoadedEngine> {
+async function wasmBecause(why: string, dir: string | undefined): Promise<LoadedEngine> {
   const files = builtin('node:fs')
-  if (files === undefined) return { engine: await memoryEngine(), reason: `WebAssembly in memory: ${why}, and there is no node:fs`, inMemory: true }
+  if (files === undefined) return wasmInBrowser(why, dir)
   wasm ??= await wasmOn(files)
   return { engine: wasm, reason: `WebAssembly: ${why}` }
+}
+
+/** Without `node:fs`: on the private files of a browser if this is a dedicated worker, otherwise in memory. */
+async function wasmInBrowser(why: string, dir: string | undefined): Promise<LoadedEngine> {
+  const [{ hasPrivateFiles, privateEngine }, { wasmEngine }] = await Promise.all([import('./opfs/engine.ts'), import('./wasm.ts')])
+  let without = 'there is no node:fs'
+  if (dir !== undefined && hasPrivateFiles()) {
+    try {
+      return { engine: await privateEngine(dir, wasmEngine), reason: `WebAssembly: ${why}, its files are private to the origin` }
+    } catch (error) {
+      without = `its files cannot be used: ${error instanceof Error ? error.message : String(error)}`
+    }
+  }
+  return { engine: await memoryEngine(), reason: `WebAssembly in memory: ${why}, and ${without}`, inMemory: true }
 }
 
 async function wasmOn(files: typeof fs): Promise<Engine> {

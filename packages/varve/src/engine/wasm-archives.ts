@@ -1,7 +1,7 @@
 /** Archives under WebAssembly: a module of their own, which the first archive loads. */
 import type * as fs from 'node:fs'
 import * as glue from '../../generated/varve_archives.js'
-import { bytes } from '../../generated/varve_archives_bytes.js'
+import { bytes as moduleBytes } from '../../generated/varve_archives_bytes.js'
 import type { FileEntry } from '../values/manifest.ts'
 import { reportOf } from './answer.ts'
 import { errnoOf, INVALID } from './errno.ts'
@@ -14,7 +14,7 @@ type Target = Pick<glue.ArchiveHost, 'write'>
 type Contents = Pick<glue.ArchiveHost, 'content'>
 type Closable = { close(): void }
 
-const instance: WasmInstance = new WasmInstance(bytes, glue, 'the cache is intact. Continue without this archive')
+const instance: WasmInstance = new WasmInstance(moduleBytes, glue, 'the cache is intact. Continue without this archive')
 
 /** Call this before the other functions. */
 export const prepareArchives = (): Promise<void> => instance.prepare()
