@@ -49,7 +49,7 @@ export async function serve(
     }
     await delay(50)
   }
-  child.kill()
+  if (child.pid !== undefined) child.kill() // without a process, the signal would reach the group of this one
   await ended
   throw new Error(`${program} does not accept connections; 'npm run servers' installs it: ${printed}`)
 }
