@@ -90,7 +90,7 @@ const commands = {
 }
 
 process.on('message', async (/** @type {{ name: string, argument: unknown }} */ { name, argument }) => {
-  const result = await commands[name]?.(argument).catch((error) => ({ failure: String(error) }))
+  const result = await commands[name]?.(argument).catch((error) => ({ failure: `${error} ${error.cause ?? ''}` }))
   process.send?.({ result: result ?? null })
   if (name === 'close') process.disconnect()
 })

@@ -1,5 +1,7 @@
 /** The cache in Vite's development server, beside a server without it: equal responses, and equal updates for the browser. */
-import { describe, expect, it } from 'vitest'
+import { cpSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { type Random, randomOf, runSeed } from '../../random.ts'
 import { slow } from '../../slow.ts'
 import { commitAll, git } from '../../worktrees/repository.ts'
@@ -7,6 +9,7 @@ import type { Stats } from '../stale/project.ts'
 import { ServedProject } from './served.ts'
 import { INSTALLED, installed, PROJECTS } from './served-projects.ts'
 
+const CACHE = 'node_modules/.cache/varve'
 const EDITS = 50
 const EDITS_PER_LIFE = 10
 
@@ -105,6 +108,20 @@ describe('varve, in the development server of Vite', () => {
     }
     expect(hits).toBeGreaterThan(20)
   })
+
+  it('another checkout finds all results of MDX, whose code has its own paths', async () => {
+    const project = await started(PROJECTS.MDX)
+    await project.close()
+    // Beside the first one, because the program that starts the servers is an input, too, and has to be as far away.
+    const other = new ServedProject(PROJECTS.MDX, `${project.folder}-with-a-longer-name`)
+    onTestFinished(() => rmSync(other.folder, { recursive: true, force: true }))
+    cpSync(join(project.folder, CACHE), join(other.folder, CACHE), { recursive: true })
+    await other.start()
+    await other.compare('the first start in another checkout')
+    const stats = await other.close()
+    expect(stats.map(({ misses, reasons }) => [misses, reasons])).toEqual([[0, {}]])
+    expect(hitsOf(stats)).toBeGreaterThan(17)
+  }, 240_000)
 
   const longer = { ...slow, timeout: 900_000 }
   it.each(Object.entries(PROJECTS))(`%s: equal responses through ${EDITS} random edits and restarts`, longer, async (name, files) => {

@@ -1,6 +1,7 @@
 /** What a tool describes for the cache: the plugin that makes calls, and each of its calls. */
 import type { ReadCall } from 'varve/reads'
 import type { Identity } from './identity.ts'
+import type { OwnPath } from './own-path.ts'
 import type { Parts } from './parts.ts'
 import type { Root } from './root.ts'
 import type { Shape } from './shape.ts'
@@ -63,4 +64,6 @@ export interface Kept {
   readonly watched: readonly string[]
   /** Milliseconds that the result cost before the call, if the tool did the work outside of it. */
   readonly workMs?: number | undefined
+  /** The path that the code in the entry may name, if that is allowed. */
+  readonly own?: OwnPath | undefined
 }

@@ -10,6 +10,7 @@ import type { Call, Caller } from './call.ts'
 import { identityFiles, identityOf } from './identity.ts'
 import type { CachedOptions, CachedStats } from './options.ts'
 import { pack, unpack } from './pack.ts'
+import { isPlainPath, PLAIN_ROOT } from './own-path.ts'
 import { PluginReads } from './reads.ts'
 import { reportOf } from './report.ts'
 import { Root } from './root.ts'
@@ -185,7 +186,7 @@ export class Calls {
     }
     const inputs = { ...identityOf({ ...this.#options, cacheKey }, root), ...caller.inputs }
     // An entry that contains the root outside of known path fields is valid for that root only.
-    const findInput = (name: string): string | undefined => (name === 'root' ? root.folder : undefined)
+    const findInput = (name: string): unknown => ({ root: root.folder, [PLAIN_ROOT]: isPlainPath(root.folder) })[name]
     const session = this.#open?.session ?? (await Session.acquire(caller.tool, this.#options, root, warn))
     const scope = this.#reads.begin(caller, root.folder, warn)
     const files = caller.isServer === true ? [...identityFiles(this.#options, root), ...localModules(caller.modules).paths] : undefined
@@ -227,8 +228,9 @@ export class Calls {
       for (const path of kept.watched) context.addFile(path)
       if (kept.workMs !== undefined) context.addWorkMs(kept.workMs)
       call.reads?.finish([...kept.watched, ...call.files])
-      const [entry, isBound] = root.relativeEntry(kept.entry)
+      const [entry, isBound] = root.relativeEntry(kept.entry, kept.own)
       if (isBound) context.addInput('root', root.folder)
+      else if (kept.own?.isUsed === true) context.addInput(PLAIN_ROOT, true)
       const bytes = pack(entry)
       this.#misses += 1
       this.#reasons.set(context.reason, (this.#reasons.get(context.reason) ?? 0) + 1)

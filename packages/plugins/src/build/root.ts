@@ -1,11 +1,12 @@
 /**
  * Stores paths inside the project relative to its root, so that another checkout finds the same entries. In fields that are
  * known to hold paths, a mark replaces the root. If the root occurs elsewhere, such as in code, the entry is valid for that root
- * only: a replacement would break source maps and anything else derived from the code.
+ * only: a replacement would break source maps and anything else derived from the code. `own-path.ts` has the exception.
  */
 import { existsSync, realpathSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { isPlain } from './digest.ts'
+import type { OwnPath } from './own-path.ts'
 import { Uncacheable } from './uncacheable.ts'
 
 const MARK = '<varve:root>'
@@ -28,6 +29,9 @@ const FIELDS: ReadonlySet<string> = new Set(
     'resolveDir watchFiles watchDirs files folders missing message text frame stack'
   ).split(' '),
 )
+
+/** Fields that hold code. */
+const CODE: ReadonlySet<string> = new Set(['code', 'returned'])
 
 /** The field with stack traces. It is for users only, and may name tools and loaders outside of the project. */
 const STACK = 'stack'
@@ -68,16 +72,21 @@ export class Root {
     return this.#marked.reduce((changed, { start, mark, pattern }) => (changed.includes(start) ? changed.replace(pattern, mark) : changed), text)
   }
 
-  /** Plain data with the mark instead of the root, and whether it is valid for this root only. */
-  relativeEntry(entry: unknown): [relative: unknown, isBound: boolean] {
+  /** Plain data with the mark instead of the root, and whether it is valid for this root only. `own` makes code relative. */
+  relativeEntry(entry: unknown, own?: OwnPath): [relative: unknown, isBound: boolean] {
     let isBound = false
     const relative = mapLeaves(entry, '', (leaf, field) => {
       if (typeof leaf === 'string') checkMark(leaf)
-      const changed = typeof leaf === 'string' && FIELDS.has(field) ? this.toRelative(leaf) : leaf
+      const changed = typeof leaf === 'string' ? this.#relativeText(leaf, field, own) : leaf
       isBound ||= field !== STACK && this.isNamedIn(changed)
       return changed
     })
     return [relative, isBound]
+  }
+
+  #relativeText(text: string, field: string, own: OwnPath | undefined): string {
+    if (FIELDS.has(field)) return this.toRelative(text)
+    return CODE.has(field) && own !== undefined ? own.relative(text, (path) => this.toRelative(path)) : text
   }
 
   /** The entry with this root instead of the mark. */

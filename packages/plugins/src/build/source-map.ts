@@ -41,6 +41,16 @@ export function plainMap(map: unknown): unknown {
   return Object.fromEntries(found.filter(([, field]) => field !== undefined))
 }
 
+/** Whether a map has positions on a line of the code, counted from 0. A map that is not known counts as if it had. */
+export function hasPositions(map: unknown, line: number): boolean {
+  if (map === undefined || map === null) return false
+  const mappings: unknown = typeof map === 'object' ? Reflect.get(map, 'mappings') : undefined
+  if (typeof mappings === 'string') return (mappings.split(';')[line] ?? '') !== ''
+  return !Array.isArray(mappings) || !isEmpty(mappings[line] ?? [])
+}
+
+const isEmpty = (list: unknown): boolean => Array.isArray(list) && list.length === 0
+
 /** A map whose positions all refer to existing sources and names. */
 const mapObject: Shape<SourceMap> = withCheck(objectOf<SourceMap>(fields), (map) => {
   const counts = { sources: map.sources?.length ?? 0, names: map.names?.length ?? 0 }

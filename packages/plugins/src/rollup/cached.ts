@@ -4,12 +4,14 @@ import type { Caller, InputParts } from '../build/call.ts'
 import { Calls } from '../build/calls.ts'
 import type { Identity } from '../build/identity.ts'
 import { callers } from '../build/modules.ts'
+import { OwnPath } from '../build/own-path.ts'
 import type { Parts } from '../build/parts.ts'
 import type { Root } from '../build/root.ts'
 import type { Warn } from '../build/warnings.ts'
 import { ENTRIES, type Entry } from './entry.ts'
 import type { CachedHook, HookedPlugin } from './hooks.ts'
 import type { CachedPluginOptions } from './options.ts'
+import { namesOwnPath } from './known.ts'
 import { mutedContext, OwedRuns } from './owed.ts'
 import { Recording, unrecordedContext } from './record.ts'
 import { replay } from './replay.ts'
@@ -140,7 +142,8 @@ export class PluginCache {
         // A hook that leaves the id to other plugins is cheaper to run again.
         if (hook !== 'transform' && (returned === null || returned === undefined)) return undefined
         const entry = recording.finish(returned)
-        return { entry, watched: recording.watched }
+        const own = file !== undefined && namesOwnPath(this.#plugin.name, file, inputs['code']) ? new OwnPath(file, mapOf(entry)) : undefined
+        return { entry, watched: recording.watched, own }
       },
       shape: ENTRIES[hook],
       replay: (entry) => {
@@ -155,6 +158,11 @@ export class PluginCache {
   #owe(file: string, context: object, work: (context: object) => unknown): void {
     this.#owed.add(file, () => this.runUncached(mutedContext(context), work, file))
   }
+}
+
+/** The source map of what a hook returned. */
+function mapOf({ returned }: Entry): unknown {
+  return typeof returned === 'object' && returned !== null && 'map' in returned ? returned.map : undefined
 }
 
 /** Whether a plugin has hooks that compare modules with what they were. */

@@ -1,6 +1,6 @@
 /**
- * Known properties of popular plugins: which of them keep state between hooks, so that they need every call, and which read
- * files that they do not report.
+ * Known properties of popular plugins: which of them keep state between hooks, so that they need every call, which read files
+ * that they do not report, and which write the path of a module into its code.
  */
 import { textOf } from '../build/files.ts'
 
@@ -25,6 +25,14 @@ const REFUSED: ReadonlyMap<string, string> = new Map([
 export function refusalOf(name: string): string | undefined {
   for (const [refused, reason] of REFUSED) if (name === refused || name.startsWith(`${refused}:`)) return reason
   return undefined
+}
+
+/** Plugins that write the path of a module into its code, from nothing but the id of the call. */
+const NAMING: ReadonlySet<string> = new Set(['@mdx-js/rollup'])
+
+/** Whether a plugin writes this path into what it makes of this code by itself: the code does not have it. */
+export function namesOwnPath(plugin: string, path: string, code: unknown): boolean {
+  return NAMING.has(plugin) && typeof code === 'string' && !code.includes(path)
 }
 
 /**
