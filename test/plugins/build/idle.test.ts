@@ -6,7 +6,7 @@ beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
 it('a server is idle once no plugin was called for a while, and again after the next call', () => {
-  const work = vi.fn()
+  const work = vi.fn<() => void>()
   const idle = new Idle(100, work)
   vi.advanceTimersByTime(1000)
   expect(work).toHaveBeenCalledTimes(0)
@@ -40,7 +40,7 @@ it('a server is not idle for one plugin while it calls another', () => {
 
 // Vite transforms imports ahead of the requests of the browser, so most of a page load has no calls.
 it('a server is not idle while it answers requests without a call of a plugin', () => {
-  const work = vi.fn()
+  const work = vi.fn<() => void>()
   const idle = new Idle(100, work)
   idle.touch()
   for (let count = 0; count < 5; count++) {
@@ -53,7 +53,7 @@ it('a server is not idle while it answers requests without a call of a plugin', 
 })
 
 it('no work follows the end of a server', () => {
-  const work = vi.fn()
+  const work = vi.fn<() => void>()
   const idle = new Idle(100, work)
   idle.touch()
   idle.stop()
