@@ -15,7 +15,7 @@ export const FAILED = 4
 export const EXIT_HELP = `
 Exit codes:
   0  done, no problem found
-  1  damage found (verify, doctor, remote verify) or left (repair), no such key or id (get, why, files restore), or differences (diff)
+  1  damage found (verify, doctor, remote doctor, remote verify) or left (repair), no such key or id (get, why, files restore), or differences (diff)
   2  the command line is wrong
   3  there is no cache in that directory
   4  failed, for example: no access, no engine, disk full, remote not available`
