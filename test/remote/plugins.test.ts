@@ -4,7 +4,7 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSyn
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { afterEach, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { makeFolder } from '../folders.ts'
 import { runProgram } from '../plugins/programs.ts'
 import { buildWith, makeApplication } from '../plugins/scenarios.ts'
@@ -106,8 +106,10 @@ async function share({ make, run }: Tool): Promise<void> {
   expect(fresh.hits).toBeGreaterThanOrEqual(cold.misses)
 }
 
-const NAME = '%s: one machine publishes by VARVE_REMOTE, and a fresh one makes nothing again'
 /** Tools that share their code with another one of the table. */
 const LIKE_OTHERS = ['Rollup', 'Rolldown', 'Metro', 'unstorage']
-it.each(Object.entries(TOOLS).filter(([name]) => !LIKE_OTHERS.includes(name)))(NAME, (_, tool) => share(tool))
-it.each(Object.entries(TOOLS).filter(([name]) => LIKE_OTHERS.includes(name)))(NAME, slow, (_, tool) => share(tool))
+const cases = Object.entries(TOOLS).map(([name, tool]) => [name, LIKE_OTHERS.includes(name) ? slow : {}, tool] as const)
+
+describe.each(cases)('%s', (_, options, tool) => {
+  it('publishes by VARVE_REMOTE on one machine, and makes nothing again on a fresh one', options, () => share(tool))
+})
