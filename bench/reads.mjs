@@ -1,6 +1,7 @@
 // @ts-check
-// `node bench/reads.mjs [modules] [pairs]`: the cost of recording reads in a Rollup build with Babel and preset-env, as CPU time
-// of the whole process. Pairs of builds with and without `trackReads` take turns, each in its own process: first cold, then warm.
+// `node bench/reads.mjs [modules] [pairs] [functions]`: the cost of recording reads in a Rollup build with Babel and preset-env, as
+// CPU time of the whole process. Pairs of builds with and without `trackReads` take turns, each in its own process: first cold,
+// then warm. A module has 20 functions by default; with one, a cold build of many modules takes little time.
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -10,14 +11,14 @@ import { fileURLToPath } from 'node:url'
 import { median } from './median.mjs'
 
 const own = fileURLToPath(new URL('..', import.meta.url))
-const [first, second = '5', place = ''] = process.argv.slice(2)
+const [first, second = '5', third = '20'] = process.argv.slice(2)
 
-if (first === '--run') console.log(JSON.stringify(await build(place, second === 'on')))
-else compare(Number(first ?? 2000), Number(second))
+if (first === '--run') console.log(JSON.stringify(await build(third, second === 'on')))
+else compare(Number(first ?? 2000), Number(second), Number(third))
 
-/** @param {number} modules @param {number} pairs */
-function compare(modules, pairs) {
-  const project = makeProject(modules)
+/** @param {number} modules @param {number} pairs @param {number} functions */
+function compare(modules, pairs, functions) {
+  const project = makeProject(modules, functions)
   /** @type {Record<'cold' | 'warm', Record<'on' | 'off', number[]>>} */
   const times = { cold: { on: [], off: [] }, warm: { on: [], off: [] } }
   for (let pair = 0; pair < pairs; pair++) {
@@ -32,7 +33,7 @@ function compare(modules, pairs) {
     }
   }
   rmSync(project, { recursive: true })
-  console.log(JSON.stringify({ modules, pairs, cold: summary(times.cold), warm: summary(times.warm) }))
+  console.log(JSON.stringify({ modules, functions, pairs, cold: summary(times.cold), warm: summary(times.warm) }))
 }
 
 /** The median of the differences in each pair. @param {{ on: readonly number[], off: readonly number[] }} times */
@@ -42,8 +43,8 @@ function summary({ on, off }) {
   return { offMs: Math.round(offMs), moreMs: Math.round(moreMs * 10) / 10, percent: Math.round((moreMs / offMs) * 1000) / 10 }
 }
 
-/** @param {number} modules */
-function makeProject(modules) {
+/** @param {number} modules @param {number} functions */
+function makeProject(modules, functions) {
   const project = mkdtempSync(join(tmpdir(), 'varve-bench-reads-'))
   symlinkSync(join(own, 'node_modules'), join(project, 'node_modules'))
   writeFileSync(join(project, 'package.json'), '{ "type": "module" }')
@@ -53,7 +54,7 @@ function makeProject(modules) {
     const folder = join(project, 'src', `folder-${index % 40}`)
     mkdirSync(folder, { recursive: true })
     const line = (/** @type {number} */ at) => `export const f${at} = async ({ a = ${at}, ...rest }) => [...rest.list, a?.b ?? ${index}]`
-    const lines = Array.from({ length: 20 }, (_, at) => line(at))
+    const lines = Array.from({ length: functions }, (_, at) => line(at))
     writeFileSync(join(folder, `module-${index}.js`), lines.join('\n'))
   }
   const imports = Array.from({ length: modules }, (_, index) => `export * as m${index} from './folder-${index % 40}/module-${index}.js'`)

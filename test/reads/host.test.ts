@@ -6,7 +6,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type * as reads from 'varve/reads'
-import { installReads, ReadScope, uninstallReads } from 'varve/reads'
+import { installReads, ReadScope, uninstallReads, unrecorded } from 'varve/reads'
 import { makeFolder } from '../folders.ts'
 
 const require = createRequire(import.meta.url)
@@ -128,6 +128,31 @@ describe('the recorder', () => {
       }
     }
     expect(filesOf((path) => expect(read(path)).toBe('text'))).toEqual(['a.txt'])
+  })
+
+  it('what recorded work began is recorded to its end, though other work ended in between', async () => {
+    installReads()
+    const folder = makeFolder()
+    fs.writeFileSync(join(folder, 'a.txt'), 'text')
+    const [scope, other] = [new ReadScope({ name: 'test', root: folder }), new ReadScope({ name: 'other', root: folder })]
+    let late: Promise<void> | undefined
+    scope.run(() => {
+      late = new Promise((resolve) => setTimeout(resolve, 5)).then(() => void readFileSync(join(folder, 'a.txt')))
+    })
+    other.run(() => existsSync(folder))
+    await unrecorded(async () => Promise.resolve())
+    await late
+    for (const one of [scope, other]) one.end()
+    expect(scope.recorded().files).toContain('a.txt')
+    expect(other.recorded().files).not.toContain('a.txt')
+  })
+
+  it('the storage of the recorder, which slows promises down, is not in use after recorded work that began nothing', async () => {
+    const storage = installReads()?.storage
+    expect(filesOf((path) => readFileSync(path))).toEqual(['a.txt'])
+    await unrecorded(async () => Promise.resolve())
+    await Promise.resolve()
+    expect(Reflect.get(storage ?? {}, 'enabled')).not.toBe(true)
   })
 
   it('functions that a library exports in an object are recorded though it took them before', () => {

@@ -4,7 +4,7 @@
  * another part of the file. If the file changes before, the plugin has no state of it, as of a file that it never processed.
  */
 import { statSync } from 'node:fs'
-import { unrecorded } from 'varve/reads'
+import { unrecordedNow } from 'varve/reads'
 
 interface Owed {
   /** Size, times and inode of the file that the run is for. */
@@ -71,6 +71,6 @@ async function runAll(file: string, list: readonly Owed[]): Promise<void> {
 }
 
 function stampOf(file: string): string {
-  const look = unrecorded(() => statSync(file, { throwIfNoEntry: false }))
+  const look = unrecordedNow(() => statSync(file, { throwIfNoEntry: false }))
   return look === undefined ? '' : `${look.size} ${look.mtimeMs} ${look.ctimeMs} ${look.ino}`
 }

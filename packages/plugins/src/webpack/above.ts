@@ -8,7 +8,7 @@
  */
 import { existsSync, statSync } from 'node:fs'
 import { dirname, join, relative, sep } from 'node:path'
-import { unrecorded } from 'varve/reads'
+import { unrecordedNow } from 'varve/reads'
 
 /** The environment of a root, seen from its directories above. */
 export interface Above {
@@ -27,7 +27,7 @@ export function aboveOf(root: string, paths: readonly string[]): Above {
   for (const path of paths) {
     const isNext = isNear(root, outer, path)
     if (!isNext && (isIn(root, path) || !outer.includes(dirname(path)))) continue
-    const kind = unrecorded(() => kindOf(path))
+    const kind = unrecordedNow(() => kindOf(path))
     if (kind === 'missing') names.add(relative(outer.find((folder) => isIn(folder, path)) ?? '', path))
     else if (isNext || kind === 'file') return BOUND
   }
@@ -41,7 +41,7 @@ export function pathsAbove(root: string, names: Iterable<string>): string[] {
 
 /** Those of the paths that exist. Looking for them is no read of the build. */
 export function presentAbove(root: string, names: Iterable<string>): string[] {
-  return unrecorded(() => pathsAbove(root, names).filter((path) => existsSync(path)))
+  return unrecordedNow(() => pathsAbove(root, names).filter((path) => existsSync(path)))
 }
 
 /** The directories above a root, the nearest first. */

@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { isAbsolute, relative, resolve, sep } from 'node:path'
 import { gitDirectory } from 'varve'
-import { digestOfInput, unrecorded } from 'varve/reads'
+import { digestOfInput, unrecordedNow } from 'varve/reads'
 import type { Compiler } from 'webpack'
 import type { Root } from '../build/root.ts'
 import type { NamedDigests } from './changes.ts'
@@ -84,7 +84,7 @@ function defaultNameOf(compiler: Compiler, project: string): string {
  * tree may serve several worktrees of a repository, so the name has the repository and the place of the project in a worktree.
  */
 function projectOf({ context }: Compiler, { folder, root }: Place): string {
-  const repository = unrecorded(() => gitDirectory(root.folder))
+  const repository = unrecordedNow(() => gitDirectory(root.folder))
   const isOwn = repository === undefined || (isIn(root.folder, folder) && !isIn(repository, folder))
   const parts = isOwn ? [relative(folder, context)] : [relative(folder, repository), relative(root.folder, context)]
   return parts.map((part) => part.split(sep).join('/')).join(' ')

@@ -8,7 +8,7 @@
  * A failure here never fails a build: it costs misses and a warning.
  */
 import { type Cache, openCache } from 'varve'
-import { unrecorded } from 'varve/reads'
+import { unrecordedNow } from 'varve/reads'
 import type { Compilation, Compiler } from 'webpack'
 import { cacheFolder } from '../build/options.ts'
 import { checkoutOf } from '../build/root.ts'
@@ -241,7 +241,7 @@ export class DiskLayer {
     if (cache === undefined) return
     this.#folder = cache.status().dir
     checkRequests(this.#compiler, this.#folder)
-    const root = unrecorded(() => checkoutOf(this.#compiler.context))
+    const root = unrecordedNow(() => checkoutOf(this.#compiler.context))
     const codec = new ValueCodec(this.#compiler.webpack, root)
     const identity = identityOf(this.#compiler, this.#options, { folder: this.#folder, root }, this.#ordinal ?? 1)
     for (const dependency of [...identity.buildDependencies, ...(this.#reads === undefined ? [] : loadedFiles())]) this.#dependencies.add(dependency)

@@ -63,6 +63,7 @@ export class BuildReads {
     this.#isIgnored = ignoredBelow(this.#compiler)
     wrapMethods(this.#compiler.inputFileSystem)
     this.#takeStartUp(installed)
+    installed.isNeeded = true
     installed.storage.run(this.#sink, build)
   }
 

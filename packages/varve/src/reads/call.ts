@@ -1,6 +1,6 @@
 /** One call of a scope: what it reads, apart from the file that it is about and the files that it declares, counts for the scope. */
 import type { ReadKind } from './kinds.ts'
-import { type Installation, type Opaque, outerSink, type Sink } from './sink.ts'
+import { type Installation, type Opaque, outerSink, recorded, type Sink } from './sink.ts'
 
 /** The scope of a call. */
 export interface CallScope extends Sink {
@@ -30,7 +30,7 @@ export class ReadCall implements Sink {
 
   /** Runs the call, or a part of it. */
   run<T>(work: () => T): T {
-    return this.#installation === undefined ? work() : this.#installation.storage.run(this, work)
+    return this.#installation === undefined ? work() : recorded(this.#installation, this, work)
   }
 
   /** The call is over and declared these files and folders, absolute. Returns whether it read its own file. */

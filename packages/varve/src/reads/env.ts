@@ -16,7 +16,7 @@ export function installEnv(installation: Installation): void {
   Object.defineProperty(host, 'env', {
     configurable: true,
     enumerable: property.enumerable ?? true,
-    get: () => (installation.storage.getStore() ? proxy : env),
+    get: () => (installation.unrecorded === 0 && installation.storage.getStore() ? proxy : env),
     set: (value: NodeJS.ProcessEnv) => {
       if (value === proxy || value === env) return
       env = value

@@ -8,7 +8,7 @@
  */
 import { builtin } from '../host/builtin.ts'
 import { hostDisk } from './kinds.ts'
-import { type Opaque, unrecorded } from './sink.ts'
+import { type Opaque, unrecordedNow } from './sink.ts'
 
 /** Packages by name, the versions that are known (from, below), and the reason. */
 interface Known {
@@ -74,7 +74,7 @@ function isIn({ from, below, scopes }: Known, folder: string, scope: string): bo
 function versionIn(folder: string): string | undefined {
   try {
     const path = builtin('node:path')?.join(folder, 'package.json') ?? ''
-    const { version }: { version?: unknown } = JSON.parse(unrecorded(() => hostDisk()?.fs.readFileSync(path, 'utf8')) ?? '{}')
+    const { version }: { version?: unknown } = JSON.parse(unrecordedNow(() => hostDisk()?.fs.readFileSync(path, 'utf8')) ?? '{}')
     return typeof version === 'string' ? version : undefined
   } catch {
     return undefined

@@ -6,7 +6,7 @@
 import type * as nodeModule from 'node:module'
 import { builtin } from '../host/builtin.ts'
 import { installClone } from './fs.ts'
-import type { Installation } from './sink.ts'
+import { type Installation, sinkNow } from './sink.ts'
 import { isCallable, originalOf, replace } from './wrapper.ts'
 
 /** Parts of `node:module` that are public in fact and missing in its types. */
@@ -122,9 +122,7 @@ function hookImports(installation: Installation, modules: typeof nodeModule): vo
   if (!isRegister(register) || urls === undefined) return
   const hooks = register({
     load(url, context, next) {
-      const store = installation.storage.getStore()
-      const sink = store === undefined ? installation.ambient : store
-      if (url.startsWith('file:')) sink?.read('module', urls.fileURLToPath(url))
+      if (url.startsWith('file:')) sinkNow(installation)?.read('module', urls.fileURLToPath(url))
       return next(url, context)
     },
   })

@@ -5,7 +5,7 @@
 import type * as fs from 'node:fs'
 import { COARSE_TICK_MS, lookAt, type Look, TICK_MS } from '../inputs/files.ts'
 import { type Disk, digestNow, hostDisk, type ReadKind, type Sealed, type Stamp } from './kinds.ts'
-import { type Noted, unrecorded } from './sink.ts'
+import { type Noted, unrecordedNow } from './sink.ts'
 
 const NO_STAMP: Stamp = [0, 0, 0, 0]
 
@@ -56,8 +56,8 @@ export class Observed implements Noted {
 export function observe(path: string): () => boolean {
   const disk = hostDisk()
   if (disk === undefined) return () => false
-  const read = unrecorded(() => new Observed(disk, 'content', path))
-  return () => unrecorded(() => read.seal(disk)) !== undefined
+  const read = unrecordedNow(() => new Observed(disk, 'content', path))
+  return () => unrecordedNow(() => read.seal(disk)) !== undefined
 }
 
 /** Freezes what was read of a path that is about to be written, and of the folder that it is in. */

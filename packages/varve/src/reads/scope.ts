@@ -20,7 +20,7 @@ import { type Disk, hostDisk, type ReadKind } from './kinds.ts'
 import { hiddenReads } from './known.ts'
 import { freezeAround, Observed } from './observed.ts'
 import { type ChangedRead, Comparison, storedNames, type StoredRead, storedRead, storedVariable } from './set.ts'
-import { type Installation, installation, type Noted, type Opaque, type Sink, unrecorded } from './sink.ts'
+import { type Installation, installation, type Noted, type Opaque, recorded, type Sink, unrecordedNow } from './sink.ts'
 
 /** What a scope is made with. */
 export interface ReadScopeOptions {
@@ -109,7 +109,7 @@ export class ReadScope implements Sink {
   get isCurrent(): boolean {
     if (this.#opaque !== undefined) return false
     const earlier = [...this.#earlier.values(), ...this.#variables.values()]
-    return unrecorded(() => this.#set() !== undefined && new Comparison(this.#disk, this.#root).compare(earlier) !== 'changed')
+    return unrecordedNow(() => this.#set() !== undefined && new Comparison(this.#disk, this.#root).compare(earlier) !== 'changed')
   }
 
   /** Stores nothing from now on, including the results since the last commit. */
@@ -132,7 +132,7 @@ export class ReadScope implements Sink {
   /** Runs work of the scope that has no result of its own. */
   run<T>(work: () => T): T {
     this.#start()
-    return this.#installation === undefined ? work() : this.#installation.storage.run(this, work)
+    return this.#installation === undefined ? work() : recorded(this.#installation, this, work)
   }
 
   /** A call that has a result; `own`: the file that it is about, absolute. */
@@ -147,16 +147,16 @@ export class ReadScope implements Sink {
   }
 
   wrote(path: string): void {
-    unrecorded(() => freezeAround(this.#reads, this.#disk, path))
+    unrecordedNow(() => freezeAround(this.#reads, this.#disk, path))
     this.#written.add(path)
   }
 
   variable(name: string, isListed: boolean): void {
-    if (isCountedVariable(name, isListed) && !this.#variables.has(name)) this.#variables.set(name, unrecorded(() => storedVariable(name)))
+    if (isCountedVariable(name, isListed) && !this.#variables.has(name)) this.#variables.set(name, unrecordedNow(() => storedVariable(name)))
   }
 
   variables(): void {
-    if (!this.#variables.has('')) this.#variables.set('', unrecorded(storedNames))
+    if (!this.#variables.has('')) this.#variables.set('', unrecordedNow(storedNames))
   }
 
   opaque(event: Opaque): void {
@@ -170,7 +170,7 @@ export class ReadScope implements Sink {
   /** Looks at a path before it is read. The key of the read, undefined if it does not count. @internal */
   look(kind: ReadKind, path: string): string | undefined {
     if (this.#written.has(path)) return undefined
-    return unrecorded(() => {
+    return unrecordedNow(() => {
       const decided = this.#counted.decide(kind, path)
       if (decided === undefined) return undefined
       const key = `${decided[0]} ${decided[1]}`
@@ -187,18 +187,18 @@ export class ReadScope implements Sink {
 
   /** Whether results of that generation may be used. */
   verdict(generation: string): Verdict {
-    if (generation !== this.#generations.current) return unrecorded(() => this.#generations.verdict(generation, this.#isBuilding))
-    return this.#opaque === undefined && unrecorded(() => this.#set()) !== undefined ? 'same' : 'changed'
+    if (generation !== this.#generations.current) return unrecordedNow(() => this.#generations.verdict(generation, this.#isBuilding))
+    return this.#opaque === undefined && unrecordedNow(() => this.#set()) !== undefined ? 'same' : 'changed'
   }
 
   /** A result of that generation was used: what it depends on, the work around depends on. */
   forward(generation: string, outer: Sink): void {
-    unrecorded(() => this.#generations.forward(generation, outer))
+    unrecordedNow(() => this.#generations.forward(generation, outer))
   }
 
   /** What differs for results of that generation. */
   changes(generation: string): readonly ChangedRead[] {
-    return unrecorded(() => this.#generations.changes(generation))
+    return unrecordedNow(() => this.#generations.changes(generation))
   }
 
   /** What counts so far: names of files and variables, as `why` names them. */
@@ -213,7 +213,7 @@ export class ReadScope implements Sink {
   /** Puts what was read, if results were put with it. To be called before a commit. */
   seal(): void {
     if (!this.#generations.isUsed) return
-    unrecorded(() => {
+    unrecordedNow(() => {
       const set = this.#opaque === undefined ? this.#set() : undefined
       if (set === undefined) this.#noteLost()
       if (set !== undefined) this.#generations.put([...set.values(), ...this.#variables.values()])
@@ -255,7 +255,7 @@ export class ReadScope implements Sink {
   }
 
   #adopt(read: Noted): void {
-    const decided = unrecorded(() => this.#counted.decide(read.kind, read.path))
+    const decided = unrecordedNow(() => this.#counted.decide(read.kind, read.path))
     if (decided?.[1] !== read.path) return
     const key = `${read.kind} ${read.path}`
     this.#reads.set(key, read)

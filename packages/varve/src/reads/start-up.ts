@@ -9,7 +9,7 @@
 import { lookAt } from '../inputs/files.ts'
 import { hostDisk, READ_KINDS, type ReadKind } from './kinds.ts'
 import { freezeAround, Observed } from './observed.ts'
-import { type Ambient, type Opaque, unrecorded } from './sink.ts'
+import { type Ambient, type Opaque, unrecordedNow } from './sink.ts'
 
 /** More paths than any configuration reads; later ones are not noted, and recorded work is not stored. */
 const PATHS_MAX = 20_000
@@ -40,16 +40,16 @@ export class StartUp implements Ambient {
       return
     }
     const disk = hostDisk()
-    if (disk !== undefined) this.reads.set(key, unrecorded(() => new Observed(disk, kind, path)))
+    if (disk !== undefined) this.reads.set(key, unrecordedNow(() => new Observed(disk, kind, path)))
   }
 
   wrote(path: string): void {
     const disk = hostDisk()
     if (disk === undefined) return
-    const isNew = !this.#written.has(path) && unrecorded(() => lookAt(disk.fs, path)) === 'missing'
+    const isNew = !this.#written.has(path) && unrecordedNow(() => lookAt(disk.fs, path)) === 'missing'
     if (isNew) for (const kind of READ_KINDS) if (!isOfFolder(kind)) this.reads.delete(`${kind} ${path}`)
     this.#written.add(path)
-    unrecorded(() => freezeAround(this.reads, disk, path))
+    unrecordedNow(() => freezeAround(this.reads, disk, path))
   }
 
   variable(): void {}

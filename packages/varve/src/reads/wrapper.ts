@@ -3,7 +3,7 @@
  * thrown keep their stack, without the line of this file.
  */
 import { packagePath } from '../host/code.ts'
-import type { Installation, Sink } from './sink.ts'
+import { type Installation, type Sink, sinkNow } from './sink.ts'
 
 type Callable = (...args: unknown[]) => unknown
 
@@ -23,9 +23,8 @@ export function wrap(installation: Installation, original: Callable, note: Note)
 
 function wrapWith(installation: Installation, original: Callable, note: Note, wrapVariant: (variant: Callable) => Callable): Callable {
   const wrapper = function (this: unknown, ...args: unknown[]): unknown {
-    const store = installation.storage.getStore()
-    const sink = store === undefined ? installation.ambient : store
-    if (sink !== undefined && sink !== null) note(sink, args)
+    const sink = sinkNow(installation)
+    if (sink !== undefined) note(sink, args)
     try {
       return new.target === undefined ? Reflect.apply(original, this, args) : Reflect.construct(original, args, new.target)
     } catch (error) {

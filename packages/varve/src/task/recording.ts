@@ -11,7 +11,7 @@ import type { TaskContext } from './options.ts'
 import type { Present } from './present.ts'
 import type { Variant } from './record.ts'
 import type { Root } from '../inputs/root.ts'
-import { outerSink, unrecorded } from '../reads/sink.ts'
+import { outerSink, unrecordedNow } from '../reads/sink.ts'
 
 /** What is known once the work is done. */
 export type Outcome =
@@ -113,7 +113,7 @@ export class Recording implements TaskContext {
   /** To be called once the work is done. */
   finish(): Outcome {
     this.#isOver = true
-    return unrecorded(() => this.#outcome())
+    return unrecordedNow(() => this.#outcome())
   }
 
   #outcome(): Outcome {
@@ -132,13 +132,13 @@ export class Recording implements TaskContext {
   /** A file that the work depends on, and so does the work around it. */
   #recordOf(path: string): RecordedFile | undefined {
     outerSink()?.read('content', this.#root.absolute(path))
-    return unrecorded(() => this.#present.files.record(path))
+    return unrecordedNow(() => this.#present.files.record(path))
   }
 
   /** A variable, likewise. */
   #digestOf(name: string): string {
     outerSink()?.variable(name, false)
-    return unrecorded(() => this.#present.env(name))
+    return unrecordedNow(() => this.#present.env(name))
   }
 
   #checkRunning(call: string): void {
