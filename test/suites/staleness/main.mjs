@@ -11,7 +11,7 @@ import { SCENARIOS } from './scenarios.mjs'
  * @property {number} right steps after which Varve builds what a build without a cache does
  * @property {number} wrong
  * @property {number} limits wrong steps whose reason is documented
- * @property {number} ownWrong steps of webpack and Vitest after which their own cache is wrong
+ * @property {number} ownWrong steps of webpack after which webpack's own cache is wrong
  */
 
 /**
@@ -52,7 +52,7 @@ function verdictOf({ difference, ownDifference, limit }, counts) {
 /** @param {StepResult} result */
 function notesOf({ difference, ownDifference, limit }) {
   const unneeded = limit !== undefined && difference === undefined ? 'is right, although listed as a limit' : undefined
-  const own = ownDifference === undefined ? undefined : `the tool's own cache: ${ownDifference}`
+  const own = ownDifference === undefined ? undefined : `webpack's own cache: ${ownDifference}`
   const notes = [difference, unneeded, limit, own].filter((note) => note !== undefined)
   return notes.length === 0 ? '' : `: ${notes.join('; ')}`
 }

@@ -1,5 +1,5 @@
 // @ts-check
-// Runs a scenario: after each step one build without a cache, one with Varve and, for webpack and Vitest, one with the tool's own
+// Runs a scenario: after each step one build without a cache, one with Varve and, for webpack, one with webpack's own
 // cache, each in a separate process, and compares what they came to.
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
@@ -15,12 +15,9 @@ import { AGAIN, stepsOf } from './scenario.mjs'
  * @typedef {object} StepResult
  * @property {string} step
  * @property {string | undefined} difference how the build with Varve differs from one without a cache
- * @property {string | undefined} ownDifference how that with the tool's own cache differs; undefined too if it was not built
+ * @property {string | undefined} ownDifference how that with webpack's own cache differs; undefined too if it was not built
  * @property {string | undefined} limit why the difference is known
  */
-
-/** Tools with a cache of their own. */
-const WITH_OWN = ['webpack', 'vitest']
 
 /** A build that takes longer hangs. */
 const BUILD_MS_MAX = 240_000
@@ -30,13 +27,13 @@ export const PROJECTS = join(import.meta.dirname, 'target')
 
 /**
  * @param {Scenario} scenario
- * @param {{ isOwnIncluded: boolean }} options whether the tool's own cache builds as well
+ * @param {{ isOwnIncluded: boolean }} options whether webpack's own cache builds as well
  * @returns {Promise<StepResult[]>}
  */
 export async function runScenario(scenario, { isOwnIncluded }) {
   const { name, tool = 'webpack', files, limits = {} } = scenario
   const project = new Project(join(PROJECTS, name.replace(/\W+/g, '-')), files)
-  const hasOwn = isOwnIncluded && WITH_OWN.includes(tool)
+  const hasOwn = isOwnIncluded && tool === 'webpack'
   /** @type {StepResult[]} */
   const results = []
   for (const [step, changes] of stepsOf(scenario)) {

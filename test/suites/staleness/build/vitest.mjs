@@ -1,8 +1,6 @@
 // @ts-check
-// `vitest.mjs <none | varve | own>`: runs one test, which imports src/main.js of the project in the current folder; `own` is Vitest's
-// own cache of modules.
+// `vitest.mjs <none | varve>`: runs one test, which imports src/main.js of the project in the current folder.
 import { writeFileSync } from 'node:fs'
-import { resolve } from 'node:path'
 import { startVitest } from 'vitest/node'
 import { messageOf, print } from './outcome.mjs'
 import { digestsOfModules } from './served.mjs'
@@ -27,7 +25,6 @@ const vitest = await startVitest('test', [], {
   reporters: [{}],
   pool: 'threads',
   mode: process.env.VMODE ?? 'test',
-  experimental: { fsModuleCache: cache === 'own', fsModuleCachePath: resolve('cache-of-vitest') },
 })
 const failures = [...vitest.state.getTestModules().flatMap(errorsOf), ...vitest.state.getUnhandledErrors()]
 const environments = Object.entries(vitest.projects[0]?.vite.environments ?? {})
