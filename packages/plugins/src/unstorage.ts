@@ -10,10 +10,16 @@ import { Buffer } from 'node:buffer'
 import { isAnyArrayBuffer } from 'node:util/types'
 import { LazyNamespace } from './adapters/lazy-namespace.ts'
 import { ADAPTER_FIELDS, type AdapterOptions } from './adapters/options.ts'
-import { checkOptions } from './build/validate.ts'
+import { checkOptions, TEXT } from './build/validate.ts'
 
 /** Options of `varveDriver(options)`. */
-export interface VarveDriverOptions extends AdapterOptions {}
+export interface VarveDriverOptions extends AdapterOptions {
+  /**
+   * Ignored. Nitro passes the whole config of a storage to its driver, so this is the module that the config names.
+   * @defaultValue none
+   */
+  readonly driver?: string | undefined
+}
 
 /** The metadata of an item: the time when it was set. */
 export type VarveItemMeta = { readonly mtime: Date }
@@ -41,8 +47,9 @@ export interface VarveDriver {
 
 /** Makes the driver, whose first call opens the cache. Throws INVALID_OPTION if an option is unknown or wrong. */
 export function varveDriver(options: VarveDriverOptions = {}): VarveDriver {
-  checkOptions('varveDriver()', options, ADAPTER_FIELDS)
-  const lazy = new LazyNamespace('unstorage', options, 'clone')
+  checkOptions('varveDriver()', options, { ...ADAPTER_FIELDS, driver: TEXT })
+  const { driver: _, ...own } = options
+  const lazy = new LazyNamespace('unstorage', own, 'clone')
   const write = async (items: readonly { readonly key: string; readonly value: unknown }[]): Promise<void> => {
     const space = await lazy.open()
     for (const { key, value } of items) space.put(key, value, Date.now())

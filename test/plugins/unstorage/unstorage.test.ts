@@ -101,6 +101,13 @@ describe.each(['native', 'wasm'] as const)('varveDriver, %s', (engine) => {
 describe('varveDriver', () => {
   adapterContract(fileURLToPath(new URL('program.mjs', import.meta.url)))
 
+  it('a server of Nitro starts: it passes the name of the driver among its options', async () => {
+    const storage = createStorage({ driver: varveDriver({ driver: '@varve/plugins/unstorage', dir: makeFolder() }) })
+    await storage.setItem('key', 'value')
+    expect(await storage.getItem('key')).toBe('value')
+    await storage.dispose()
+  })
+
   it('varveDriver names a wrong option', () => {
     const make = (options: object) => () => varveDriver(options)
     expect(make({ dirr: 'x' })).toThrow("varveDriver() has no option 'dirr'; did you mean 'dir'?")
