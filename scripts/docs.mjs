@@ -45,7 +45,8 @@ async function checkApi() {
 function copyPages() {
   rmSync(at(PAGES), { recursive: true, force: true })
   const docs = readdirSync(at('docs')).map((name) => `docs/${name}`)
-  for (const path of [...OTHERS, ...docs]) {
+  const examples = readdirSync(at('examples')).map((name) => `examples/${name}/README.md`)
+  for (const path of [...OTHERS, ...docs, ...examples]) {
     mkdirSync(dirname(at(`${PAGES}/${path}`)), { recursive: true })
     cpSync(at(path), at(`${PAGES}/${path}`), { recursive: true })
   }

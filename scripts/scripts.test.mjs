@@ -103,6 +103,7 @@ describe('licences and sources of dependencies', () => {
     expect(strangePackages({
       '': {}, 'packages/a': {}, 'node_modules/a': { link: true, resolved: 'packages/a' }, 'node_modules/good': { integrity },
       'node_modules/git': { integrity, resolved: 'git+ssh://example.org/x' }, 'node_modules/bare': {}, 'node_modules/weak': { integrity: 'sha1-x' },
+      'node_modules/good/node_modules/part': { inBundle: true },
     })).toEqual(['node_modules/git', 'node_modules/bare', 'node_modules/weak'])
   })
 

@@ -1,7 +1,7 @@
 // @ts-check
 // Checks the licences and sources of all dependencies of Varve, by the lock files and cargo's metadata. deny.toml has the allowed
 // ones.
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { at } from '../root.mjs'
 import { run } from '../steps.mjs'
 import { LOCKED, rustEnv } from '../tools.mjs'
@@ -14,6 +14,8 @@ const NPM_FOLDERS = [
   '.', 'bench/rivals/node', 'scripts/release', 'test/remote/servers/node', 'test/suites/pnp', 'test/suites/staleness', 'test/suites/types',
 ]
 const NPM_LOCKS = NPM_FOLDERS.map((folder) => `${folder}/package-lock.json`)
+/** Only their sources are checked: the licences of a framework are the choice of its users. */
+const EXAMPLE_LOCKS = readdirSync(at('examples')).map((name) => `examples/${name}/package-lock.json`)
 
 const STRANGE = 'is not from the registry, or has no hash'
 
@@ -29,6 +31,7 @@ const REGISTRY = 'registry+https://github.com/rust-lang/crates.io-index'
  * @property {boolean} [devOptional]
  * @property {boolean} [optional]
  * @property {boolean} [link]
+ * @property {boolean} [inBundle] part of the archive of another package, whose hash covers it
  */
 
 /**
@@ -77,7 +80,8 @@ export function strangeCrates(text) {
  * @param {Record<string, LockedPackage>} packages
  */
 export function strangePackages(packages) {
-  const foreign = Object.entries(packages).filter(([path, { link }]) => path.includes('node_modules/') && link !== true)
+  const isForeign = (/** @type {LockedPackage} */ { link, inBundle }) => link !== true && inBundle !== true
+  const foreign = Object.entries(packages).filter(([path, entry]) => path.includes('node_modules/') && isForeign(entry))
   const isSound = (/** @type {LockedPackage} */ { integrity = '', resolved }) => resolved === undefined && /^sha(?:256|384|512)-/.test(integrity)
   return foreign.filter(([, entry]) => !isSound(entry)).map(([path]) => path)
 }
@@ -100,9 +104,11 @@ export async function checkLicences() {
   for (const { name, license } of JSON.parse(metadata).packages) {
     if (!isAllowed(license ?? 'none', allowed)) problems.push(`Cargo.lock: the licence of '${name}' is ${license}`)
   }
+  for (const lock of [...NPM_LOCKS, ...EXAMPLE_LOCKS]) {
+    problems.push(...strangePackages(readLock(lock).packages).map((path) => `${lock}: '${path}' ${STRANGE}`))
+  }
   for (const lock of NPM_LOCKS) {
     const { packages } = readLock(lock)
-    problems.push(...strangePackages(packages).map((path) => `${lock}: '${path}' ${STRANGE}`))
     for (const [path, { license = 'none', dev, devOptional, optional, link }] of Object.entries(packages)) {
       if (!path.includes('node_modules/') || link === true) continue
       // Packages that users install with Varve are none of these. Optional packages are parts of bundlers for one platform.

@@ -16,6 +16,7 @@ const ALL_PAGES = [
   'README.md', 'SECURITY.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'bench/README.md', 'crates/core/FORMAT.md', 'test/safety/README.md',
   ...readdirSync(join(REPOSITORY, 'packages')).map((name) => `packages/${name}/README.md`),
   ...readdirSync(join(REPOSITORY, 'docs')).filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`),
+  ...readdirSync(join(REPOSITORY, 'examples')).map((name) => `examples/${name}/README.md`),
 ]
 /** All but the API reference: its blocks are declarations. */
 const PAGES_RUN = ALL_PAGES.filter((path) => path !== 'docs/api.md' && blocksOf(readPage(path)).some(({ kind }) => kind === 'run'))

@@ -1,0 +1,7 @@
+/** One order of a customer. */
+export interface Order {
+  readonly id: number
+  readonly customer: string
+  readonly amount: number
+  readonly isPaid: boolean
+}

@@ -1,0 +1,5 @@
+/** Starts the application. */
+import { createApp } from 'vue'
+import App from './App.vue'
+
+createApp(App).mount('#app')

@@ -1,0 +1,115 @@
+// @ts-check
+// Installs an example as a user does, outside of this repository, and builds it, each time in a new process: without Varve, with an
+// empty cache and with the same again. All three have to write the same files.
+import assert from 'node:assert'
+import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { cp, mkdir, readdir, readFile, rm } from 'node:fs/promises'
+import { join, relative, sep } from 'node:path'
+import { addonPath, hostPlatform } from '../../../scripts/build/native.mjs'
+import { platforms } from '../../../scripts/build/platforms.mjs'
+import { packAll } from '../../../scripts/pack.mjs'
+import { at, targetDir } from '../../../scripts/root.mjs'
+import { run } from '../../../scripts/steps.mjs'
+
+/** @typedef {import('./projects.mjs').Example} Example */
+/** @typedef {'without' | 'cold' | 'warm'} Way */
+/** @typedef {{ digest: string, hits: number, misses: number, cpuSeconds: number }} Built
+ * `hits` and `misses` of all caches in this build; CPU time of all its processes */
+
+export const WAYS = /** @type {const} */ (['without', 'cold', 'warm'])
+
+/** Nothing of these counts as an input or asks a question. */
+const QUIET = { CI: 'true', NEXT_TELEMETRY_DISABLED: '1', NUXT_TELEMETRY_DISABLED: '1', STORYBOOK_DISABLE_TELEMETRY: '1' }
+const NPM = ['--no-audit', '--no-fund', '--ignore-scripts', '--prefer-offline']
+
+/** Packs the packages of this checkout, as for the registry. The paths of the packed files. */
+export async function packVarve() {
+  const addons = platforms.filter(({ name }) => name === hostPlatform).map((platform) => ({ platform, addon: at(addonPath) }))
+  const packed = await packAll(join(targetDir, 'examples'), addons)
+  const wanted = ['varve', '@varve/plugins', `@varve/${hostPlatform}`]
+  return packed.filter(({ manifest: { name } }) => wanted.includes(name)).map(({ tarball }) => tarball)
+}
+
+/**
+ * Copies an example into a folder, and installs what its lock file names and then Varve, which the lock file cannot name.
+ * @param {Example} example
+ * @param {string} project
+ * @param {readonly string[]} tarballs
+ */
+export async function installExample({ name }, project, tarballs) {
+  const source = at(`examples/${name}`)
+  await mkdir(project, { recursive: true })
+  await cp(source, project, { recursive: true, filter: (path) => !path.includes('node_modules') })
+  await run('npm', ['ci', ...NPM], { cwd: project })
+  await run('npm', ['install', ...NPM, '--no-save', '--strict-peer-deps', ...tarballs], { cwd: project })
+}
+
+/** The environment of a build. @param {string} project @param {Way} way */
+export function environmentOf(project, way) {
+  const { NODE_ENV: _, ...env } = process.env
+  return { ...env, ...QUIET, ...(way === 'without' && { WITHOUT_VARVE: '1' }), VARVE_DIR: cachesOf(project), VARVE_HISTORY: 'always' }
+}
+
+/** The directory for caches of a project: beside it, because some tools list the files of a project. @param {string} project */
+const cachesOf = (project) => `${project}-caches`
+
+/** Removes what a build wrote, and for a cold one the cache of Varve. @param {Example} example @param {string} project @param {Way} way */
+async function clean({ output, leftovers = [] }, project, way) {
+  const paths = [output, ...leftovers, 'node_modules/.cache'].map((path) => join(project, path))
+  for (const path of way === 'warm' ? paths : [...paths, cachesOf(project)]) await rm(path, { recursive: true, force: true })
+}
+
+/** The sum of all builds in all caches of a project. @param {string} project */
+async function countsOf(project) {
+  if (!existsSync(cachesOf(project))) return { hits: 0, misses: 0 }
+  const command = join(project, 'node_modules/varve/dist/bundle/cli.js')
+  const args = [command, 'history', '--json', '--limit', '1000']
+  const printed = await run(process.execPath, args, { cwd: project, env: environmentOf(project, 'warm') })
+  /** @type {{ caches: { builds: { hits: number, misses: number }[] }[] }} */
+  const { caches } = JSON.parse(printed)
+  const builds = caches.flatMap((cache) => cache.builds)
+  const sum = (/** @type {'hits' | 'misses'} */ field) => builds.reduce((total, counts) => total + counts[field], 0)
+  return { hits: sum('hits'), misses: sum('misses') }
+}
+
+/** A digest of all files that a build wrote. @param {Example} example @param {string} project */
+export async function digestOf({ output, random = [], unordered = [], ignored = [] }, project) {
+  const folder = join(project, output)
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+  const files = entries.filter((entry) => entry.isFile()).map((entry) => relative(folder, join(entry.parentPath, entry.name)).split(sep).join('/'))
+  assert.ok(files.length > 0, `the build wrote no file to ${folder}`)
+  const same = (/** @type {string} */ text) => random.reduce((rest, pattern) => rest.replaceAll(pattern, 'RANDOM'), text)
+  const lines = files.filter((path) => !ignored.some((pattern) => pattern.test(path))).map(async (path) => {
+    const text = same(await readFile(join(folder, path), 'latin1'))
+    const compared = unordered.some((pattern) => pattern.test(path)) ? text.split('\n').toSorted().join('\n') : text
+    return `${same(path)} ${createHash('sha256').update(compared).digest('hex')}\n`
+  })
+  const all = await Promise.all(lines)
+  return createHash('sha256').update(all.toSorted().join('')).digest('hex')
+}
+
+/** Builds once. @param {Example} example @param {string} project @param {Way} way @returns {Promise<Built>} */
+export async function build(example, project, way) {
+  await clean(example, project, way)
+  const before = await countsOf(project)
+  const printed = await run('bash', ['-c', "TIMEFORMAT='%U %S'; time npm run build"], { cwd: project, env: environmentOf(project, way) })
+  const [user = 0, system = 0] = (printed.trim().split('\n').at(-1) ?? '').split(' ').map(Number)
+  const { hits, misses } = await countsOf(project)
+  const digest = await digestOf(example, project)
+  return { digest, hits: hits - before.hits, misses: misses - before.misses, cpuSeconds: user + system }
+}
+
+/** Builds three times, and compares. @param {Example} example @param {string} project */
+export async function buildThrice(example, project) {
+  const without = await build(example, project, 'without')
+  const cold = await build(example, project, 'cold')
+  const warm = await build(example, project, 'warm')
+  assert.deepEqual([without.hits, without.misses], [0, 0], 'a build without Varve used it')
+  assert.equal(cold.digest, without.digest, 'a cold build writes other files than one without Varve')
+  assert.equal(warm.digest, without.digest, 'a warm build writes other files than one without Varve')
+  assert.ok(cold.misses > 0 && warm.hits > 0, `Varve took no part: ${cold.misses} misses, then ${warm.hits} hits`)
+  const { missesMax = 0 } = example
+  assert.ok(warm.misses <= missesMax, `the warm build missed ${warm.misses} times, at most ${missesMax} are expected`)
+  return { without, cold, warm }
+}

@@ -1,0 +1,46 @@
+/** The examples, without the builds of `npm run test:examples`. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import { EXAMPLES } from './projects.mjs'
+
+const REPOSITORY = fileURLToPath(new URL('../../..', import.meta.url))
+const FOLDERS = readdirSync(`${REPOSITORY}/examples`)
+
+const read = (path: string): string => readFileSync(`${REPOSITORY}/${path}`, 'utf8')
+
+it('each folder in examples/ is built by test:examples', () => {
+  expect(EXAMPLES.map(({ name }) => name).toSorted()).toEqual(FOLDERS.toSorted())
+})
+
+it('an example whose warm build may miss has the reason', () => {
+  expect(EXAMPLES.filter(({ missesMax = 0, reason = '' }) => missesMax > 0 !== reason.length > 20)).toEqual([])
+})
+
+describe.each(EXAMPLES)('the example $name', ({ name, pages, title }) => {
+  const { scripts, devDependencies } = JSON.parse(read(`examples/${name}/package.json`))
+
+  it('an example has a build, and a README that names the installation and the lines that matter', () => {
+    expect(scripts.build).not.toBe(undefined)
+    const readme = read(`examples/${name}/README.md`)
+    expect(readme).toContain('npm install --no-save varve @varve/plugins')
+    expect(readme).toMatch(/@varve\/plugins\/\w+/)
+    expect(readme).toContain(`npm run test:examples -- --only ${name}`)
+  })
+
+  it('an example depends on exact versions, with the lock file of these, and not on Varve, so that a checkout of Varve can be tested', () => {
+    expect(Object.values(devDependencies).filter((version) => !/^\d+\.\d+\.\d+$/.test(String(version)))).toEqual([])
+    const { packages } = JSON.parse(read(`examples/${name}/package-lock.json`))
+    expect(packages[''].devDependencies).toEqual(devDependencies)
+    expect(Object.keys(packages).filter((path) => /node_modules\/(?:varve|@varve\/.*)$/.test(path))).toEqual([])
+  })
+
+  it('an example has the sources that the measurement copies, with the word in their names that it replaces', () => {
+    expect(pages.filter((page) => !existsSync(`${REPOSITORY}/examples/${name}/${page}`) || !/orders/i.test(page))).toEqual([])
+  })
+
+  it('an example is in the table of docs/examples.md, with a picture of its measured times', () => {
+    expect(read('docs/examples.md')).toContain(`\n| [${title}](../examples/${name}/README.md) |`)
+    expect(existsSync(`${REPOSITORY}/docs/images/example-${name}.svg`)).toBe(true)
+  })
+})

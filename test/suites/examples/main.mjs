@@ -1,0 +1,57 @@
+// @ts-check
+// `npm run test:examples`: installs each project in `examples/` beside the packed packages of this checkout, and builds it without Varve,
+// cold and warm. Needs bash, which measures the CPU time of a build.
+//
+//   --only <name>        one example; may be repeated
+//   --keep <directory>   install there and remove nothing, instead of a directory for temporary files
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { setup } from '../../../scripts/setup.mjs'
+import { runMain, step, StepFailed } from '../../../scripts/steps.mjs'
+import { buildThrice, installExample, packVarve, WAYS } from './build.mjs'
+import { EXAMPLES } from './projects.mjs'
+
+const HEAD = ['example', 'misses of a cold build', 'hits of a warm build', 'misses', 'CPU seconds without Varve, cold, warm']
+
+/**
+ * The row of the table.
+ * @param {import('./projects.mjs').Example} example
+ * @param {string} folder
+ * @param {readonly string[]} tarballs
+ */
+async function tryExample(example, folder, tarballs) {
+  const project = join(folder, example.name)
+  await step(`${example.name}: install`, () => installExample(example, project, tarballs))
+  const built = await step(`${example.name}: build`, () => buildThrice(example, project))
+  const { check } = example
+  if (check !== undefined) await step(`${example.name}: its other promises`, () => check(project))
+  const { cold, warm } = built
+  return [example.name, cold.misses, warm.hits, warm.misses, WAYS.map((way) => built[way].cpuSeconds.toFixed(1)).join(', ')]
+}
+
+await runMain(async () => {
+  const { values: options } = parseArgs({ options: { only: { type: 'string', multiple: true }, keep: { type: 'string' } } })
+  const names = EXAMPLES.map(({ name }) => name)
+  const unknown = options.only?.find((name) => !names.includes(name))
+  if (unknown !== undefined) throw new Error(`unknown example '${unknown}': expected ${names.join(', ')}`)
+  await setup()
+  const tarballs = await packVarve()
+  const folder = options.keep === undefined ? await mkdtemp(join(tmpdir(), 'varve-examples-')) : resolve(options.keep)
+  let failed = 0
+  /** @type {(string | number)[][]} */
+  const rows = []
+  try {
+    for (const example of EXAMPLES.filter(({ name }) => options.only?.includes(name) ?? true)) {
+      await tryExample(example, folder, tarballs).then((row) => rows.push(row), (error) => {
+        if (!(error instanceof StepFailed)) throw error
+        failed++
+      })
+    }
+  } finally {
+    if (options.keep === undefined) await rm(folder, { recursive: true, force: true })
+  }
+  for (const row of [HEAD, ...rows]) process.stdout.write(`${row.join(' | ')}\n`)
+  if (failed > 0) throw new StepFailed(`${failed} examples failed`)
+})
