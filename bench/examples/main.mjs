@@ -1,0 +1,82 @@
+// @ts-check
+// `node bench/examples/main.mjs`: builds each project in `examples/`, with copies of one of its sources, without Varve, cold and warm,
+// and compares the outputs. Writes the table of docs/examples.md and a picture for each to docs/images.
+//
+//   --only <name>    one example; may be repeated; then the table is printed, not written
+//   --rounds <n>     the number of rounds (default 3)
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { at } from '../../scripts/root.mjs'
+import { setup } from '../../scripts/setup.mjs'
+import { runMain, step } from '../../scripts/steps.mjs'
+import { writeTable } from '../../scripts/table.mjs'
+import { buildThrice, installExample, packVarve, WAYS } from '../../test/suites/examples/build.mjs'
+import { EXAMPLES } from '../../test/suites/examples/projects.mjs'
+import { median } from '../median.mjs'
+import { bars } from './bars.mjs'
+
+/** @typedef {import('../../test/suites/examples/build.mjs').Way} Way */
+
+const HEAD = ['example', 'what is cached', 'copies', 'without Varve', 'first build', 'next builds']
+
+/**
+ * Writes the copies. Each has another name, in its path and in its text.
+ * @param {import('../../test/suites/examples/projects.mjs').Example} example
+ * @param {string} project
+ */
+async function writeCopies({ pages, copies }, project) {
+  for (const page of pages) {
+    const text = await readFile(join(project, page), 'utf8')
+    for (let index = 1; index <= copies; index++) {
+      const renamed = (/** @type {string} */ value) => value.replaceAll(/orders/gi, (name) => `${name}${index}`)
+      const path = join(project, renamed(page))
+      await mkdir(dirname(path), { recursive: true })
+      await writeFile(path, renamed(text))
+    }
+  }
+}
+
+/**
+ * Medians of CPU seconds.
+ * @param {import('../../test/suites/examples/projects.mjs').Example} example
+ * @param {string} project
+ * @param {number} rounds
+ */
+async function measure(example, project, rounds) {
+  /** @type {Record<Way, number[]>} */
+  const all = { without: [], cold: [], warm: [] }
+  for (let round = 0; round < rounds; round++) {
+    const built = await buildThrice(example, project)
+    for (const way of WAYS) all[way].push(built[way].cpuSeconds)
+  }
+  return { without: median(all.without), cold: median(all.cold), warm: median(all.warm) }
+}
+
+/** @param {number} value */
+const seconds = (value) => `${value.toPrecision(value < 10 ? 2 : 3)} s`
+
+await runMain(async () => {
+  const { values } = parseArgs({ options: { only: { type: 'string', multiple: true }, rounds: { type: 'string', default: '3' } } })
+  await setup()
+  const tarballs = await packVarve()
+  const folder = await mkdtemp(join(tmpdir(), 'varve-bench-examples-'))
+  const rows = []
+  try {
+    for (const example of EXAMPLES.filter(({ name }) => values.only?.includes(name) ?? true)) {
+      const { name, title, cached, copies } = example
+      const project = join(folder, name)
+      await step(`${name}: install`, () => installExample(example, project, tarballs))
+      await writeCopies(example, project)
+      const times = await step(`${name}: ${values.rounds} rounds`, () => measure(example, project, Number(values.rounds)))
+      await writeFile(at(`docs/images/example-${name}.svg`), bars(title, times))
+      rows.push([`[${title}](../examples/${name}/README.md)`, cached, String(copies), ...WAYS.map((way) => seconds(times[way]))])
+      await rm(project, { recursive: true })
+    }
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+  for (const row of [HEAD, ...rows]) process.stdout.write(`| ${row.join(' | ')} |\n`)
+  if (values.only === undefined) await writeTable('docs/examples.md', 'examples', [HEAD, ...rows])
+})
