@@ -1,7 +1,7 @@
 // @ts-check
 // Prints the results of the demo: a table in 80 columns, and one sentence.
 import prettyBytes from 'pretty-bytes'
-import { table, wrapped } from '../../packages/varve/dist/cli/table.js'
+import { table, wrapped } from '../../packages/varve/dist/cli/output/table.js'
 import { nameOf } from './steps.mjs'
 
 /** @typedef {import('./steps.mjs').Row} Row */

@@ -134,7 +134,7 @@ describe('varve', () => {
   })
 
   /** Uses on the day of the write are not recorded: the column had 'never' for entries that a build had just read. */
-  it('varve top does not say that an entry of today was never used', async () => {
+  it('varve top does not show an entry of today as never used', async () => {
     const dir = await makeCache()
     const { out } = varve('top', '--dir', dir, '--namespace', 'text')
     const rows = out.split('\n').filter((line) => line.includes('back'))

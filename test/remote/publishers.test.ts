@@ -3,10 +3,10 @@ import { s3, verifyRemote } from '@varve/remote'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { slow } from '../slow.ts'
 import { danglingOf, Machine, namesOf } from './machines.ts'
-import { CREDENTIALS, startS3, type StartedStore } from './servers.ts'
+import { CREDENTIALS, type Started, startS3 } from './servers.ts'
 
 describe.skipIf(startS3 === undefined)('S3 (versitygw)', () => {
-  let started: StartedStore | undefined
+  let started: Started | undefined
   beforeAll(async () => {
     started = await startS3?.()
   })

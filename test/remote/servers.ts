@@ -59,8 +59,13 @@ export const STORES: readonly StoreKind[] = [
   kind('Redis (redis-server)', outputOf('redis-server', '--version').includes('v='), startRedis),
 ]
 
+const startOf = (kindOfStore: string): StoreKind['start'] => STORES.find(({ name }) => name.startsWith(kindOfStore))?.start
+
 /** A bucket of versitygw; undefined if it is not installed. */
-export const startS3: StoreKind['start'] = STORES.find(({ name }) => name.startsWith('S3'))?.start
+export const startS3: StoreKind['start'] = startOf('S3')
+
+/** A directory of nginx; undefined if it is not installed. */
+export const startWebdav: StoreKind['start'] = startOf('WebDAV')
 
 function kind(name: string, isInstalled: boolean, start: () => Promise<Started>): StoreKind {
   return { name, start: isInstalled || process.env['CI'] !== undefined ? start : undefined }

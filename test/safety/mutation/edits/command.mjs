@@ -59,7 +59,7 @@ export default [
     find: "Date.now() - writtenMs < DAY_MS ? '-' : 'never'",
     replace: "writtenMs > Date.now() ? '-' : 'never'",
     test: CLI,
-    only: 'varve top does not say that an entry of today was never used',
+    only: 'varve top does not show an entry of today as never used',
   },
   {
     name: 'varve doctor finds fault with WebAssembly',
