@@ -19,7 +19,7 @@ import { PACKAGES } from './versions.mjs'
  */
 
 const binary = `${process.platform}-${process.arch}`
-const pnpm = join(tools, `@pnpm/exe.${binary}/pnpm`)
+const pnpm = [process.execPath, join(tools, 'pnpm/bin/pnpm.cjs')]
 const yarn = [process.execPath, join(tools, '@yarnpkg/cli-dist/bin/yarn.js')]
 const classic = [process.execPath, join(tools, 'yarn/bin/yarn.js')]
 const bun = join(tools, `@oven/bun-${binary.replace('arm64', 'aarch64')}/bin/bun`)
@@ -27,7 +27,7 @@ const bun = join(tools, `@oven/bun-${binary.replace('arm64', 'aarch64')}/bin/bun
 /** @type {readonly Manager[]} */
 export const MANAGERS = [
   { name: 'npm', install: ['npm', 'install'], execute: ['npx', '--no-install'] },
-  { name: 'pnpm', install: [pnpm, 'add'], execute: [pnpm, 'exec'] },
+  { name: 'pnpm', install: [...pnpm, 'add'], execute: [...pnpm, 'exec'] },
   { name: "Yarn, Plug'n'Play", install: [...yarn, 'add'], execute: yarn, node: [...yarn, 'node'] },
   { name: 'Yarn 1', install: [...classic, 'add'], execute: [...classic, '--silent'] },
   { name: 'Bun', install: [bun, 'add'], execute: [bun, 'x', '--no-install'] },

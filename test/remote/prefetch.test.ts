@@ -103,7 +103,7 @@ describe("'lazy'", () => {
       return remote?.problem ?? remote?.state
     }
     expect([await seen('lazy'), await seen('all'), await seen('')]).toEqual(['fetching', 'current', 'current'])
-    expect(await seen('never')).toContain("VARVE_REMOTE_PREFETCH is 'never'")
+    expect(await seen('never')).toContain("invalid VARVE_REMOTE_PREFETCH 'never'")
     server.stop()
   })
 })
@@ -126,6 +126,6 @@ describe("mode 'off'", () => {
 
   it.each([['mode', 'write'], ['prefetch', 'never']])('an option %s that is unknown is an error that names the values', (option, value) => {
     const { store, dir } = new Machine(new MemoryStore()).remote()
-    expect(() => openRemote({ store, dir, trustedKeys: 'none', [option]: value })).toThrow(new RegExp(`option '${option}' is none of`))
+    expect(() => openRemote({ store, dir, trustedKeys: 'none', [option]: value })).toThrow(new RegExp(`invalid option .${option}.: expected`))
   })
 })
