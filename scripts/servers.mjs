@@ -3,13 +3,14 @@
 //
 //   versitygw (S3), bazel-remote, toxiproxy    built with Go into target/servers
 //   turborepo-remote-cache, @actions/cache     npm ci in target/servers/node, with the lock file of test/remote/servers/node
-//   nginx (WebDAV), redis-server               apt-get as root on Debian; otherwise they have to be there
+//   nginx (WebDAV), redis-server               scripts/programs/install.mjs; otherwise they have to be there
 //
 // What is missing is skipped, loudly; in CI (variable `CI`) it is a failure.
 import { existsSync } from 'node:fs'
 import { copyFile, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isInstalled } from './install.mjs'
+import { installPackages } from './programs/install.mjs'
 import { at } from './root.mjs'
 import { run, runMain, Skipped, step, StepFailed } from './steps.mjs'
 import { npm } from './tools.mjs'
@@ -49,14 +50,9 @@ async function installNode() {
   await npm(['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--prefix', at(folder)])
 }
 
-async function installPackages() {
+async function installServers() {
   const missing = await missingPackages()
-  if (missing.length === 0) return
-  const isRoot = process.getuid?.() === 0
-  if (!isRoot || !(await runs('apt-get', '--version'))) throw new Skipped(`not installed; on Debian: 'apt-get install ${missing.join(' ')}'`)
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
-  await run('apt-get', ['update', '--quiet'], { env })
-  await run('apt-get', ['install', '--yes', '--no-install-recommends', ...missing], { env })
+  if (missing.length > 0) await installPackages(missing)
 }
 
 async function missingPackages() {
@@ -87,7 +83,7 @@ async function installAll() {
     return skipped
   }
   const downloaded = async () => {
-    const skipped = await isSkipped('nginx (WebDAV), redis-server', installPackages)
+    const skipped = await isSkipped('nginx (WebDAV), redis-server', installServers)
     return (await isSkipped('npm ci turborepo-remote-cache', installNode)) || skipped
   }
   const outcomes = await Promise.allSettled([compiled(), downloaded()])

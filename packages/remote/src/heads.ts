@@ -44,14 +44,16 @@ async function readStoredGeneration(remote: Remote, scope: Scope): Promise<numbe
   return stored?.name === headName(scope) ? stored.generation : undefined
 }
 
-/** The head of a scope, or else the manifest of the first of these commits that has one. */
+/**
+ * The head of a scope, or else the manifest of the first of these commits that has one. The head is read first, although a store that cannot
+ * replace it has none: a server that fails is then asked for one object, instead of one for each commit.
+ */
 export async function readNewest(remote: Remote, scope: Scope, commits: readonly string[], signal: AbortSignal): Promise<FoundManifest | undefined> {
-  if (remote.store.capabilities.compareAndSwap) {
-    return (await readHead(remote, scope, signal)) ?? (await readCommits(remote, scope, commits, signal))
-  }
-  const [head, commit] = await Promise.all([readHead(remote, scope, signal), readCommits(remote, scope, commits, signal)])
-  if (head !== undefined || commit === undefined) return head
-  if ((await readStoredGeneration(remote, scope)) === undefined) await writeStoredHead(remote, scope, commit.bytes)
+  const head = await readHead(remote, scope, signal)
+  if (head !== undefined) return head
+  const commit = await readCommits(remote, scope, commits, signal)
+  const isNewest = commit !== undefined && !remote.store.capabilities.compareAndSwap
+  if (isNewest && (await readStoredGeneration(remote, scope)) === undefined) await writeStoredHead(remote, scope, commit.bytes)
   return commit
 }
 
