@@ -12,6 +12,7 @@
  * `untrusted` cannot occupy a name that a trusted writer needs.
  */
 import { VarveError } from 'varve'
+import { unrecorded } from 'varve/reads'
 import { recentCommits } from './commits.ts'
 import { type PublicKey, readPublicKey, readSigningKey, type SigningKey } from './keys.ts'
 import { checkOptions, invalidOption } from './options.ts'
@@ -197,7 +198,7 @@ export async function withinBudget<T>(
   const timer = setTimeout(() => controller.abort(spent), budgetMs)
   const signal = caller === undefined ? controller.signal : AbortSignal.any([caller, controller.signal])
   try {
-    return await work(signal)
+    return await unrecorded(() => work(signal)) // what a store reads is no input of the build that calls it
   } catch (error) {
     if (controller.signal.aborted) throw spent
     if (caller?.aborted === true) throw new VarveError('CANCELLED', 'the call was cancelled', { cause: error })
