@@ -8,6 +8,7 @@ import { isInContainerLayer } from '../../packages/varve/dist/cli/diagnosis.js'
 import { runVarve } from '../command.ts'
 import { makeFolder } from '../folders.ts'
 import { install, TOOLS, write, writeProject } from '../plugins/why/projects.ts'
+import { slow } from '../slow.ts'
 
 type Finding = CliJson['doctor']['findings'][number]
 
@@ -21,7 +22,9 @@ afterEach(() => {
   vi.unstubAllEnvs()
 })
 
-describe.each(Object.entries(TOOLS))('varve doctor after builds by %s', (_, { build, stamp }) => {
+describe.each(Object.entries(TOOLS))('varve doctor after builds by %s', (tool, { build, stamp }) => {
+  const speed = tool === 'vite' ? {} : slow
+
   const name = stamp.slice(0, stamp.indexOf(' "'))
 
   function makeProject(): string {
@@ -30,7 +33,7 @@ describe.each(Object.entries(TOOLS))('varve doctor after builds by %s', (_, { bu
     return folder
   }
 
-  it('a time in define differs in each build', async () => {
+  it('a time in define differs in each build', speed, async () => {
     const folder = makeProject()
     for (const time of [1, 2, 3, 4]) await build(folder, { stamp: `2026-01-01T00:00:0${time}Z` })
     expect(hitsIn(join(folder, 'cache'))).toEqual([{
@@ -40,21 +43,21 @@ describe.each(Object.entries(TOOLS))('varve doctor after builds by %s', (_, { bu
     }])
   })
 
-  it('a random value in define, which the cache does not show, differs in each build', async () => {
+  it('a random value in define, which the cache does not show, differs in each build', speed, async () => {
     const folder = makeProject()
     for (const value of ['9f3ad0c27be1', '0b8e72f1a94c', 'c51d90e8f7a2', '77ae10cd25bb']) await build(folder, { stamp: value })
     const found = expect.stringMatching(/differs in each of the last 3 builds$/)
     expect(hitsIn(join(folder, 'cache'))).toMatchObject([{ found, advice: expect.any(String) }])
   })
 
-  it('an absolute path in define has changed', async () => {
+  it('an absolute path in define has changed', speed, async () => {
     const folder = makeProject()
     for (const path of ['/builds/1/app', '/builds/2/app']) await build(folder, { stamp: path })
     const found = expect.stringContaining('has the absolute path "/builds/2/app", and had "/builds/1/app"')
     expect(hitsIn(join(folder, 'cache'))).toMatchObject([{ found, advice: expect.stringContaining('relative to the project') }])
   })
 
-  it('a variable has another value than in the build before', async () => {
+  it('a variable has another value than in the build before', speed, async () => {
     const folder = makeProject()
     for (const mode of ['development', 'production']) {
       vi.stubEnv('NODE_ENV', mode)
@@ -64,7 +67,7 @@ describe.each(Object.entries(TOOLS))('varve doctor after builds by %s', (_, { bu
     expect(hitsIn(join(folder, 'cache'))).toMatchObject([{ found, note: expect.stringContaining('set it to one value') }])
   })
 
-  it('a project whose files change between builds gets no remark', async () => {
+  it('a project whose files change between builds gets no remark', speed, async () => {
     const folder = makeProject()
     for (const color of ['red', 'green', 'blue', 'teal']) {
       write(folder, { 'src/theme.css': `a { color: ${color} }`, '.pagerc': color })

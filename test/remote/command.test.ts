@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type * as command from '../../packages/varve/src/cli/remote/module.ts'
 import { type Ran, runVarve } from '../command.ts'
 import { makeFolder } from '../folders.ts'
+import { slow } from '../slow.ts'
 import { SECRETS, type Started, STORES } from './servers.ts'
 
 /** The compiler compares the package with what the command uses of it. */
@@ -33,13 +34,15 @@ async function build(project: string, name: string, entries: Record<string, stri
 }
 
 describe.each(STORES)('a team shares caches through: $name', ({ name, start }) => {
+  const speed = name === 'directory' || name.startsWith('S3') ? {} : slow
+
   let started: Started | undefined
   beforeAll(async () => {
     started = await start?.()
   })
   afterAll(async () => started?.stop())
 
-  it('CI pushes, a laptop pulls and hits, and verify reads every byte', async ({ skip }) => {
+  it('CI pushes, a laptop pulls and hits, and verify reads every byte', speed, async ({ skip }) => {
     skip(started === undefined, `${name} is not installed`)
     const env = { ...started?.env, VARVE_REMOTE: started?.address ?? '' }
     const hasHead = started?.store.capabilities.compareAndSwap === true

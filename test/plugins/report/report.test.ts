@@ -8,6 +8,7 @@ import { type BuildRecord, openCache } from 'varve'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { ENGINES } from '../../engines.ts'
 import { makeFolder } from '../../folders.ts'
+import { slow } from '../../slow.ts'
 import { MODULES, TOOLS, writeApplication } from './tools.ts'
 
 const ours = (lines: readonly string[]): string[] => lines.filter((line) => line.includes('varve: ')).map((line) => line.replace(/^.*varve: /, ''))
@@ -22,9 +23,11 @@ afterEach(() => {
 })
 
 describe.each(Object.keys(TOOLS))('the report of a build by %s', (tool) => {
+  const speed = tool === 'rollup' || tool === 'webpack' ? {} : slow
+
   const build = TOOLS[tool] ?? Promise.reject
 
-  it.each(ENGINES)('a build prints one line: from cache, time saved, and why others were rebuilt (%s)', async (engine) => {
+  it.each(ENGINES)('a build prints one line: from cache, time saved, and why others were rebuilt (%s)', speed, async (engine) => {
     const folder = makeFolder()
     writeApplication(folder)
     const cold = ours(await build(folder, { engine, report: true }))
@@ -50,7 +53,7 @@ describe.each(Object.keys(TOOLS))('the report of a build by %s', (tool) => {
     await expect.poll(counts, { timeout: 20_000 }).toEqual([[tool, 0, MODULES, engine], [tool, MODULES - 1, 1, engine], [tool, 0, MODULES, engine]])
   })
 
-  it('a build prints nothing unless it is asked for, by the option or by VARVE_REPORT', async () => {
+  it('a build prints nothing unless it is asked for, by the option or by VARVE_REPORT', speed, async () => {
     const folder = makeFolder()
     writeApplication(folder)
     expect(ours(await build(folder, {}))).toEqual([])
@@ -59,7 +62,7 @@ describe.each(Object.keys(TOOLS))('the report of a build by %s', (tool) => {
     expect(ours(await build(folder, { report: false }))).toEqual([])
   })
 
-  it.each(ENGINES)('with a remote, the line ends with what came from it, and what that took (%s)', async (engine) => {
+  it.each(ENGINES)('with a remote, the line ends with what came from it, and what that took (%s)', speed, async (engine) => {
     const folder = makeFolder()
     writeApplication(folder)
     const { publicKey, signingKey } = generateKeys()
@@ -83,7 +86,7 @@ describe.each(Object.keys(TOOLS))('the report of a build by %s', (tool) => {
     expect(Number(/(\d+) lookups/.exec(fresh)?.[1])).toBeGreaterThan(0)
   })
 
-  it('the job summary of GitHub Actions gets the line if the report is a summary', async () => {
+  it('the job summary of GitHub Actions gets the line if the report is a summary', speed, async () => {
     const folder = makeFolder()
     const summary = join(folder, 'summary.md')
     writeApplication(folder)

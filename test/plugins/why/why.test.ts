@@ -6,6 +6,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { packageParts } from '../../../packages/plugins/dist/build/parts.js'
 import { runVarve } from '../../command.ts'
 import { makeFolder } from '../../folders.ts'
+import { slow } from '../../slow.ts'
 import { type Choices, install, OTHER_TOOLS, TOOLS, write, writeProject } from './projects.ts'
 
 /** Why the module was built the last time. */
@@ -31,6 +32,8 @@ afterEach(() => {
 })
 
 describe.each(Object.entries({ ...TOOLS, ...OTHER_TOOLS }))('varve why after a build by %s', (tool, { build, stamp, option }) => {
+  const speed = tool in TOOLS ? {} : slow
+
   /** Builds twice, with a change between the builds, and returns why the module was built again. */
   async function rebuilt(change: (folder: string) => void, before: Choices = {}, after: Choices = before): Promise<[why: string, folder: string]> {
     const folder = makeFolder()
@@ -42,28 +45,28 @@ describe.each(Object.entries({ ...TOOLS, ...OTHER_TOOLS }))('varve why after a b
     return [why(folder), folder]
   }
 
-  it('names a package with its old and its new version', async () => {
+  it('names a package with its old and its new version', speed, async () => {
     const [reason, folder] = await rebuilt((at) => install(at, '7.30.0'))
     expect(reason).toBe('@org/compiler 7.29.13 -> 7.30.0')
     expect(await reasonsIn(folder, tool)).toEqual(['changed @org/compiler 7.29.13 -> 7.30.0'])
   })
 
-  it('varve why names a file that changed', async () => {
+  it('varve why names a file that changed', speed, async () => {
     expect((await rebuilt((folder) => write(folder, { 'src/theme.css': 'a { color: blue }' })))[0]).toBe('src/theme.css changed')
     expect((await rebuilt((folder) => write(folder, { 'src/page.js': 'export const page = () => __STAMP__\n' })))[0]).toBe('src/page.js changed')
   })
 
-  it('varve why names a file that appeared', async () => {
+  it('varve why names a file that appeared', speed, async () => {
     expect((await rebuilt((folder) => write(folder, { '.pagerc': '1' })))[0]).toBe('.pagerc appeared')
   })
 
-  it('names a variable with its old and its new value', async () => {
+  it('names a variable with its old and its new value', speed, async () => {
     vi.stubEnv('TEST_MODE', 'staging')
     const [reason] = await rebuilt(() => vi.stubEnv('TEST_MODE', 'production'))
     expect(reason).toBe('TEST_MODE staging -> production')
   })
 
-  it('neither stores nor prints the value of a variable whose name is that of a secret', async () => {
+  it('neither stores nor prints the value of a variable whose name is that of a secret', speed, async () => {
     vi.stubEnv('TEST_TOKEN', 'opensesame')
     const [reason, folder] = await rebuilt(() => vi.stubEnv('TEST_TOKEN', 'abracadabra'))
     expect(reason).toBe('TEST_TOKEN changed')
@@ -72,11 +75,11 @@ describe.each(Object.entries({ ...TOOLS, ...OTHER_TOOLS }))('varve why after a b
     expect(runVarve(['why', 'src/page.js', '--dir', 'cache', '--json'], { cwd: folder }).out).not.toMatch(/opensesame|abracadabra/)
   })
 
-  it('names a changed option with both values', async () => {
+  it('names a changed option with both values', speed, async () => {
     expect((await rebuilt(() => undefined, { version: 'a' }, { version: 'b' }))[0]).toContain(option)
   })
 
-  it('names a changed value of define, or of an option, with both values', async () => {
+  it('names a changed value of define, or of an option, with both values', speed, async () => {
     const [reason, folder] = await rebuilt(() => undefined, { stamp: '1' }, { stamp: '2' })
     expect(reason).toBe(stamp)
     expect(await reasonsIn(folder, tool)).toEqual([`changed ${stamp}`])
