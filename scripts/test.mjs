@@ -32,9 +32,9 @@ const CARGO = ['--workspace', '--exclude=varve-node', '--exclude=varve-wasm', '-
 
 /** @type {Readonly<Record<'short' | 'all' | 'rest', Form>>} */
 const FORMS = {
-  short: { cargo: true, vitest: ['--tags-filter=!slow'], safety: 'sample', minutes: '6' },
-  all: { cargo: true, vitest: [], safety: 'all', minutes: '42' },
-  rest: { cargo: false, vitest: ['--tags-filter=slow'], safety: 'rest', minutes: '36' },
+  short: { cargo: true, vitest: ['--tags-filter=!slow'], safety: 'sample', minutes: '5' },
+  all: { cargo: true, vitest: [], safety: 'all', minutes: '32' },
+  rest: { cargo: false, vitest: ['--tags-filter=slow'], safety: 'rest', minutes: '27' },
 }
 
 /** What a fresh clone needs before: installing, building, compiling the tests. */
