@@ -1,7 +1,7 @@
 // @ts-check
 // `npm run screenshots`: the pictures of `varve view`, for the documentation and for the tests.
 //
-//   --data   first makes what they show anew, from a cache that this script makes
+//   --data   first writes what they show again, from a cache that this script makes
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
