@@ -94,4 +94,5 @@ process.on('message', async (/** @type {{ name: string, argument: unknown }} */ 
   process.send?.({ result: result ?? null })
   if (name === 'close') process.disconnect()
 })
+process.on('disconnect', () => process.exit()) // a server that was restarted, with or without the cache, would go on
 process.send?.({ result: 'ready' })
