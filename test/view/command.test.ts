@@ -50,6 +50,16 @@ describe('varve view', () => {
     expect(html).toContain(String.raw`\u003c/script>\u003cscript>alert(1)`)
   })
 
+  it('no credentials of a remote are in the page, also if the address is not valid', async () => {
+    const folder = makeFolder()
+    const dir = await makeCache(folder, { builds: 1 })
+    for (const address of ['https://user:hunter2@host/path?token=hunter2', 'user:hunter2@host', 's3//key:hunter2@bucket']) {
+      const { status, out } = runVarve(['view', '--dir', dir, '--json'], { cwd: folder, env: { VARVE_REMOTE: address, VARVE_OFFLINE: '1' } })
+      expect([status, out.includes('hunter2')], address).toEqual([0, false])
+      expect(JSON.parse(out).remote).toMatchObject({ offline: true })
+    }
+  })
+
   it('varve view without its package prints how to install it, and a directory without a cache is exit code 3', async () => {
     const folder = makeFolder()
     const dir = await makeCache(folder, { builds: 1 })

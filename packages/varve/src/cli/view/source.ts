@@ -80,10 +80,12 @@ async function overviewOf(dir: string, { session, engine }: OpenFolder): Promise
   return { dir, engine, stats, builds: session.call(readHistory), damage: session.call((store) => store.status()).damage }
 }
 
+/** The remote, without what could be a password: credentials, parameters, and an address that is not valid. */
 function remoteOf(): ViewRemoteJson | null {
   const given = process.env['VARVE_REMOTE'] ?? ''
   if (given === '') return null
-  if (!URL.canParse(given)) return { store: given, offline: isOffline() }
+  if (!URL.canParse(given)) return { store: 'an invalid address in VARVE_REMOTE', offline: isOffline() }
   const { protocol, host, pathname } = new URL(given)
-  return { store: `${protocol}//${host}${pathname}`, offline: isOffline() }
+  const place = host === '' && protocol !== 'file:' ? '' : `//${host}${pathname}`
+  return { store: `${protocol}${place}`, offline: isOffline() }
 }
