@@ -131,3 +131,23 @@ it('a file has the name before a step or after it, whatever write of the step wa
   expect(states).toBeGreaterThan(200)
   slots.close()
 })
+
+/** The slot that a rename replaced had its name still, and the file came back, empty, once the other slot had lost the name. */
+it('a file that is removed after a crash in its renaming does not come back', async () => {
+  const [files, changes]: [Files, Change[]] = [new Map(), []]
+  stub(files, changes)
+  const slots = await Slots.open('/cache')
+  const host = slots.host('v1')
+  for (const name of ['manifest-1', 'manifest.1.tmp']) host.close(host.createNew(name))
+  const start = new Map([...files].map(([name, bytes]) => [name, bytes.slice()]))
+  changes.length = 0
+  host.rename('manifest.1.tmp', 'manifest-1')
+  const [renamed] = changes
+  if (renamed !== undefined) apply(start, renamed) // the crash leaves two slots with the name
+  stub(start, [])
+  const next = await Slots.open('/next')
+  expect(next.host('v1').remove('manifest-1')).toBe(0)
+  next.close()
+  expect(await contentsIn(start)).toEqual({})
+  slots.close()
+})

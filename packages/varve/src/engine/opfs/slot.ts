@@ -65,8 +65,9 @@ export class Slot {
     this.#records = index === 0 ? [record, second] : [first, record]
   }
 
-  /** Removes the content. */
+  /** Removes the content of a slot without a name, which is durable first: no name ever has another content. */
   empty(): void {
+    this.#access.flush()
     this.#access.truncate(CONTENT_AT)
     this.#access.flush()
     this.#size = 0

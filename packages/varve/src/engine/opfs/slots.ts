@@ -72,6 +72,7 @@ export class Slots {
     try {
       for (const name of names) slots.#found(new Slot(await accessTo(directory, name)))
       slots.#count = Math.max(0, ...names.map((name) => Number(name.slice('slot-'.length)) + 1))
+      for (const slot of slots.#freed) if (slot.record.name !== '') slots.#name(slot, '', 0)
       await slots.reserve()
       return slots
     } catch (error) {
