@@ -2,6 +2,7 @@
  * Finds the cache of a loader context: the cache of the plugin that attached it, or a separate one if the loader is used alone. The
  * separate cache commits when no result has arrived for a while, and is closed on `beforeExit`.
  */
+import { closeBeforeExit } from '../build/before-exit.ts'
 import { FIELDS, type CachedOptions } from '../build/options.ts'
 import { checkOptions } from '../build/validate.ts'
 import { LoaderCache } from './cache.ts'
@@ -55,7 +56,7 @@ function makeAlone(id: string, options: CachedOptions, context: LoaderContext): 
   const logger = loggerOf(context)
   const cache = new LoaderCache(options)
   cache.begin({ tool: 'loader', root: context.rootContext, inputs: {}, warn: (text) => logger.warn(text), info: (text) => logger.info(text) })
-  if (alone.size === 0) process.once('beforeExit', () => alone.forEach((one) => void one.cache.end(false)))
+  closeBeforeExit({ close: () => cache.end(false) })
   alone.set(id, { cache, timer: undefined })
   return cache
 }

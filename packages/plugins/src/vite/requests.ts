@@ -1,4 +1,4 @@
-/** Tells the cache when a development server is busy with a page. */
+/** Reports to the cache when a development server is busy with a page. */
 import type { ViteDevServer } from 'vite'
 import { noteRequest } from '../build/server.ts'
 

@@ -1,7 +1,4 @@
-/**
- * Closes the caches of tools that never close their store, because a cache publishes to its remote when it is closed. Commits do not need
- * it: they are written at the end of each turn.
- */
+/** Closes the caches of tools that never close them themselves: a cache publishes to its remote, and a build is reported, when it is closed. */
 
 /** What has to be closed. */
 export interface Closable {
