@@ -2,7 +2,7 @@
  * Requests to a store over HTTP, each within its budget. No error contains a header, a query or the body of an answer, so no
  * secret reaches an output.
  *
- *   1. An attempt may take `CONNECT_MS` until it has a connection; `requestMs` plus the time of its body at `BYTES_PER_SECOND_MIN`, until the
+ *   1. An attempt may take `CONNECT_MS` until it has a connection; `requestMs` plus the time of its body (`budgetOf`), until the
  *      head of the answer; then the same again for the body of the answer. One that is late is not repeated.
  *   2. Transport errors and the statuses 409, 429 and 5xx are repeated, up to `ATTEMPTS` in all, after a jittered delay or
  *      after Retry-After, unless that is longer than `DELAY_MS_MAX`.
@@ -12,12 +12,11 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { VarveError } from 'varve'
 import { invalidOption } from '../options.ts'
 import { CONNECT_MS, Connection } from './connect.ts'
-import { type Fetched, type GetOptions, type Head, tooLarge } from './store.ts'
+import { budgetOf, type Fetched, type GetOptions, type Head, tooLarge } from './store.ts'
 
 const ATTEMPTS = 3
 const DELAY_MS = 100
 const DELAY_MS_MAX = 5000
-const BYTES_PER_SECOND_MIN = 262_144
 const REPEATED: ReadonlySet<number> = new Set([409, 429, 500, 502, 503, 504])
 
 /** A request, made again for each attempt because its signature has a time. */
@@ -160,7 +159,7 @@ class Budget {
   /** Begins a phase that transfers `bytes`. */
   start(bytes: number): void {
     this.stop()
-    const ms = Math.ceil(this.#requestMs + (bytes * 1000) / BYTES_PER_SECOND_MIN)
+    const ms = budgetOf(this.#requestMs, bytes)
     this.#timer = setTimeout(() => this.spend(`no complete answer within ${ms} ms`), ms)
   }
 

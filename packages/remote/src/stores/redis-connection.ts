@@ -9,6 +9,7 @@ import type * as client from '@redis/client'
 import { VarveError } from 'varve'
 import { invalidOption } from '../options.ts'
 import { isLoopback } from './http.ts'
+import { budgetOf } from './store.ts'
 
 /** Credentials of Redis. A server with only a password has no username. */
 export interface RedisCredentials {
@@ -19,7 +20,6 @@ export interface RedisCredentials {
 type CredentialsOption = RedisCredentials | (() => RedisCredentials | Promise<RedisCredentials>)
 
 const ATTEMPTS = 2
-const BYTES_PER_SECOND_MIN = 262_144
 
 /** Replies that refuse the credentials, or what they allow. */
 const DENIED: ReadonlySet<string> = new Set(['NOAUTH', 'WRONGPASS', 'NOPERM', 'READONLY'])
@@ -56,7 +56,7 @@ export class RedisConnection {
         throw error
       }))
       try {
-        return await within(this.#run(client, args), this.#requestMs + (bytes * 1000) / BYTES_PER_SECOND_MIN, signal)
+        return await within(this.#run(client, args), budgetOf(this.#requestMs, bytes), signal)
       } catch (error) {
         if (signal?.aborted === true) throw signal.reason
         if (error instanceof VarveError) throw error

@@ -106,6 +106,14 @@ export function encodeSegment(segment: string): string {
   return encodeURIComponent(segment).replace(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`)
 }
 
+/** A line that is slower makes a request fail. */
+const BYTES_PER_SECOND_MIN = 262_144
+
+/** Milliseconds that a request with so many bytes may take. */
+export function budgetOf(requestMs: number, bytes: number): number {
+  return Math.ceil(requestMs + (bytes * 1000) / BYTES_PER_SECOND_MIN)
+}
+
 /** Throws INVALID_ARGUMENT if a blob is larger than its store takes. */
 export function checkSize({ label, capabilities: { bytesMax } }: BlobStore, name: string, bytes: Uint8Array): void {
   if (bytes.length <= bytesMax) return
