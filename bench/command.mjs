@@ -1,7 +1,7 @@
 // @ts-check
 // The code that `npm run bench` and `npm run bench:rivals` share: options, the selection of ids, and the format of numbers.
 import { parseArgs } from 'node:util'
-import { StepFailed } from '../scripts/steps.mjs'
+import { StepFailed } from '../scripts/common/steps.mjs'
 import { measure } from './programs.mjs'
 import { programPrefix } from './results.mjs'
 

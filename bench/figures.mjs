@@ -5,9 +5,9 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { at } from '../scripts/root.mjs'
+import { at } from '../scripts/common/root.mjs'
 import { setup } from '../scripts/setup.mjs'
-import { run, runMain } from '../scripts/steps.mjs'
+import { run, runMain } from '../scripts/common/steps.mjs'
 import { median } from './median.mjs'
 
 const ENTRIES = 10_000

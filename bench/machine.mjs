@@ -2,9 +2,9 @@
 // The machine of a measurement, and the versions of all programs in it.
 import { readFileSync } from 'node:fs'
 import { availableParallelism, cpus, release, totalmem, type } from 'node:os'
-import { at } from '../scripts/root.mjs'
-import { run } from '../scripts/steps.mjs'
-import { rustEnv } from '../scripts/tools.mjs'
+import { at } from '../scripts/common/root.mjs'
+import { run } from '../scripts/common/steps.mjs'
+import { rustEnv } from '../scripts/common/tools.mjs'
 
 /** @typedef {{ cpu: string, cores: number, memory: string, kernel: string, node: string, rustc: string }} Machine */
 

@@ -5,7 +5,7 @@
 //   --only <prefix>  only ids with this prefix; may be repeated
 //   --json           one array on stdout instead of the table
 import { setup } from '../scripts/setup.mjs'
-import { runMain } from '../scripts/steps.mjs'
+import { runMain } from '../scripts/common/steps.mjs'
 import { figuresOf, PLAIN, readOptions, shown, wanted } from './command.mjs'
 import { OURS } from './programs.mjs'
 import { jsonOf, resultsOfOurs } from './results.mjs'

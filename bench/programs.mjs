@@ -3,9 +3,9 @@
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
-import { at, root, targetDir } from '../scripts/root.mjs'
-import { printStep, run, secondsSince, step, StepFailed } from '../scripts/steps.mjs'
-import { cargo, LOCKED, rustEnv } from '../scripts/tools.mjs'
+import { at, root, targetDir } from '../scripts/common/root.mjs'
+import { printStep, run, secondsSince, step, StepFailed } from '../scripts/common/steps.mjs'
+import { cargo, LOCKED, rustEnv } from '../scripts/common/tools.mjs'
 
 /** @typedef {import('./goals.mjs').Metric} Metric */
 /** @typedef {{ id: string, name: string, metric: Metric, value: number, unit: string, rounds: number }} Figure */

@@ -6,9 +6,9 @@
 //   --only <prefix>  only ids with this prefix; may be repeated
 //   --json           one array on stdout instead of the table
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { at } from '../scripts/root.mjs'
+import { at } from '../scripts/common/root.mjs'
 import { setup } from '../scripts/setup.mjs'
-import { runMain } from '../scripts/steps.mjs'
+import { runMain } from '../scripts/common/steps.mjs'
 import { figuresOf, PLAIN, readOptions, shown, wanted } from './command.mjs'
 import { goalPrefixes } from './goals.mjs'
 import { readMachine, readVersions } from './machine.mjs'

@@ -5,11 +5,11 @@ import { embeddedPaths } from './build/embed.mjs'
 import { addonPath, buildNative } from './build/native.mjs'
 import { buildPackages, packageFolders, sourcesOf } from './build/packages.mjs'
 import { buildWasm, wasmPaths } from './build/wasm.mjs'
-import { isMain } from './root.mjs'
-import { fingerprint, writeStamp } from './stamps.mjs'
-import { runMain, step } from './steps.mjs'
+import { isMain } from './common/root.mjs'
+import { fingerprint, writeStamp } from './common/stamps.mjs'
+import { runMain, step } from './common/steps.mjs'
 
-/** @typedef {import('./stamps.mjs').Built & { title: string, make: () => Promise<void> }} Target */
+/** @typedef {import('./common/stamps.mjs').Built & { title: string, make: () => Promise<void> }} Target */
 
 const RUST = ['Cargo.toml', 'Cargo.lock', 'rust-toolchain.toml', 'crates', 'scripts/build'] // cargo decides which crates matter
 const TYPESCRIPT = ['tsconfig.base.json', 'tsconfig.json', 'package-lock.json', 'scripts/build']

@@ -3,15 +3,15 @@
 // in full.
 import { existsSync } from 'node:fs'
 import { packageFolders } from './build/packages.mjs'
-import { checkConsumer } from './consumer.mjs'
-import { at } from './root.mjs'
+import { checkConsumer } from './check/consumer.mjs'
+import { at } from './common/root.mjs'
 import { setup } from './setup.mjs'
-import { run, runMain, Skipped, step, StepFailed } from './steps.mjs'
-import { checkCrates, checkPackages } from './supply/advisories.mjs'
-import { checkLicences } from './supply/licences.mjs'
-import { checkNotices } from './supply/notices.mjs'
-import { cargo, rustEnv, toolPath, tsc } from './tools.mjs'
-import { checkUnplanted } from './unplanted.mjs'
+import { run, runMain, Skipped, step, StepFailed } from './common/steps.mjs'
+import { checkCrates, checkPackages } from './check/advisories.mjs'
+import { checkLicences } from './check/licences.mjs'
+import { checkNotices } from './check/notices.mjs'
+import { cargo, rustEnv, toolPath, tsc } from './common/tools.mjs'
+import { checkUnplanted } from './check/unplanted.mjs'
 
 const WASM = ['--target', 'wasm32-unknown-unknown']
 const DENY = ['--', '--deny', 'warnings']

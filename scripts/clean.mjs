@@ -2,8 +2,8 @@
 // `npm run clean`: removes all build output; node_modules stays.
 import { rm } from 'node:fs/promises'
 import { packageFolders } from './build/packages.mjs'
-import { at } from './root.mjs'
-import { runMain, step } from './steps.mjs'
+import { at } from './common/root.mjs'
+import { runMain, step } from './common/steps.mjs'
 
 const BUILT = ['target', '.demo', 'coverage', 'packages/varve/generated', 'packages/varve/native']
 

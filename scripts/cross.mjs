@@ -9,9 +9,9 @@ import { delimiter, dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { inspect } from './build/inspect.mjs'
 import { crossAddon, platforms } from './build/platforms.mjs'
-import { isMain, root, targetDir } from './root.mjs'
-import { run, runMain, step } from './steps.mjs'
-import { cargo, rustEnv } from './tools.mjs'
+import { isMain, root, targetDir } from './common/root.mjs'
+import { run, runMain, step } from './common/steps.mjs'
+import { cargo, rustEnv } from './common/tools.mjs'
 
 const ZIG = ['cargo-zigbuild==0.24.0', 'ziglang==0.15.2']
 const tools = join(targetDir, 'cross')

@@ -5,9 +5,9 @@
 import { relative } from 'node:path'
 import { parseArgs } from 'node:util'
 import { SIZES } from './demo/application.mjs'
-import { at, root } from './root.mjs'
+import { at, root } from './common/root.mjs'
 import { setup } from './setup.mjs'
-import { run, runMain } from './steps.mjs'
+import { run, runMain } from './common/steps.mjs'
 
 const { values: options } = parseArgs({ options: { quick: { type: 'boolean' }, remote: { type: 'boolean' }, json: { type: 'boolean' } } })
 

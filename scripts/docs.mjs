@@ -5,10 +5,10 @@
 //   --check   compares docs/api.md with the types instead of writing it
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { at } from './root.mjs'
+import { at } from './common/root.mjs'
 import { setup } from './setup.mjs'
-import { run, runMain, step } from './steps.mjs'
-import { npm } from './tools.mjs'
+import { run, runMain, step } from './common/steps.mjs'
+import { npm } from './common/tools.mjs'
 
 const SITE = 'site'
 const PAGES = `${SITE}/generated`

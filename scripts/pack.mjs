@@ -7,10 +7,10 @@ import { writeRelease } from './build/embed.mjs'
 import { crossAddon, optionalDependencies, platforms, writePlatformPackage } from './build/platforms.mjs'
 import { repositoryFields } from './release/repository.mjs'
 import { PACKAGES } from './release/versions.mjs'
-import { isMain, targetDir } from './root.mjs'
+import { isMain, targetDir } from './common/root.mjs'
 import { setup } from './setup.mjs'
-import { run, runMain, step } from './steps.mjs'
-import { npm } from './tools.mjs'
+import { run, runMain, step } from './common/steps.mjs'
+import { npm } from './common/tools.mjs'
 
 /** The packages as they are published. */
 export const place = join(targetDir, 'packages')

@@ -2,7 +2,7 @@
 // `npm run programs`: installs what `scripts/programs/installed.mjs` lists and is missing.
 import { installPackages } from './programs/install.mjs'
 import { pathOf, PROGRAMS } from './programs/installed.mjs'
-import { runMain, Skipped, step } from './steps.mjs'
+import { runMain, Skipped, step } from './common/steps.mjs'
 
 await runMain(async () => {
   const names = /** @type {import('./programs/installed.mjs').Program[]} */ (Object.keys(PROGRAMS))

@@ -18,10 +18,10 @@ import { install, MANAGERS, tryManager } from './release/managers.mjs'
 import { publish } from './release/publish.mjs'
 import { installTools, npmRegistry, startRegistry } from './release/registry.mjs'
 import { packedProblems, sourceProblems, version } from './release/versions.mjs'
-import { at } from './root.mjs'
+import { at } from './common/root.mjs'
 import { setup } from './setup.mjs'
-import { runMain, step, StepFailed } from './steps.mjs'
-import { writeTable } from './table.mjs'
+import { runMain, step, StepFailed } from './common/steps.mjs'
+import { writeTable } from './common/table.mjs'
 
 const HEAD = ['package manager', 'seconds', 'MB on disk', 'engine', 'steps, native', 'steps, WebAssembly']
 

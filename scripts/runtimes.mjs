@@ -11,11 +11,11 @@ import { addonPath, hostPlatform } from './build/native.mjs'
 import { platforms, writePlatformPackage } from './build/platforms.mjs'
 import { writePackage } from './pack.mjs'
 import { expectFailed, runChecks, STEPS } from './platforms/run.mjs'
-import { at, isMain, targetDir } from './root.mjs'
+import { at, isMain, targetDir } from './common/root.mjs'
 import { setup } from './setup.mjs'
-import { run, runMain, step, StepFailed } from './steps.mjs'
-import { writeTable } from './table.mjs'
-import { npm } from './tools.mjs'
+import { run, runMain, step, StepFailed } from './common/steps.mjs'
+import { writeTable } from './common/table.mjs'
+import { npm } from './common/tools.mjs'
 
 const NODE = { 18: '18.20.8', 20: '20.20.2', 22: '22.23.3', 24: '24.21.0', 26: '26.10.0' }
 const [BUN, DENO, NCC] = ['1.4.5', '2.9.6', '0.38.4']

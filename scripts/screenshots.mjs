@@ -7,15 +7,15 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { mkdirSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
-import { at } from './root.mjs'
+import { at } from './common/root.mjs'
 import { PICTURES, pictureData, take } from './screenshots/pictures.mjs'
 import { setup } from './setup.mjs'
-import { runMain, step } from './steps.mjs'
+import { runMain, step } from './common/steps.mjs'
 
 await runMain(async () => {
   await setup()
   const { reportPage } = await import('@varve/view')
-  const { startBrowser } = await import('./browser.mjs')
+  const { startBrowser } = await import('./common/browser.mjs')
   const folder = await mkdtemp(join(tmpdir(), 'varve-view-'))
   const browser = await startBrowser()
   try {

@@ -4,13 +4,13 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { firstDifference } from './install.mjs'
-import { readCargo, sumOutcomes } from './outcome.mjs'
-import { at } from './root.mjs'
-import { fingerprint } from './stamps.mjs'
-import { readReport } from './supply/advisories.mjs'
-import { isAllowed, strangeCrates, strangePackages, unexplained } from './supply/licences.mjs'
-import { nodeFits } from './tools.mjs'
+import { firstDifference } from './common/install.mjs'
+import { readCargo, sumOutcomes } from './test/outcome.mjs'
+import { at } from './common/root.mjs'
+import { fingerprint } from './common/stamps.mjs'
+import { readReport } from './check/advisories.mjs'
+import { isAllowed, strangeCrates, strangePackages, unexplained } from './check/licences.mjs'
+import { nodeFits } from './common/tools.mjs'
 
 describe('installed packages', () => {
   const wanted = {

@@ -9,11 +9,11 @@
 import { existsSync } from 'node:fs'
 import { copyFile, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { isInstalled } from './install.mjs'
+import { isInstalled } from './common/install.mjs'
 import { installPackages } from './programs/install.mjs'
-import { at } from './root.mjs'
-import { run, runMain, Skipped, step, StepFailed } from './steps.mjs'
-import { npm } from './tools.mjs'
+import { at } from './common/root.mjs'
+import { run, runMain, Skipped, step, StepFailed } from './common/steps.mjs'
+import { npm } from './common/tools.mjs'
 
 const PINS = 'test/remote/servers'
 

@@ -3,11 +3,11 @@
 // that every script can begin with it.
 import { performance } from 'node:perf_hooks'
 import { build, targets } from './build.mjs'
-import { install, isInstalled } from './install.mjs'
-import { isMain } from './root.mjs'
-import { isCurrent } from './stamps.mjs'
-import { printStep, runMain, secondsSince, step } from './steps.mjs'
-import { addWasmTarget, checkNode, nodeFits, rustEnv } from './tools.mjs'
+import { install, isInstalled } from './common/install.mjs'
+import { isMain } from './common/root.mjs'
+import { isCurrent } from './common/stamps.mjs'
+import { printStep, runMain, secondsSince, step } from './common/steps.mjs'
+import { addWasmTarget, checkNode, nodeFits, rustEnv } from './common/tools.mjs'
 
 /** Whether everything is installed and built. */
 export const isReady = () => isInstalled() && targets.every(isCurrent)

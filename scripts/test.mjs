@@ -11,12 +11,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { stripVTControlCharacters } from 'node:util'
-import { readCargo, sumOutcomes } from './outcome.mjs'
+import { readCargo, sumOutcomes } from './test/outcome.mjs'
 import { runAll } from '../test/safety/all.mjs'
-import { at, root } from './root.mjs'
+import { at, root } from './common/root.mjs'
 import { isReady, setup } from './setup.mjs'
-import { printStep, runMain, secondsSince, step } from './steps.mjs'
-import { cargo, LOCKED, rustEnv, toolPath } from './tools.mjs'
+import { printStep, runMain, secondsSince, step } from './common/steps.mjs'
+import { cargo, LOCKED, rustEnv, toolPath } from './common/tools.mjs'
 
 /** Cdylibs have nothing to run outside their hosts; vitest tests them there. */
 const CARGO = ['--workspace', '--exclude=varve-node', '--exclude=varve-wasm', '--exclude=varve-bindgen', '--features=varve-core/sim']
@@ -44,7 +44,7 @@ const isScreen = process.stdout.isTTY
 /** Escape codes are for screens; vitest would print them in CI as well. */
 const plain = isScreen || process.env.FORCE_COLOR !== undefined ? {} : { NO_COLOR: '1' }
 
-/** @typedef {{ outcome: import('./outcome.mjs').Outcome, exitCode: number }} Runner */
+/** @typedef {{ outcome: import('./test/outcome.mjs').Outcome, exitCode: number }} Runner */
 
 /**
  * Runs a test runner in view of the user and keeps what it wrote to stdout.
@@ -85,7 +85,7 @@ async function runVitest(options) {
   const folder = await mkdtemp(join(tmpdir(), 'varve-test-'))
   const counts = join(folder, 'counts.json')
   try {
-    const reporters = ['--reporter=default', `--reporter=${at('scripts/counts.mjs')}`]
+    const reporters = ['--reporter=default', `--reporter=${at('scripts/test/counts.mjs')}`]
     const args = [toolPath('vitest'), 'run', ...reporters, ...options]
     const env = { ...process.env, ...plain, VARVE_COUNTS: counts }
     const { exitCode } = await watch(process.execPath, args, env, 'inherit')

@@ -2,7 +2,7 @@
 // Values as bundlers cache them: pieces of the JavaScript files in node_modules, in the order of their paths.
 import { closeSync, openSync, readdirSync, readSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { at } from '../../scripts/root.mjs'
+import { at } from '../../scripts/common/root.mjs'
 
 /** @returns {Generator<string>} */
 function* scripts(folder = at('node_modules')) {

@@ -6,7 +6,7 @@ import { mkdir } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { at } from '../../scripts/root.mjs'
+import { at } from '../../scripts/common/root.mjs'
 
 export const CREDENTIALS = { accessKeyId: 'rootkey', secretAccessKey: 'rootsecret' }
 const KILOBYTES_PER_SECOND = 100_000

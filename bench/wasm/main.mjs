@@ -6,7 +6,7 @@ import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { openCache } from 'varve'
-import { at } from '../../scripts/root.mjs'
+import { at } from '../../scripts/common/root.mjs'
 import { randomOf } from '../../test/safety/random.mjs'
 import { median } from '../median.mjs'
 

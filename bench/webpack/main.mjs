@@ -10,7 +10,7 @@
 // ratios within a round, which vary less than ratios of medians on a busy machine.
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
-import { runMain } from '../../scripts/steps.mjs'
+import { runMain } from '../../scripts/common/steps.mjs'
 import { median } from '../median.mjs'
 import { Site, SUBJECTS } from './site.mjs'
 import { RUN, TRIALS } from './trials.mjs'

@@ -3,8 +3,8 @@
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { at } from '../../scripts/root.mjs'
-import { run } from '../../scripts/steps.mjs'
+import { at } from '../../scripts/common/root.mjs'
+import { run } from '../../scripts/common/steps.mjs'
 import { changeModule, writeApplication } from './application.mjs'
 
 /** @typedef {import('./build.mjs').SubjectName} SubjectName */

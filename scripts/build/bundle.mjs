@@ -2,7 +2,7 @@
 // Bundles a package for publishing: dist/bundle has one file for each entry point of package.json and few chunks, because
 // loading a module costs more than its code does.
 import { readFileSync, rmSync } from 'node:fs'
-import { at } from '../root.mjs'
+import { at } from '../common/root.mjs'
 
 /**
  * @typedef {object} Manifest

@@ -3,7 +3,7 @@
 // the release that this copy of Varve belongs to. A bundler treats them like any other module.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { at } from '../root.mjs'
+import { at } from '../common/root.mjs'
 
 const GENERATED = at('packages/varve/generated')
 const SOURCE = at('packages/varve/src/engine/compact-worker.ts')

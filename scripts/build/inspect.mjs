@@ -4,9 +4,9 @@
 import { readFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { root } from '../root.mjs'
-import { run } from '../steps.mjs'
-import { rustEnv } from '../tools.mjs'
+import { root } from '../common/root.mjs'
+import { run } from '../common/steps.mjs'
+import { rustEnv } from '../common/tools.mjs'
 
 const BYTES_MAX = 2_800_000
 

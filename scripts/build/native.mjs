@@ -3,8 +3,8 @@
 // looks for the same name.
 import { copyFile, mkdir, rename } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { at, targetDir } from '../root.mjs'
-import { cargo } from '../tools.mjs'
+import { at, targetDir } from '../common/root.mjs'
+import { cargo } from '../common/tools.mjs'
 
 const { platform, arch } = process
 

@@ -3,8 +3,8 @@
 // with which npx finds the `varve` command.
 import { accessSync, constants, existsSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { at } from '../root.mjs'
-import { npm, tsc } from '../tools.mjs'
+import { at } from '../common/root.mjs'
+import { npm, tsc } from '../common/tools.mjs'
 import { bundle, entryPoints } from './bundle.mjs'
 import { embedWorker, writeRelease } from './embed.mjs'
 

@@ -3,7 +3,7 @@
 // test/safety/mutation chooses the faults, and proves that a normal build has none.
 import { cp, mkdir } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { at, targetDir } from '../root.mjs'
+import { at, targetDir } from '../common/root.mjs'
 import { embedWorker, writeRelease } from './embed.mjs'
 import { addonPath, buildNative } from './native.mjs'
 import { buildWasm } from './wasm.mjs'

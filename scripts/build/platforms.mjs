@@ -4,7 +4,7 @@
 import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { repositoryFields } from '../release/repository.mjs'
-import { at, targetDir } from '../root.mjs'
+import { at, targetDir } from '../common/root.mjs'
 
 /**
  * @typedef {object} Platform

@@ -5,8 +5,8 @@
 import { cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { constants, gzipSync } from 'node:zlib'
-import { at, targetDir } from '../root.mjs'
-import { addWasmTarget, cargo } from '../tools.mjs'
+import { at, targetDir } from '../common/root.mjs'
+import { addWasmTarget, cargo } from '../common/tools.mjs'
 
 const FOLDER = 'packages/varve/generated'
 const TARGET = 'wasm32-unknown-unknown'

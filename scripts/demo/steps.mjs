@@ -3,8 +3,8 @@
 import { readdir, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { performance } from 'node:perf_hooks'
-import { at } from '../root.mjs'
-import { run, step } from '../steps.mjs'
+import { at } from '../common/root.mjs'
+import { run, step } from '../common/steps.mjs'
 import { changeOneModule, writeApplication } from './application.mjs'
 import { publishFirst } from './remote.mjs'
 

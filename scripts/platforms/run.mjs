@@ -2,7 +2,7 @@
 // Runs `checks.mjs` in a project and reads what it found.
 import { open, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { CommandFailed, run } from '../steps.mjs'
+import { CommandFailed, run } from '../common/steps.mjs'
 
 /** The number of steps in `checks.mjs`. */
 export const STEPS = 13

@@ -2,7 +2,7 @@
 // Installs packages of Debian or Ubuntu: as root, and in continuous integration through sudo. It changes no other system, and names what to
 // install there.
 import { env, getuid } from 'node:process'
-import { run, Skipped } from '../steps.mjs'
+import { run, Skipped } from '../common/steps.mjs'
 
 const APT = ['apt-get', '--quiet', '--option', 'DPkg::Lock::Timeout=300']
 

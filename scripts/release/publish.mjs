@@ -1,7 +1,7 @@
 // @ts-check
 // Publishes packed packages in their order. A package whose version the registry already has is skipped, so a release that stopped halfway
 // is completed by running it again.
-import { npm } from '../tools.mjs'
+import { npm } from '../common/tools.mjs'
 
 /** @typedef {{ manifest: import('./versions.mjs').Manifest, tarball: string }} Packed */
 

@@ -5,8 +5,8 @@ import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { run, step } from '../steps.mjs'
-import { npm } from '../tools.mjs'
+import { run, step } from '../common/steps.mjs'
+import { npm } from '../common/tools.mjs'
 
 /** Where the registry and the package managers are installed. */
 export const tools = join(import.meta.dirname, 'node_modules')

@@ -3,7 +3,7 @@
 // of the changelog.
 import { readFileSync } from 'node:fs'
 import { optionalDependencies } from '../build/platforms.mjs'
-import { at } from '../root.mjs'
+import { at } from '../common/root.mjs'
 
 /**
  * @typedef {object} Manifest

@@ -3,7 +3,7 @@
 // rights than they need.
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { at } from '../root.mjs'
+import { at } from '../common/root.mjs'
 
 const FOLDER = '.github/workflows'
 const { scripts } = JSON.parse(readFileSync(at('package.json'), 'utf8'))

@@ -4,7 +4,7 @@
 import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { at } from '../root.mjs'
+import { at } from '../common/root.mjs'
 import { makeCache } from './cache.mjs'
 import { DATA } from './pictures.mjs'
 

@@ -2,7 +2,7 @@
 // The pictures of `varve view` that `npm run screenshots` writes, and that `test/view/pictures.test.ts` compares with the page. All show
 // view.json, in DejaVu Sans and UTC, so that a picture changes only with the page.
 import { readFileSync } from 'node:fs'
-import { at } from '../root.mjs'
+import { at } from '../common/root.mjs'
 
 /** What the page shows, as `varve view --json` prints it. */
 export const DATA = at('scripts/screenshots/view.json')

@@ -4,7 +4,7 @@
 // and 0.2 to 0.4 of the third.
 //
 //   node scripts/tidy/prose.mjs [--list <family>]
-import { isMain, root } from '../root.mjs'
+import { isMain, root } from '../common/root.mjs'
 import { PROSE_MAX } from './rules.mjs'
 import { lineOf, readSources } from './source.mjs'
 

@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import { extname, join, normalize } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Browser, Page } from 'playwright-core'
-import { startBrowser } from '../../scripts/browser.mjs'
+import { startBrowser } from '../../scripts/common/browser.mjs'
 
 const PACKAGE = fileURLToPath(new URL('../../packages/varve', import.meta.url))
 const WORKER = fileURLToPath(new URL('worker.mjs', import.meta.url))

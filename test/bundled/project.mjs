@@ -4,7 +4,7 @@ import { copyFileSync, cpSync, mkdirSync, readFileSync, writeFileSync } from 'no
 import { join } from 'node:path'
 import { addonPath, hostPlatform } from '../../scripts/build/native.mjs'
 import { writeRelease } from '../../scripts/build/embed.mjs'
-import { at } from '../../scripts/root.mjs'
+import { at } from '../../scripts/common/root.mjs'
 
 const PACKAGE = at('packages/varve')
 /** @type {{ version: string }} */

@@ -9,8 +9,8 @@
 // The suite `mutation` builds the engine once for each defect, so only its sample is part of this command.
 import { spawn } from 'node:child_process'
 import { parseArgs } from 'node:util'
-import { at, isMain } from '../../scripts/root.mjs'
-import { printStep, runMain, StepFailed } from '../../scripts/steps.mjs'
+import { at, isMain } from '../../scripts/common/root.mjs'
+import { printStep, runMain, StepFailed } from '../../scripts/common/steps.mjs'
 
 const SUITES = ['power-loss', 'corruption', 'io-faults', 'concurrency', 'fuzz', 'mutation']
 

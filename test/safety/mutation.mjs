@@ -6,7 +6,7 @@
 //   some-edits  makes every edit, and runs the tests of three
 import { buildPlanted, plantedPackage } from '../../scripts/build/planted.mjs'
 import { setup } from '../../scripts/setup.mjs'
-import { step } from '../../scripts/steps.mjs'
+import { step } from '../../scripts/common/steps.mjs'
 import { bugs } from './mutation/bugs.mjs'
 import { edits, someEdits } from './mutation/edits.mjs'
 import { panics } from './mutation/panics.mjs'

@@ -9,8 +9,8 @@
 import { spawn } from 'node:child_process'
 import { performance } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
-import { root } from '../../scripts/root.mjs'
-import { LOCKED, rustEnv } from '../../scripts/tools.mjs'
+import { root } from '../../scripts/common/root.mjs'
+import { LOCKED, rustEnv } from '../../scripts/common/tools.mjs'
 
 /** How many violations of a part are shown; further ones are only counted. */
 const SHOWN_MAX = 20
@@ -147,7 +147,7 @@ export function rustPart(name, crate = SAFETY, more = []) {
  * By default glibc returns freed memory to the system and asks for it again, which takes nearly half of the time of a part
  * that makes hundreds of thousands of folders. Other C libraries ignore these variables.
  */
-const KEEPS_MEMORY = { MALLOC_TRIM_THRESHOLD_: '1000000000', MALLOC_MMAP_THRESHOLD_: '1000000000', MALLOC_TOP_PAD_: '67108864' }
+export const KEEPS_MEMORY = { MALLOC_TRIM_THRESHOLD_: '1000000000', MALLOC_MMAP_THRESHOLD_: '1000000000', MALLOC_TOP_PAD_: '67108864' }
 
 /**
  * Runs the program of a crate and returns its stdout; its stderr is shown.

@@ -6,7 +6,7 @@
 //   --filter <regex>   only scenarios, or tests of webpack, whose name matches
 import { parseArgs } from 'node:util'
 import { setup } from '../../scripts/setup.mjs'
-import { runMain, Skipped, step, StepFailed } from '../../scripts/steps.mjs'
+import { runMain, Skipped, step, StepFailed } from '../../scripts/common/steps.mjs'
 import { runPoisoned } from './poisoned.mjs'
 import { runPnp } from './pnp/main.mjs'
 import { runStaleness } from './staleness/main.mjs'

@@ -1,8 +1,8 @@
 // @ts-check
 // The suite of poisoned values of all plugins; `npm test` runs it, too.
 import { spawn } from 'node:child_process'
-import { root } from '../../scripts/root.mjs'
-import { toolPath } from '../../scripts/tools.mjs'
+import { root } from '../../scripts/common/root.mjs'
+import { toolPath } from '../../scripts/common/tools.mjs'
 
 /** @returns {Promise<boolean>} whether all tests passed */
 export function runPoisoned() {

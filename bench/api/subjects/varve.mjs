@@ -3,7 +3,7 @@
 //
 // durable: the log is synced before `commit` is done. relaxed: the log is written, and synced some seconds later.
 import { readFileSync } from 'node:fs'
-import { at } from '../../../scripts/root.mjs'
+import { at } from '../../../scripts/common/root.mjs'
 
 /** @typedef {import('../subject.mjs').Subject} Subject */
 

@@ -3,7 +3,7 @@
 // source, because its own installer would fetch a binary from elsewhere.
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { run, step } from '../../../scripts/steps.mjs'
+import { run, step } from '../../../scripts/common/steps.mjs'
 
 const here = import.meta.dirname
 const sqlite = join(here, 'node_modules/better-sqlite3')

@@ -1,7 +1,7 @@
 // @ts-check
 // `node bench/rivals/node/main.mjs`: runs the workloads of bench/api on Varve and on comparable stores.
 import { setup } from '../../../scripts/setup.mjs'
-import { runMain } from '../../../scripts/steps.mjs'
+import { runMain } from '../../../scripts/common/steps.mjs'
 import { benchmark } from '../../api/benchmark.mjs'
 import { varve } from '../../api/subjects/varve.mjs'
 import { installRivals } from './install.mjs'

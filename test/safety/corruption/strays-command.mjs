@@ -3,7 +3,7 @@
 // no control characters.
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
-import { at } from '../../../scripts/root.mjs'
+import { at } from '../../../scripts/common/root.mjs'
 import { readFolder, writeFolder } from './folder.mjs'
 import { FORMS, plant } from './plant.mjs'
 

@@ -5,9 +5,9 @@
 import { mkdir, readdir } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { basename, join } from 'node:path'
-import { at } from '../../../scripts/root.mjs'
-import { CommandFailed, run } from '../../../scripts/steps.mjs'
-import { LOCKED, rustEnv } from '../../../scripts/tools.mjs'
+import { at } from '../../../scripts/common/root.mjs'
+import { CommandFailed, run } from '../../../scripts/common/steps.mjs'
+import { LOCKED, rustEnv } from '../../../scripts/common/tools.mjs'
 import { inLanes } from '../lanes.mjs'
 
 const TARGETS = ['manifest', 'log', 'table', 'block', 'tar', 'folder']

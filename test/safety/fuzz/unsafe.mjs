@@ -7,8 +7,8 @@
 // Miri cannot run system calls, and none of them can run Node, so only the tests of `npm test` cover the callbacks of the
 // addon. The tools need the nightly toolchain; without it the part is skipped. Proof that it can fail: if the handler's next
 // table is published by a relaxed store, `races` reports the race.
-import { CommandFailed, run } from '../../../scripts/steps.mjs'
-import { LOCKED, rustEnv } from '../../../scripts/tools.mjs'
+import { CommandFailed, run } from '../../../scripts/common/steps.mjs'
+import { LOCKED, rustEnv } from '../../../scripts/common/tools.mjs'
 
 const SANITIZED = ['--target=x86_64-unknown-linux-gnu', '--lib', '--tests']
 const RACED = ['-Zbuild-std', ...SANITIZED, '--target-dir=target/raced']

@@ -2,7 +2,7 @@
 // Typical defects of a store (`failpoints::bug("name")` in the crates, and `platform/failpoints/vfs.rs` of core). The suites run
 // with each defect until one fails; a defect that no suite detects is a missing test. A case is the name of a defect.
 import { readFileSync } from 'node:fs'
-import { at } from '../../../scripts/root.mjs'
+import { at } from '../../../scripts/common/root.mjs'
 import { plantedNames } from './panics.mjs'
 import { buildSuites, runSound, runWith } from './suites.mjs'
 

@@ -4,7 +4,7 @@
 // package, it gets that source with the edit.
 import { readFile } from 'node:fs/promises'
 import { transform } from 'esbuild'
-import { at } from '../../../scripts/root.mjs'
+import { at } from '../../../scripts/common/root.mjs'
 import { packageFolders, sourcesOf } from '../../../scripts/build/packages.mjs'
 import { applyEdit } from './apply.mjs'
 import { allEdits, EDIT_VARIABLE } from './edits.mjs'

@@ -7,8 +7,8 @@ import { readdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { transform } from 'esbuild'
-import { at, root } from '../../../scripts/root.mjs'
-import { toolPath } from '../../../scripts/tools.mjs'
+import { at, root } from '../../../scripts/common/root.mjs'
+import { toolPath } from '../../../scripts/common/tools.mjs'
 import { inLanes } from '../lanes.mjs'
 import { randomOf } from '../random.mjs'
 import { applyEdit } from './apply.mjs'
@@ -116,7 +116,7 @@ async function runTest({ name, test, only }, soundMs) {
   const counts = join(folder, 'counts.json')
   const config = at('test/safety/mutation/vitest.config.ts')
   const filter = only === undefined ? [] : ['--testNamePattern', only.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')]
-  const args = [toolPath('vitest'), 'run', '--root', root, '--config', config, `--reporter=${at('scripts/counts.mjs')}`, ...filter, test]
+  const args = [toolPath('vitest'), 'run', '--root', root, '--config', config, `--reporter=${at('scripts/test/counts.mjs')}`, ...filter, test]
   /** @param {string} edit @returns {import('./limited.mjs').Program} */
   const programOf = (edit) => {
     const env = { ...process.env, [EDIT_VARIABLE]: edit, VARVE_COUNTS: counts, VARVE_SEED: process.env.VARVE_SEED ?? '1' }

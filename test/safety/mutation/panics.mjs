@@ -7,8 +7,8 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { at } from '../../../scripts/root.mjs'
-import { plantedFiles } from '../../../scripts/unplanted.mjs'
+import { at } from '../../../scripts/common/root.mjs'
+import { plantedFiles } from '../../../scripts/check/unplanted.mjs'
 import { inLanes } from '../lanes.mjs'
 import { fill, fillMore } from './steps.mjs'
 

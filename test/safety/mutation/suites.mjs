@@ -3,9 +3,10 @@
 // `planted`), then those of the API on the planted package. An environment variable names the defect.
 import { fileURLToPath } from 'node:url'
 import { plantedPackage } from '../../../scripts/build/planted.mjs'
-import { root } from '../../../scripts/root.mjs'
-import { run } from '../../../scripts/steps.mjs'
-import { LOCKED, rustEnv, toolPath } from '../../../scripts/tools.mjs'
+import { root } from '../../../scripts/common/root.mjs'
+import { run } from '../../../scripts/common/steps.mjs'
+import { LOCKED, rustEnv, toolPath } from '../../../scripts/common/tools.mjs'
+import { KEEPS_MEMORY } from '../suite.mjs'
 import { runDefective, runProgram } from './limited.mjs'
 
 /** @typedef {{ name: string, command: string, args: readonly string[], isEngine: boolean }} Suite */
@@ -83,7 +84,7 @@ export async function runWith(one, defect, soundMs) {
 
 /** @param {Suite} one @param {string} defect none for an empty name @returns {import('./limited.mjs').Program} */
 function programOf({ command, args }, defect) {
-  const env = { ...rustEnv(), VARVE_PLANTED: defect, VARVE_PACKAGE: plantedPackage, NO_COLOR: '1' }
+  const env = { ...rustEnv(), ...KEEPS_MEMORY, VARVE_PLANTED: defect, VARVE_PACKAGE: plantedPackage, NO_COLOR: '1' }
   return { command, args, env, cwd: root, until: FAILED } // one failure is enough
 }
 

@@ -9,8 +9,8 @@ import { join, relative, sep } from 'node:path'
 import { addonPath, hostPlatform } from '../../../scripts/build/native.mjs'
 import { platforms } from '../../../scripts/build/platforms.mjs'
 import { packAll } from '../../../scripts/pack.mjs'
-import { at, targetDir } from '../../../scripts/root.mjs'
-import { run } from '../../../scripts/steps.mjs'
+import { at, targetDir } from '../../../scripts/common/root.mjs'
+import { run } from '../../../scripts/common/steps.mjs'
 
 /** @typedef {import('./projects.mjs').Example} Example */
 /** @typedef {'without' | 'cold' | 'warm'} Way */

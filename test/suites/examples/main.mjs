@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { setup } from '../../../scripts/setup.mjs'
-import { runMain, step, StepFailed } from '../../../scripts/steps.mjs'
+import { runMain, step, StepFailed } from '../../../scripts/common/steps.mjs'
 import { buildThrice, installExample, packVarve, WAYS } from './build.mjs'
 import { EXAMPLES } from './projects.mjs'
 

@@ -6,8 +6,8 @@ import { existsSync } from 'node:fs'
 import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { at } from '../../../scripts/root.mjs'
-import { run } from '../../../scripts/steps.mjs'
+import { at } from '../../../scripts/common/root.mjs'
+import { run } from '../../../scripts/common/steps.mjs'
 
 const MODULES = 12
 

@@ -7,8 +7,8 @@ import { existsSync } from 'node:fs'
 import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { at } from '../../../scripts/root.mjs'
-import { run, step } from '../../../scripts/steps.mjs'
+import { at } from '../../../scripts/common/root.mjs'
+import { run, step } from '../../../scripts/common/steps.mjs'
 
 const YARN = join(import.meta.dirname, 'node_modules/@yarnpkg/cli-dist/bin/yarn.js')
 

@@ -4,7 +4,7 @@
 import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { transform } from 'esbuild'
-import { at } from '../../../scripts/root.mjs'
+import { at } from '../../../scripts/common/root.mjs'
 
 /** What each package consists of, once it is built. */
 const PACKAGES = [

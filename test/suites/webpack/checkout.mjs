@@ -4,7 +4,7 @@
 // this file, which git ignores.
 import { existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { Skipped } from '../../../scripts/steps.mjs'
+import { Skipped } from '../../../scripts/common/steps.mjs'
 
 /** The version of webpack whose suites are known to pass. */
 export const PINNED_VERSION = '5.109.2'

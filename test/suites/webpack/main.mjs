@@ -4,7 +4,7 @@
 import { spawn } from 'node:child_process'
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { targetDir } from '../../../scripts/root.mjs'
+import { targetDir } from '../../../scripts/common/root.mjs'
 import { writeAsCommonJs } from './as-commonjs.mjs'
 import { findCheckout } from './checkout.mjs'
 import { compare, readReport } from './compare.mjs'

@@ -5,7 +5,7 @@
 export default [
   {
     name: 'stamps of builds depend on where the clone is',
-    file: 'scripts/stamps.mjs',
+    file: 'scripts/common/stamps.mjs',
     find: 'hash.update(`${file}\\0`)',
     replace: 'hash.update(`${from}${file}\\0`)',
     test: 'scripts/scripts.test.mjs',
@@ -13,7 +13,7 @@ export default [
   },
   {
     name: 'a licence that only one of two parts has is allowed',
-    file: 'scripts/supply/licences.mjs',
+    file: 'scripts/check/licences.mjs',
     find: 'isMet = atom() && isMet',
     replace: 'isMet = atom() || isMet',
     test: 'scripts/scripts.test.mjs',
@@ -21,7 +21,7 @@ export default [
   },
   {
     name: 'packages without a hash are accepted',
-    file: 'scripts/supply/licences.mjs',
+    file: 'scripts/check/licences.mjs',
     find: '/^sha(?:256|384|512)-/.test(integrity)',
     replace: '!/^sha1-/.test(integrity)',
     test: 'scripts/scripts.test.mjs',
@@ -29,7 +29,7 @@ export default [
   },
   {
     name: 'an audit that the registry refused counts as a clean one',
-    file: 'scripts/supply/advisories.mjs',
+    file: 'scripts/check/advisories.mjs',
     find: "JSON.parse(output.slice(output.indexOf('{'))).vulnerabilities",
     replace: "JSON.parse(output.slice(output.indexOf('{'))).vulnerabilities ?? {}",
     test: 'scripts/scripts.test.mjs',

@@ -1,8 +1,8 @@
 // @ts-check
 // Checks the dependencies of Varve for known vulnerabilities. The data is on the network, and cargo-deny takes minutes to build.
 // If either is missing, the step is skipped with a message.
-import { CommandFailed, run, Skipped } from '../steps.mjs'
-import { cargo, npm, rustEnv } from '../tools.mjs'
+import { CommandFailed, run, Skipped } from '../common/steps.mjs'
+import { cargo, npm, rustEnv } from '../common/tools.mjs'
 
 /** Checks crates with the RustSec database. */
 export async function checkCrates() {

@@ -2,9 +2,9 @@
 // Checks the licences and sources of all dependencies of Varve, by the lock files and cargo's metadata. deny.toml has the allowed
 // ones.
 import { readdirSync, readFileSync } from 'node:fs'
-import { at } from '../root.mjs'
-import { run } from '../steps.mjs'
-import { LOCKED, rustEnv } from '../tools.mjs'
+import { at } from '../common/root.mjs'
+import { run } from '../common/steps.mjs'
+import { LOCKED, rustEnv } from '../common/tools.mjs'
 
 /** Also allowed for tools, which are not shipped. */
 const TOOLS = ['BlueOak-1.0.0', 'CC-BY-4.0', 'CC0-1.0', 'MPL-2.0', 'Python-2.0', 'WTFPL']

@@ -3,7 +3,7 @@
 // does not.
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { at } from './root.mjs'
+import { at } from '../common/root.mjs'
 
 /** The variable that names a fault, and the message of its panic, from crates/core/src/platform/failpoints/chosen.rs. */
 const WORDS = ['VARVE_PLANTED', 'planted panic']

@@ -1,12 +1,12 @@
 // @ts-check
-// `node scripts/supply/notices.mjs`: writes the notices of all crates linked into the addon and the WebAssembly modules, on any
+// `node scripts/check/notices.mjs`: writes the notices of all crates linked into the addon and the WebAssembly modules, on any
 // platform, and of all packages bundled into the command, to packages/varve/THIRD-PARTY-NOTICES.txt, and those of the packages
 // bundled into the page of `varve view` to packages/view. `npm run check` compares them.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { at, isMain } from '../root.mjs'
-import { run, runMain } from '../steps.mjs'
-import { LOCKED, rustEnv } from '../tools.mjs'
+import { at, isMain } from '../common/root.mjs'
+import { run, runMain } from '../common/steps.mjs'
+import { LOCKED, rustEnv } from '../common/tools.mjs'
 
 const NAME = 'THIRD-PARTY-NOTICES.txt'
 const TEXTS = /^(?:licen[cs]e|copying|notice|unlicense|copyright)/i
@@ -108,7 +108,7 @@ function textOf(head, crates) {
 export async function checkNotices() {
   for (const [file, text] of await notices()) {
     if (readFileSync(at(file), 'utf8').replaceAll('\r', '') === text) continue
-    throw new Error(`${file} is not up to date: crates or packages were added, updated or removed. Run 'node scripts/supply/notices.mjs'.`)
+    throw new Error(`${file} is not up to date: crates or packages were added, updated or removed. Run 'node scripts/check/notices.mjs'.`)
   }
 }
 
