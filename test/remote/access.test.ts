@@ -3,12 +3,12 @@ import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { AwsV4Signer } from 'aws4fetch'
 import { type BlobStore, remoteDoctor, remoteFromEnvironment, s3, type S3Credentials } from '@varve/remote'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { makeFolder } from '../folders.ts'
 import { KEYS, Machine, namesOf } from './machines.ts'
 import { CREDENTIALS, type Started, startS3, VERSITYGW } from './servers.ts'
+import { authorization } from './sigv4.ts'
 
 const READER: S3Credentials = { accessKeyId: 'reader', secretAccessKey: 'THE-SECRET-OF-THE-READER' }
 
@@ -31,11 +31,15 @@ describe.skipIf(startS3 === undefined)('S3 (versitygw)', () => {
     const allow = (Action: string, Resource: string): object => ({ Effect: 'Allow', Principal: { AWS: [principal] }, Action, Resource })
     const Statement = [allow('s3:GetObject', 'arn:aws:s3:::bucket/*'), allow('s3:ListBucket', 'arn:aws:s3:::bucket')]
     const body = JSON.stringify({ Version: '2012-10-17', Statement })
-    const headers = { 'x-amz-content-sha256': createHash('sha256').update(body).digest('hex') }
-    const request = { url: `${endpoint}/bucket?policy`, method: 'PUT', headers, body }
-    const signer = new AwsV4Signer({ ...request, ...CREDENTIALS, service: 's3', region: 'us-east-1' })
-    const { url, headers: signed } = await signer.sign()
-    const { status } = await fetch(url, { method: 'PUT', headers: signed, body })
+    const headers = {
+      'host': new URL(endpoint).host,
+      'x-amz-content-sha256': createHash('sha256').update(body).digest('hex'),
+      'x-amz-date': `${new Date().toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z`,
+    }
+    const { accessKeyId, secretAccessKey } = CREDENTIALS
+    const request = { method: 'PUT', target: '/bucket?policy', headers }
+    const signature = authorization(request, Object.keys(headers).join(';'), 'us-east-1', accessKeyId, secretAccessKey)
+    const { status } = await fetch(`${endpoint}/bucket?policy`, { method: 'PUT', headers: { ...headers, authorization: signature }, body })
     expect(status).toBeLessThan(300)
   }
 

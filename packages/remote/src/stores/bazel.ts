@@ -76,16 +76,11 @@ class BazelBlobs implements WholeBlobs {
 
   async write(name: string, bytes: Uint8Array, signal: AbortSignal | undefined): Promise<void> {
     const body = digestIn(name) === undefined ? encodeActionResult(bytes) : bytes
-    await this.#send({ name, method: 'PUT', expected: [200, 201, 204], signal }, body)
+    await this.#send({ name, method: 'PUT', body, expected: [200, 201, 204], signal })
   }
 
-  #send(call: Omit<Call, 'make' | 'bodyBytes'>, body?: Uint8Array): Promise<Answer> {
-    const make = async (): Promise<Request> => {
-      const headers = await authorizationOf(this.#credentials)
-      const init = { method: call.method, headers, ...(body === undefined ? {} : { body: body.slice() }) }
-      return new Request(`${this.#url}/${this.#pathOf(call.name)}`, init)
-    }
-    return send({ ...call, make, bodyBytes: body?.length ?? 0 }, this)
+  #send(call: Omit<Call, 'url' | 'headers'>): Promise<Answer> {
+    return send({ ...call, url: `${this.#url}/${this.#pathOf(call.name)}`, headers: () => authorizationOf(this.#credentials) }, this)
   }
 
   #pathOf(name: string): string {

@@ -16,7 +16,7 @@ import { VarveError } from 'varve'
 import { isObject, isText } from '../json.ts'
 import { checkOptions, invalidOption } from '../options.ts'
 import { authorizationOf } from './authorization.ts'
-import { type Answer, type Call, isLoopback, send, serverUrl } from './http.ts'
+import { isLoopback, send, serverUrl } from './http.ts'
 import { type BlobStore, digestIn } from './store.ts'
 import { type WholeBlobs, WholeStore } from './whole.ts'
 
@@ -73,10 +73,9 @@ class ActionsBlobs implements WholeBlobs {
   }
 
   async read(name: string, bytesMax: number, signal: AbortSignal | undefined): Promise<Uint8Array | undefined> {
-    const address = await this.#find(name, signal)
-    if (address === undefined) return undefined
-    const make = async (): Promise<Request> => new Request(address)
-    const { status, bytes } = await send({ name, method: 'GET', make, bytesMax, expected: [200, 404], signal }, this)
+    const url = await this.#find(name, signal)
+    if (url === undefined) return undefined
+    const { status, bytes } = await send({ name, method: 'GET', url, headers: () => ({}), bytesMax, expected: [200, 404], signal }, this)
     return status === 404 ? undefined : bytes
   }
 
@@ -96,10 +95,9 @@ class ActionsBlobs implements WholeBlobs {
     const entry = { key: `${this.#keyOf(name)}-${part}`, version: VERSION }
     const created = await this.#call('CreateCacheEntry', name, entry, signal)
     if (created === undefined) return false
-    const address = this.#addressIn(name, created['signed_upload_url'] ?? created['signedUploadUrl'])
+    const url = this.#addressIn(name, created['signed_upload_url'] ?? created['signedUploadUrl'])
     const headers = { 'x-ms-blob-type': 'BlockBlob', 'content-type': 'application/octet-stream' }
-    const make = async (): Promise<Request> => new Request(address, { method: 'PUT', headers, body: bytes.slice() })
-    await send({ name, method: 'PUT', make, bodyBytes: bytes.length, expected: [200, 201], signal }, this)
+    await send({ name, method: 'PUT', url, headers: () => headers, body: bytes, expected: [200, 201], signal }, this)
     const finalized = await this.#call('FinalizeCacheEntryUpload', name, { ...entry, size_bytes: String(bytes.length) }, signal)
     if (finalized?.['ok'] !== true) throw this.#unexpected(name)
     return true
@@ -114,12 +112,11 @@ class ActionsBlobs implements WholeBlobs {
 
   /** The answer to a call; undefined if the key exists. */
   async #call(method: string, name: string, body: object, signal: AbortSignal | undefined): Promise<Readonly<Record<string, unknown>> | undefined> {
-    const make = async (): Promise<Request> => {
-      const headers = { ...(await authorizationOf({ token: this.#token })), 'content-type': 'application/json' }
-      return new Request(`${this.#url}/${method}`, { method: 'POST', headers, body: JSON.stringify(body) })
+    const headers = async (): Promise<Record<string, string>> => {
+      return { ...(await authorizationOf({ token: this.#token })), 'content-type': 'application/json' }
     }
-    const call: Call = { name, method, make, expected: [200, 409], signal }
-    const { status, bytes }: Answer = await send(call, this)
+    const request = { name, action: method, method: 'POST', url: `${this.#url}/${method}`, headers, body: Buffer.from(JSON.stringify(body)) }
+    const { status, bytes } = await send({ ...request, expected: [200, 409], signal }, this)
     if (status === 409) return undefined
     const answer = jsonOf(bytes)
     if (!isObject(answer)) throw this.#unexpected(name)

@@ -6,12 +6,12 @@
  *      head of the answer; then the same again for the body of the answer. One that is late is not repeated.
  *   2. Transport errors and the statuses 409, 429 and 5xx are repeated, up to `ATTEMPTS` in all, after a jittered delay or
  *      after Retry-After, unless that is longer than `DELAY_MS_MAX`.
- *   3. 401 and 403 are REMOTE_DENIED at once. Redirects are errors: they would carry credentials elsewhere.
+ *   3. 401 and 403 are REMOTE_DENIED at once. Redirects are not followed: they would carry credentials elsewhere.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { VarveError } from 'varve'
 import { invalidOption } from '../options.ts'
-import { CONNECT_MS, Connection } from './connect.ts'
+import { CONNECT_MS, exchange, type Exchange, type Response } from './connect.ts'
 import { budgetOf, type Fetched, type GetOptions, type Head, tooLarge } from './store.ts'
 
 const ATTEMPTS = 3
@@ -19,14 +19,14 @@ const DELAY_MS = 100
 const DELAY_MS_MAX = 5000
 const REPEATED: ReadonlySet<number> = new Set([409, 429, 500, 502, 503, 504])
 
-/** A request, made again for each attempt because its signature has a time. */
-export interface Call {
+/** A request. */
+export interface Call extends Pick<Exchange, 'url' | 'method' | 'body'> {
   /** The name of the blob, for messages. */
   readonly name: string
-  readonly method: string
-  readonly make: () => Promise<Request>
-  /** Bytes of the body. */
-  readonly bodyBytes?: number
+  /** What is done with it, for messages, if that is not the method. */
+  readonly action?: string
+  /** Called for each attempt, because a signature has a time, and a token may be replaced. */
+  readonly headers: () => Promise<Readonly<Record<string, string>>> | Readonly<Record<string, string>>
   /** Most bytes of the answer. */
   readonly bytesMax?: number | undefined
   /** Statuses that the caller handles; all others are errors. */
@@ -37,7 +37,7 @@ export interface Call {
 /** An answer with its body. */
 export interface Answer {
   readonly status: number
-  readonly headers: Headers
+  readonly headers: Response['headers']
   readonly bytes: Uint8Array
 }
 
@@ -50,8 +50,8 @@ export interface Server {
 /** How far the clocks of servers are ahead, in milliseconds, by their last answer. */
 const clocks: WeakMap<object, number> = new WeakMap()
 
-function noteClock(server: Server, headers: Headers): void {
-  const serverMs = Date.parse(headers.get('date') ?? '')
+function noteClock(server: Server, { date = '' }: Answer['headers']): void {
+  const serverMs = Date.parse(date)
   if (Number.isFinite(serverMs)) clocks.set(server, serverMs - Date.now())
 }
 
@@ -78,7 +78,8 @@ export async function send(call: Call, server: Server): Promise<Answer> {
   }
 }
 
-type GetCall = Omit<Call, 'name' | 'make'> & { readonly headers: Readonly<Record<string, string>> }
+/** What a GET of a blob sends and accepts, without its address. */
+export type GetCall = Omit<Call, 'name' | 'url' | 'headers'> & { readonly headers: Readonly<Record<string, string>> }
 
 /** What a GET of a blob sends and accepts. */
 export function getCall({ range, ifNoneMatch, bytesMax, signal }: GetOptions): GetCall {
@@ -93,13 +94,13 @@ export function fetchedIn({ status, headers, bytes }: Answer, { range, ifNoneMat
   if (status === 404) return undefined
   if (status === 304) return { bytes: new Uint8Array(), etag: ifNoneMatch, unchanged: true }
   const wanted = range !== undefined && status === 200 ? bytes.subarray(range.start, range.end) : bytes
-  return { bytes: wanted, etag: headers.get('etag') ?? undefined }
+  return { bytes: wanted, etag: headers.etag }
 }
 
 /** The blob in the answer to a HEAD; undefined if there is none. */
 export function headIn({ status, headers }: Answer): Head | undefined {
   if (status === 404) return undefined
-  return { size: Number(headers.get('content-length') ?? 0), etag: headers.get('etag') ?? undefined }
+  return { size: Number(headers['content-length'] ?? 0), etag: headers.etag }
 }
 
 /** Why an attempt failed. */
@@ -116,19 +117,19 @@ class Refusal {
 }
 
 async function tryOnce(call: Call, server: Server): Promise<Answer | Refusal> {
-  const { name, method, bytesMax = ANSWER_MAX } = call
-  const failed = `cannot ${method} '${name}' at ${server.label}`
+  const { name, url, method, action = method, body, bytesMax = ANSWER_MAX } = call
+  const failed = `cannot ${action} '${name}' at ${server.label}`
   const budget = new Budget(server.requestMs, call.signal)
-  const connection = new Connection(() => budget.spend(`no connection within ${CONNECT_MS} ms`))
   call.signal?.throwIfAborted()
   try {
-    budget.start(call.bodyBytes ?? 0)
-    const response = await connection.fetch(await call.make(), { signal: budget.signal, redirect: 'error' })
+    budget.start(body?.length ?? 0)
+    const onLate = (): void => budget.spend(`no connection within ${CONNECT_MS} ms`)
+    const response = await exchange({ url, method, headers: await call.headers(), body, signal: budget.signal, onLate })
     const { status, headers } = response
     noteClock(server, headers)
-    budget.start(Math.min(bytesMax, Number(headers.get('content-length') ?? bytesMax)))
+    budget.start(Math.min(bytesMax, Number(headers['content-length'] ?? bytesMax)))
     const isExpected = call.expected.includes(status)
-    const bytes = await bodyOf(response, name, isExpected && method !== 'HEAD' ? bytesMax : ERROR_MAX, isExpected, budget.signal)
+    const bytes = await bodyOf(response, name, isExpected && method !== 'HEAD' ? bytesMax : ERROR_MAX, isExpected)
     if (isExpected) return { status, headers, bytes }
     const error = statusError(status, failed, bytes)
     return new Refusal(error, REPEATED.has(status), retryAfterMs(headers))
@@ -182,37 +183,23 @@ function statusError(status: number, failed: string, body: Uint8Array): VarveErr
   return new VarveError('REMOTE_UNAVAILABLE', text)
 }
 
-/**
- * The body, as long as it is not larger than allowed. Its reader is cancelled here when the signal aborts: `fetch` of Node.js 20
- * forgets its signal once the request was garbage-collected, and the read would end with the connection.
- */
-async function bodyOf(response: Response, name: string, bytesMax: number, isExpected: boolean, signal: AbortSignal): Promise<Uint8Array> {
-  const declared = Number(response.headers.get('content-length') ?? 0)
-  if (isExpected && declared > bytesMax && response.body !== null) {
-    await response.body.cancel()
-    throw tooLarge(name, bytesMax)
-  }
+/** The body, as long as it is not larger than allowed; of an answer that is not expected, its beginning. Leaving the loop ends the connection. */
+async function bodyOf({ headers, body }: Response, name: string, bytesMax: number, isExpected: boolean): Promise<Uint8Array> {
+  const isDeclaredTooLarge = isExpected && Number(headers['content-length'] ?? 0) > bytesMax
   const chunks: Uint8Array[] = []
   let size = 0
-  const reader = response.body?.getReader()
-  signal.addEventListener('abort', () => void reader?.cancel().catch(() => undefined), { once: true })
-  for (let read = await reader?.read(); read !== undefined && !read.done; read = await reader?.read()) {
-    size += read.value.length
-    if (size > bytesMax) {
-      await reader?.cancel()
-      if (isExpected) throw tooLarge(name, bytesMax)
-      break
-    }
-    chunks.push(read.value)
+  for await (const chunk of body) {
+    size += chunk.length
+    if (isExpected && (isDeclaredTooLarge || size > bytesMax)) throw tooLarge(name, bytesMax)
+    if (size > bytesMax) break
+    chunks.push(chunk)
   }
-  signal.throwIfAborted()
-  return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : new Uint8Array(Buffer.concat(chunks))
+  return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)
 }
 
 /** The delay that the server asks for; 0 if it names none. */
-function retryAfterMs(headers: Headers): number {
-  const text = headers.get('retry-after')
-  if (text === null) return 0
+function retryAfterMs({ 'retry-after': text }: Answer['headers']): number {
+  if (text === undefined) return 0
   const seconds = /^\d+$/.test(text) ? Number(text) : (Date.parse(text) - Date.now()) / 1000
   return Number.isFinite(seconds) ? Math.max(0, seconds * 1000) : 0
 }

@@ -1,23 +1,16 @@
 /**
- * An S3-compatible object store, addressed by path. Requests with credentials are signed with SigV4; `aws4fetch` computes the signature.
+ * An S3-compatible object store, addressed by path. Requests with credentials are signed.
  *
  * Some gateways answer a large PUT with 412 before they have read its body and close the connection, which is a transport error.
  * A HEAD before create-only PUTs above `PROBED_BYTES` avoids this, and the transfer of a blob that exists.
  */
 import { createHash } from 'node:crypto'
-import { AwsV4Signer } from 'aws4fetch'
 import { checkOptions, invalidOption } from '../options.ts'
-import { type Answer, type Call, fetchedIn, getCall, headIn, send, serverUrl } from './http.ts'
+import { type Answer, fetchedIn, type GetCall, getCall, headIn, send, serverUrl } from './http.ts'
+import { type S3Credentials, signed } from './sigv4.ts'
 import {
   type BlobStore, encodeName, encodeSegment, type Fetched, type GetOptions, type Head, type Listed, type PutOptions, type PutOutcome, segmentsOf,
 } from './store.ts'
-
-/** Credentials of S3. */
-export interface S3Credentials {
-  readonly accessKeyId: string
-  readonly secretAccessKey: string
-  readonly sessionToken?: string | undefined
-}
 
 /** Options of `s3`. */
 export interface S3Options {
@@ -71,11 +64,11 @@ export function s3(options: S3Options): BlobStore {
 }
 
 /** What a request to S3 consists of, besides its signature. */
-interface S3Request extends Omit<Call, 'make' | 'bodyBytes'> {
+interface S3Request extends Omit<GetCall, 'headers'> {
+  readonly name: string
   readonly path: string
   readonly query?: string
   readonly headers?: Readonly<Record<string, string>>
-  readonly body?: Uint8Array
   readonly sha256?: string | undefined
 }
 
@@ -141,27 +134,16 @@ class S3Store implements BlobStore {
     return `/${encodeName(this.#prefix + name)}`
   }
 
-  #send({ path, query, headers = {}, body, sha256, ...call }: S3Request): Promise<Answer> {
+  #send({ path, query, headers = {}, sha256, ...call }: S3Request): Promise<Answer> {
+    const { method, body } = call
+    const url = new URL(`${this.#bucketUrl}${path}${query === undefined ? '' : `?${query}`}`)
     const digest = body === undefined ? EMPTY_SHA256 : (sha256 ?? createHash('sha256').update(body).digest('hex'))
-    const make = async (): Promise<Request> => {
+    const signedHeaders = async (): Promise<Readonly<Record<string, string>>> => {
       const credentials = typeof this.#credentials === 'function' ? await this.#credentials() : this.#credentials
-      const url = `${this.#bucketUrl}${path}${query === undefined ? '' : `?${query}`}`
-      const init = { method: call.method, ...(body === undefined ? {} : { body: body.slice() }) }
-      if (credentials === undefined) return new Request(url, { ...init, headers })
-      const signer = new AwsV4Signer({
-        url,
-        method: call.method,
-        headers: { ...headers, 'x-amz-content-sha256': digest },
-        accessKeyId: credentials.accessKeyId,
-        secretAccessKey: credentials.secretAccessKey,
-        ...(credentials.sessionToken === undefined ? {} : { sessionToken: credentials.sessionToken }),
-        service: 's3',
-        region: this.#region,
-      })
-      const signed = await signer.sign()
-      return new Request(signed.url, { ...init, headers: signed.headers })
+      if (credentials === undefined) return headers
+      return signed({ method, url, headers, sha256: digest, region: this.#region }, credentials, new Date())
     }
-    return send({ ...call, make, bodyBytes: body?.length ?? 0 }, this)
+    return send({ ...call, url: url.href, headers: signedHeaders }, this)
   }
 }
 

@@ -74,17 +74,15 @@ class TurboBlobs implements WholeBlobs {
   }
 
   async write(name: string, bytes: Uint8Array, signal: AbortSignal | undefined): Promise<void> {
-    await this.#send({ name, method: 'PUT', expected: [200, 201, 202, 204], signal }, bytes)
+    await this.#send({ name, method: 'PUT', body: bytes, expected: [200, 201, 202, 204], signal })
   }
 
-  #send(call: Omit<Call, 'make' | 'bodyBytes'>, body?: Uint8Array): Promise<Answer> {
+  #send(call: Omit<Call, 'url' | 'headers'>): Promise<Answer> {
     const hash = createHash('sha256').update(call.name).digest('hex')
-    const make = async (): Promise<Request> => {
+    const headers = async (): Promise<Record<string, string>> => {
       const token = typeof this.#token === 'function' ? await this.#token() : this.#token
-      const headers = { ...(await authorizationOf({ token })), ...(body === undefined ? {} : { 'content-type': 'application/octet-stream' }) }
-      const init = { method: call.method, headers, ...(body === undefined ? {} : { body: body.slice() }) }
-      return new Request(`${this.#url}/${hash}${this.#query}`, init)
+      return { ...(await authorizationOf({ token })), ...(call.body === undefined ? {} : { 'content-type': 'application/octet-stream' }) }
     }
-    return send({ ...call, make, bodyBytes: body?.length ?? 0 }, this)
+    return send({ ...call, url: `${this.#url}/${hash}${this.#query}`, headers }, this)
   }
 }

@@ -4,7 +4,7 @@
  */
 import { checkOptions, invalidOption } from '../options.ts'
 import { authorizationOf, type CredentialsOption } from './authorization.ts'
-import { type Answer, type Call, fetchedIn, getCall, headIn, send, serverUrl } from './http.ts'
+import { type Answer, fetchedIn, type GetCall, getCall, headIn, send, serverUrl } from './http.ts'
 import { type BlobStore, encodeName, type Fetched, type GetOptions, type Head, type PutOptions, type PutOutcome } from './store.ts'
 
 /** Options of `webdav`. */
@@ -41,10 +41,10 @@ export function webdav(options: WebdavOptions): BlobStore {
 }
 
 /** What a request consists of, besides its credentials. */
-interface WebdavRequest extends Omit<Call, 'make' | 'bodyBytes'> {
+interface WebdavRequest extends Omit<GetCall, 'headers'> {
+  readonly name: string
   readonly path: string
   readonly headers?: Readonly<Record<string, string>>
-  readonly body?: Uint8Array
 }
 
 class WebdavStore implements BlobStore {
@@ -100,12 +100,8 @@ class WebdavStore implements BlobStore {
     }
   }
 
-  #send({ path, headers = {}, body, ...call }: WebdavRequest): Promise<Answer> {
-    const make = async (): Promise<Request> => {
-      const authorization = await authorizationOf(this.#credentials)
-      const init = { method: call.method, headers: { ...headers, ...authorization }, ...(body === undefined ? {} : { body: body.slice() }) }
-      return new Request(`${this.#url}/${path}`, init)
-    }
-    return send({ ...call, make, bodyBytes: body?.length ?? 0 }, this)
+  #send({ path, headers = {}, ...call }: WebdavRequest): Promise<Answer> {
+    const withCredentials = async (): Promise<Record<string, string>> => ({ ...headers, ...(await authorizationOf(this.#credentials)) })
+    return send({ ...call, url: `${this.#url}/${path}`, headers: withCredentials }, this)
   }
 }
