@@ -52,7 +52,7 @@ describe('what is merged', () => {
 
   it('a merged layer takes the place of those it has, below what others have published since', () => {
     const layer = (sha256: string, cache = 'tool'): Parameters<typeof layersWith>[0][number] =>
-      ({ cache, sha256, descriptionBytes: 1, bytes: 1, entries: 1, deletes: 0 })
+      ({ cache, sha256, descriptionBytes: 1, bytes: 1, first: [], entries: 1, deletes: 0 })
     const [a, b, c, m] = [layer('a'), layer('b'), layer('c'), layer('m')]
     expect(layersWith([c, layer('x', 'other'), b, a], [{ layer: m, replaces: [b] }])).toEqual([c, layer('x', 'other'), m, a])
     expect(layersWith([c, b, layer('x', 'other'), a], [{ layer: m, replaces: [b, a] }])).toEqual([c, m, layer('x', 'other')])

@@ -5,10 +5,16 @@ import { join } from 'node:path'
 import { type BlobStore, gc, generateKeys, openRemote, pull, push, remoteStatus, verifyRemote } from '@varve/remote'
 import { openCache } from 'varve'
 import { describe, expect, it } from 'vitest'
+import type * as keys from '../../packages/remote/src/keys.ts'
+import type * as manifests from '../../packages/remote/src/manifest.ts'
 import { ENGINES } from '../engines.ts'
 import { makeFolder, snapshot } from '../folders.ts'
 import { slow } from '../slow.ts'
 import { danglingOf, KEYS, Machine, namesOf, newStore, watched, withoutHead } from './machines.ts'
+
+const internal = (file: string): string => new URL(`../../packages/remote/src/${file}.ts`, import.meta.url).href
+const { readSigningKey }: typeof keys = await import(internal('keys'))
+const { decodeManifest, encodeManifest }: typeof manifests = await import(internal('manifest'))
 
 const commitOf = (number: number): string => number.toString(16).padStart(40, '0')
 
@@ -33,6 +39,40 @@ describe.each(ENGINES)('published by %s', (engine) => {
     await over.close()
     expect(readdirSync(join(made, 'dist')).sort()).toEqual(readdirSync(import.meta.dirname).sort())
     expect(existsSync(other.dir)).toBe(false)
+  })
+})
+
+describe('a fresh machine', () => {
+  it('asks for descriptions and first chunks of all layers at the same time', async () => {
+    const store = newStore()
+    await (await new Machine(store).put({ a: '1', large: randomBytes(100_000).toString('hex') })).push()
+    const other = new Machine(store)
+    await (await other.put({ b: '2' }, await other.pullPaths())).push()
+    const asked: string[] = []
+    let answerAll = (): void => undefined
+    const all = new Promise<void>((resolve) => (answerAll = resolve))
+    const together = watched(store, (_, name) => {
+      if (name.endsWith('/head')) return
+      if (asked.push(name) === 4) answerAll()
+      return all // a reader that waits for an answer before it asks for more would wait until its budget is used up
+    })
+    const reader = new Machine(together)
+    expect(await reader.read(reader.remote({ budgetMs: 5000 }))).toMatchObject({ a: '1', b: '2' })
+    expect(asked.map((name) => name.split('/')[2]).sort()).toEqual(['chunk', 'chunk', 'layer', 'layer'])
+  })
+
+  it('refuses a manifest that names other first chunks than the description of the layer', async () => {
+    const store = newStore()
+    await (await new Machine(store).put({ a: '1' })).push()
+    const name = 'v1/trusted/main/head'
+    const manifest = decodeManifest((await store.get(name))?.bytes ?? new Uint8Array(), name, 'none')
+    const [layer] = manifest.layers
+    expect(layer?.first).toEqual([{ sha256: expect.any(String), bytes: layer?.bytes }])
+    const other = manifest.layers.map((each) => ({ ...each, first: [...each.first, ...each.first] }))
+    await store.put(name, encodeManifest({ ...manifest, layers: other }, readSigningKey('key', KEYS.signingKey)))
+    const reader = new Machine(store)
+    await expect(reader.read()).rejects.toMatchObject({ code: 'REMOTE_UNTRUSTED', message: expect.stringContaining('than its description') })
+    expect(readdirSync(join(reader.folder, 'layers')).filter((each) => !each.startsWith('head-'))).toEqual([])
   })
 })
 

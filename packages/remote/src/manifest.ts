@@ -11,8 +11,10 @@
  */
 import { sign, verify } from 'node:crypto'
 import { VarveError } from 'varve'
+import { AT_ONCE } from './each.ts'
 import { isArray, isCount, isDigest, isObject, isText } from './json.ts'
 import type { PublicKey, SigningKey } from './keys.ts'
+import { CHUNK_MAX } from './layer.ts'
 
 /** A layer of a cache: a sealed directory, by the digest of its description. */
 export interface RemoteLayer {
@@ -24,10 +26,18 @@ export interface RemoteLayer {
   readonly descriptionBytes: number
   /** Bytes of all files. */
   readonly bytes: number
+  /** Its first chunks, which a reader fetches together with the description. */
+  readonly first: readonly Chunk[]
   readonly entries: number
   readonly deletes: number
   /** First 16 digits of the layers that were merged into it, the newest ones; `revoke` finds it by them. */
   readonly merged?: readonly string[] | undefined
+}
+
+/** An object with a part of a layer. */
+export interface Chunk {
+  readonly sha256: string
+  readonly bytes: number
 }
 
 /** What a scope has. */
@@ -52,6 +62,9 @@ export interface Manifest {
 /** Most layers that a manifest names in `merged` and `revoked`. */
 export const MERGED_MAX = 256
 export const REVOKED_MAX = 10_000
+
+/** Most chunks of a layer that a manifest names. */
+export const FIRST_MAX: number = AT_ONCE
 
 export const MANIFEST_MAX: number = 4 << 20
 const MAGIC = Buffer.from('VARVERM1')
@@ -122,8 +135,13 @@ function isListOf(value: unknown, isEach: (each: unknown) => boolean): boolean {
 
 function isLayer(value: unknown): value is RemoteLayer {
   if (!isObject(value)) return false
-  const { cache, sha256, descriptionBytes, bytes, entries, deletes } = value
+  const { cache, sha256, descriptionBytes, bytes, first, entries, deletes } = value
   if (!isText(cache) || !CACHE_NAME.test(cache) || !isDigest(sha256) || !isCount(entries) || !isCount(deletes)) return false
   if (!isListOf(value['merged'], (each) => isText(each) && /^[0-9a-f]{16}$/.test(each))) return false
+  if (!isArray(first) || first.length > FIRST_MAX || !first.every(isChunk)) return false
   return isCount(descriptionBytes) && descriptionBytes <= DESCRIPTION_MAX && isCount(bytes) && bytes <= LAYER_MAX
+}
+
+function isChunk(value: unknown): value is Chunk {
+  return isObject(value) && isDigest(value['sha256']) && isCount(value['bytes']) && value['bytes'] <= CHUNK_MAX
 }

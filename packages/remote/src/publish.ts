@@ -17,7 +17,7 @@ import { forEachAtOnce } from './each.ts'
 import { readHead, readManifest } from './heads.ts'
 import type { SigningKey } from './keys.ts'
 import { bytesOf, CHUNK_MAX, chunkMaxFor, cut, digestOf, encodeDescription, filesOf, readChunk } from './layer.ts'
-import { encodeManifest, type Manifest, type RemoteLayer } from './manifest.ts'
+import { type Chunk, encodeManifest, FIRST_MAX, type Manifest, type RemoteLayer } from './manifest.ts'
 import { install, type RemoteControl } from './pull.ts'
 import { chunkName, headName, layerName, manifestName, type Remote, type Scope } from './remote.ts'
 import type { Sealed } from './seal.ts'
@@ -86,24 +86,26 @@ async function send({ remote: { store }, scope, signal }: Publication, sealed: S
   const { directory, replaces, ...counts } = sealed
   const files = await filesOf(directory)
   const bytes = bytesOf(files)
-  const chunks: string[] = []
+  const chunks: Chunk[] = []
   let [done, sentBytes] = [0, 0]
   const chunkMax = chunkMaxFor(store)
   await forEachAtOnce(cut({ files, chunkMax }).entries(), async ([index, pieces]) => {
     const chunk = await readChunk(directory, pieces)
-    const sha256 = (chunks[index] = digestOf(chunk))
+    const sha256 = digestOf(chunk)
+    chunks[index] = { sha256, bytes: chunk.length }
     const outcome = await store.put(chunkName(scope, sha256), chunk, { ifAbsent: true, sha256, signal })
     if (outcome === 'stored') sentBytes += chunk.length
     done += chunk.length
     onProgress?.(done, bytes)
   })
-  const description = encodeDescription({ version: 1, ...(chunkMax === CHUNK_MAX ? {} : { chunkMax }), files, chunks })
+  const digests = chunks.map((chunk) => chunk.sha256)
+  const description = encodeDescription({ version: 1, ...(chunkMax === CHUNK_MAX ? {} : { chunkMax }), files, chunks: digests })
   const sha256 = digestOf(description)
   const name = layerName(scope, sha256)
   await store.put(name, description, { ifAbsent: true, sha256, signal })
   const merged = replaces.length === 0 ? {} : { merged: mergedOf(replaces) }
-  const layer = { ...counts, sha256, descriptionBytes: description.length, bytes, ...merged }
-  return { layer, replaces, directory, sentBytes, names: [name, ...chunks.map((chunk) => chunkName(scope, chunk))] }
+  const layer = { ...counts, sha256, descriptionBytes: description.length, bytes, first: chunks.slice(0, FIRST_MAX), ...merged }
+  return { layer, replaces, directory, sentBytes, names: [name, ...digests.map((digest) => chunkName(scope, digest))] }
 }
 
 /**

@@ -5,7 +5,8 @@
  *   <dir>/.<uuid>.tmp/                         one that is being fetched
  *
  *   1. The reader gets the head of each scope, or else the manifest of the first commit that has one, and verifies it.
- *   2. For each layer that it lacks, it gets the description and then the chunks, and verifies every digest before it writes.
+ *   2. For all layers that it lacks, it gets the descriptions and chunks, and verifies every digest before it writes. The first chunks of a
+ *      layer, which the manifest names, are asked for together with its description: a small layer takes one round trip after the head.
  *   3. It renames the finished directory. So a layer with its name is complete, whenever the process ends.
  *   4. What no head names any more is removed later (`local.ts`), and what is revoked at once.
  */
@@ -14,11 +15,11 @@ import { existsSync } from 'node:fs'
 import { mkdir, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { VarveError } from 'varve'
-import { forEachAtOnce } from './each.ts'
+import { allEnded, Gate } from './each.ts'
 import { readNewest } from './heads.ts'
 import { bytesOf, cut, decodeDescription, type Description, digestOf, writeChunk } from './layer.ts'
 import { dropUnused, remove } from './local.ts'
-import type { Manifest, RemoteLayer } from './manifest.ts'
+import type { Chunk, Manifest, RemoteLayer } from './manifest.ts'
 import { chunkName, layerName, type Remote, type Scope, withinBudget } from './remote.ts'
 
 /** Options of a call that takes time. */
@@ -111,44 +112,65 @@ export function usableOf(remote: Remote, named: readonly NamedLayer[]): RemoteLa
   return named.slice(missing + 1).map(({ layer }) => layer)
 }
 
-/** Fetches the layers that are not on this machine, the oldest first, so that a fetch that is cut short leaves a usable state. */
+/**
+ * Fetches the layers that are not on this machine. The requests of the oldest layer begin first, so that a fetch that is cut short leaves a
+ * usable state.
+ */
 export async function fetchLayers(
   remote: Remote,
   named: readonly NamedLayer[],
-  control: RemoteControl & { readonly signal: AbortSignal },
+  { signal, onProgress }: RemoteControl & { readonly signal: AbortSignal },
 ): Promise<PullReport> {
   const missing = named.filter(({ layer }) => !existsSync(pathOf(remote, layer))).toReversed()
   const total = bytesOf(missing.map(({ layer }) => layer))
   let done = 0
-  for (const { layer, scope } of missing) {
-    const before = done
-    await fetchLayer(remote, scope, layer, control.signal, (bytes) => {
-      done += bytes
-      control.onProgress?.(done, total)
-    })
-    done = before + layer.bytes
-  }
+  const fetching: Fetching = { remote, signal, gate: new Gate(), onBytes: (bytes) => onProgress?.((done += bytes), total) }
+  await allEnded(missing.map((each) => fetchLayer(fetching, each)))
   if (missing.length > 0) await dropUnused(remote.dir, named.map(({ layer }) => layer))
   const layers = named.map(({ layer, scope }) => ({ ...layer, scope: scope.name, path: pathOf(remote, layer) }))
   return { layers, fetched: missing.length, fetchedBytes: total }
 }
 
-async function fetchLayer(remote: Remote, scope: Scope, layer: RemoteLayer, signal: AbortSignal, onBytes: (bytes: number) => void): Promise<void> {
+/** What the fetches of all layers share. */
+interface Fetching {
+  readonly remote: Remote
+  readonly signal: AbortSignal
+  readonly gate: Gate
+  readonly onBytes: (bytes: number) => void
+}
+
+/** Fetches the description and the first chunks at the same time, then the other chunks. */
+async function fetchLayer({ remote, signal, gate, onBytes }: Fetching, { layer, scope }: NamedLayer): Promise<void> {
   const temporary = join(remote.dir, `.${randomUUID()}.tmp`)
   try {
     await mkdir(temporary, { recursive: true, mode: 0o700 })
-    const description = await readDescription(remote, scope, layer, signal)
-    await forEachAtOnce(cut(description).entries(), async ([index, pieces]) => {
-      const chunk = await readVerified(remote, chunkName(scope, description.chunks[index] ?? ''), bytesOf(pieces), signal)
-      await writeChunk(temporary, pieces, chunk)
-      onBytes(chunk.length)
+    const describing = gate.run(() => readDescription(remote, scope, layer, signal))
+    const fetch = ({ sha256, bytes }: Chunk, index: number): Promise<void> => gate.run(async () => {
+      const content = await readVerified(remote, chunkName(scope, sha256), bytes, signal)
+      await writeChunk(temporary, cut(await describing)[index] ?? [], content)
+      onBytes(bytes)
     })
+    const first = layer.first.map(fetch)
+    const others = describing.then((description) => {
+      const chunks = cut(description).map((pieces, index) => ({ sha256: description.chunks[index] ?? '', bytes: bytesOf(pieces) }))
+      checkFirst(layer, chunks)
+      return allEnded(chunks.map((chunk, index) => first[index] ?? fetch(chunk, index)))
+    })
+    await allEnded([others, ...first])
     await install(remote, layer, temporary)
   } catch (error) {
     throw ioError(error, remote.dir)
   } finally {
     await rm(temporary, { recursive: true, force: true })
   }
+}
+
+/** Rejects a manifest that names other first chunks than the description. */
+function checkFirst({ first, sha256 }: RemoteLayer, chunks: readonly Chunk[]): void {
+  const isSame = first.every((chunk, index) => chunk.sha256 === chunks[index]?.sha256 && chunk.bytes === chunks[index].bytes)
+  if (isSame) return
+  const why = `the manifest of the remote names other chunks of layer ${sha256.slice(0, 12)} than its description`
+  throw new VarveError('REMOTE_UNTRUSTED', `${why}. Publish again`)
 }
 
 /** Makes a complete directory the layer, unless another process was first. */

@@ -46,6 +46,8 @@ export interface RemoteLayerJson {
   /** Bytes of its files; `descriptionBytes` are those of the list of them. */
   readonly bytes: number
   readonly descriptionBytes: number
+  /** Its first chunks, at most 8. */
+  readonly first: readonly { readonly sha256: string; readonly bytes: number }[]
   readonly entries: number
   readonly deletes: number
   /** First 16 digits of the layers that were merged into it, the newest ones. */
