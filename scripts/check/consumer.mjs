@@ -15,7 +15,7 @@ import { tsc } from '../common/tools.mjs'
 
 const FIXTURE = 'test/types'
 /** The other packages of a consumer: types of Node, a dependency, and the bundlers. */
-const INSTALLED = ['@types/node', '@rspack/core', 'esbuild', 'rolldown', 'rollup', 'vite', 'webpack']
+const INSTALLED = ['@types/node', 'aws4', '@rspack/core', 'esbuild', 'rolldown', 'rollup', 'vite', 'webpack']
 
 /** Writes the program and its packages. @param {string} folder an empty directory */
 export async function writeConsumer(folder) {

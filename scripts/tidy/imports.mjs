@@ -20,7 +20,7 @@ const PLUGINS = 'packages/plugins/src/'
  * @type {readonly (readonly [from: string, name: string, allowed: readonly string[]])[]}
  */
 const ALLOWED = [
-  ['packages/remote/src/', 'remote', ['varve', '@redis/client']],
+  ['packages/remote/src/', 'remote', ['varve', 'aws4', '@redis/client']],
   ['packages/view/src/', 'view', ['varve', 'd3-hierarchy', 'd3-scale']],
 ]
 

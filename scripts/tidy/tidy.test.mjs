@@ -142,7 +142,7 @@ const PLANTED = [
   [
     'a remote with another dependency',
     { 'packages/remote/src/a.ts': "// A.\nexport { a } from 'b'\nexport { c } from 'varve'\n" },
-    'packages/remote/src/a.ts:2: b: the remote imports varve, @redis/client only',
+    'packages/remote/src/a.ts:2: b: the remote imports varve, aws4, @redis/client only',
   ],
   [
     'an import that leaves the package',

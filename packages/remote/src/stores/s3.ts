@@ -141,7 +141,7 @@ class S3Store implements BlobStore {
     const signedHeaders = async (): Promise<Readonly<Record<string, string>>> => {
       const credentials = typeof this.#credentials === 'function' ? await this.#credentials() : this.#credentials
       if (credentials === undefined) return headers
-      return signed({ method, url, headers, sha256: digest, region: this.#region }, credentials, new Date())
+      return signed({ method, url, headers, sha256: digest, region: this.#region }, credentials)
     }
     return send({ ...call, url: url.href, headers: signedHeaders }, this)
   }
