@@ -18,8 +18,7 @@
  */
 import { storeOf } from './address.ts'
 import { openRemote, type OpenRemote } from './open.ts'
-import { invalidOption } from './options.ts'
-import type { RemoteMode, RemotePrefetch } from './remote.ts'
+import { readMode, readPrefetch, type RemoteMode } from './remote.ts'
 
 /** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -36,7 +35,7 @@ export interface EnvironmentOptions {
 export function remoteFromEnvironment(environment: Environment, { dir, budgetMs, ...options }: EnvironmentOptions): OpenRemote | undefined {
   const set = (name: string): string | undefined => (environment[name] === '' ? undefined : environment[name])
   const address = set('VARVE_REMOTE')
-  const mode = options.mode ?? modeOf(set('VARVE_REMOTE_MODE'))
+  const mode = options.mode ?? readMode('VARVE_REMOTE_MODE', set('VARVE_REMOTE_MODE'))
   if (address === undefined || mode === 'off') return undefined
   const list = (name: string): string[] => (set(name) ?? '').split(',').map((part) => part.trim()).filter((part) => part !== '')
   const trusted = list('VARVE_TRUSTED_KEYS')
@@ -44,7 +43,7 @@ export function remoteFromEnvironment(environment: Environment, { dir, budgetMs,
     store: storeOf(address, set, mode === 'read-write'),
     dir,
     mode,
-    prefetch: prefetchOf(set('VARVE_REMOTE_PREFETCH')),
+    prefetch: readPrefetch('VARVE_REMOTE_PREFETCH', set('VARVE_REMOTE_PREFETCH')),
     budgetMs,
     scope: set('VARVE_REMOTE_SCOPE'),
     base: list('VARVE_REMOTE_BASE'),
@@ -52,14 +51,4 @@ export function remoteFromEnvironment(environment: Environment, { dir, budgetMs,
     untrustedKeys: list('VARVE_UNTRUSTED_KEYS'),
     signingKey: mode === 'read-write' ? set('VARVE_SIGNING_KEY') : undefined,
   })
-}
-
-function modeOf(mode = 'read'): RemoteMode {
-  if (mode === 'read' || mode === 'read-write' || mode === 'off') return mode
-  throw invalidOption(`VARVE_REMOTE_MODE '${mode}'`, 'read, read-write or off')
-}
-
-function prefetchOf(prefetch = 'auto'): RemotePrefetch {
-  if (prefetch === 'auto' || prefetch === 'all' || prefetch === 'lazy') return prefetch
-  throw invalidOption(`VARVE_REMOTE_PREFETCH '${prefetch}'`, 'auto, all or lazy')
 }

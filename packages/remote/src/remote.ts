@@ -74,8 +74,18 @@ export interface RemoteOptions {
 }
 
 const FIELDS = ['store', 'dir', 'scope', 'base', 'trustedKeys', 'untrustedKeys', 'mode', 'prefetch', 'signingKey', 'budgetMs', 'commits']
-const MODES: readonly unknown[] = ['read', 'read-write', 'off'] satisfies RemoteMode[]
-const PREFETCHES: readonly unknown[] = ['auto', 'all', 'lazy'] satisfies RemotePrefetch[]
+
+/** The mode in an option or variable. Throws INVALID_OPTION. */
+export function readMode(name: string, given: string = 'read'): RemoteMode {
+  if (given === 'read' || given === 'read-write' || given === 'off') return given
+  throw invalidOption(`${name} '${String(given)}'`, "'read', 'read-write' or 'off'")
+}
+
+/** The prefetch in an option or variable. Throws INVALID_OPTION. */
+export function readPrefetch(name: string, given: string = 'auto'): RemotePrefetch {
+  if (given === 'auto' || given === 'all' || given === 'lazy') return given
+  throw invalidOption(`${name} '${String(given)}'`, "'auto', 'all' or 'lazy'")
+}
 
 /** A remote whose options are checked. */
 export interface Remote {
@@ -104,10 +114,9 @@ export type Domain = 'trusted' | 'untrusted'
 /** The remote of these options. Throws INVALID_OPTION. */
 export function checkRemote(options: RemoteOptions): Remote {
   checkOptions('openRemote()', options, FIELDS)
-  const { store, dir, scope = 'trusted/main', base = [], mode = 'read', prefetch = 'auto', signingKey, budgetMs = 120_000, commits } = options
+  const { store, dir, scope = 'trusted/main', base = [], signingKey, budgetMs = 120_000, commits } = options
   if (typeof dir !== 'string' || dir === '') throw invalidOption("option 'dir'", "the path of a directory, for example 'node_modules/.cache/remote'")
-  if (!MODES.includes(mode)) throw invalidOption("option 'mode'", "'read', 'read-write' or 'off'")
-  if (!PREFETCHES.includes(prefetch)) throw invalidOption("option 'prefetch'", "'auto', 'all' or 'lazy'")
+  const [mode, prefetch] = [readMode("option 'mode'", options.mode), readPrefetch("option 'prefetch'", options.prefetch)]
   const secret = signingKey === undefined ? undefined : readSigningKey("option 'signingKey'", signingKey)
   if (mode === 'read-write' && secret === undefined) {
     throw new VarveError('INVALID_OPTION', "mode 'read-write' needs option 'signingKey' (VARVE_SIGNING_KEY). Make one with 'npx varve remote keygen'")
