@@ -1,5 +1,5 @@
 /** `varve why` and `varve ls --task`: reports about tasks, from the cache alone. */
-import { mkdirSync, realpathSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openCache } from 'varve'
 import { describe, expect, it } from 'vitest'
@@ -89,6 +89,28 @@ describe('varve why', () => {
     expect(JSON.parse(why('src/a.css', '--json')).records).toMatchObject([{ variants: [{ holds: true, layer }] }])
     expect(JSON.parse(why('src/b.css', '--json')).records).toMatchObject([{ variants: [{ holds: true, layer: null }] }])
     expect([why('src/a.css'), why('src/b.css')]).toEqual([expect.stringContaining(`from the layer ${layer}`), expect.not.stringContaining('layer')])
+  })
+
+  it.each(ENGINES)('varve why, ls and stats answer from the layers on a machine that has only read over them (%s)', async (engine) => {
+    const root = realpathSync(makeFolder())
+    writeFileSync(join(root, 'package.json'), '{}')
+    const cache = await openCache({ name: 'tool', dir: join(root, 'base/tool'), engine })
+    await cache.task('styles', { root }).run({ id: 'src/a.css' }, () => 'result')
+    await cache.commit()
+    await cache.seal(join(root, 'layers/tool'))
+    await cache.close()
+    const varve = (...args: string[]): Ran =>
+      runVarve([...args, '--json'], { cwd: root, env: { VARVE_LAYERS: join(root, 'layers'), VARVE_ENGINE: engine } })
+    const dir = join(root, 'node_modules/.cache/varve/tool')
+    for (const where of [[], ['--dir', dir]]) {
+      const { records } = JSON.parse(varve('why', 'src/a.css', ...where).out)
+      expect(records).toMatchObject([{ variants: [{ holds: true, layer: join(root, 'layers/tool') }] }])
+    }
+    expect(JSON.parse(varve('ls', '--task', 'styles').out)).toMatchObject({ ids: [{ id: 'src/a.css' }] })
+    expect(JSON.parse(varve('stats').out).caches).toMatchObject([{ dir, layers: [{ path: join(root, 'layers/tool') }] }])
+    expect(varve('why', 'src/a.css', '--dir', join(root, 'node_modules/.cache/varve/other'))).toMatchObject({ status: 3 })
+    expect(varve('clear', '--namespace', 'task:styles')).toMatchObject({ status: 3 }) // a command that writes needs the cache itself
+    expect(existsSync(dir)).toBe(false)
   })
 
   it('varve why reports a missing result', async () => {

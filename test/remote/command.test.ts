@@ -81,6 +81,20 @@ describe.each(STORES)('a team shares caches through: $name', ({ name, start }) =
 })
 
 describe('varve remote', () => {
+  it('a machine that has pulled and never written answers from the layers: get, ls, stats, verify', async () => {
+    const address = { VARVE_REMOTE: pathToFileURL(makeFolder()).href, VARVE_ENGINE: '' }
+    const [ci, project, env] = [makeProject(), makeProject(), { ...READER, ...address }]
+    await build(ci, 'tool', { a: '1' })
+    expect(runVarve(['remote', 'push'], { cwd: ci, env: { ...WRITER, ...address } }).status).toBe(0)
+    const varve = (...args: string[]): Ran => runVarve(args, { cwd: project, env })
+    expect(varve('get', 'a').status).toBe(3)
+    expect(varve('remote', 'pull').status).toBe(0)
+    expect(varve('get', 'a').out).toBe('1')
+    expect(varve('ls', '--json').out).toContain('"a"')
+    expect(JSON.parse(varve('stats', '--json').out).caches).toMatchObject([{ layers: [{ entries: 1 }] }])
+    expect(varve('verify')).toMatchObject({ status: 0, out: expect.stringContaining('sound') })
+  })
+
   it.each([
     ['no VARVE_REMOTE', { VARVE_REMOTE: '' }, 'VARVE_REMOTE'],
     ['no connections allowed', { VARVE_OFFLINE: '1' }, 'VARVE_OFFLINE'],

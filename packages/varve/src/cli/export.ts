@@ -13,7 +13,7 @@ import { toVarveError, VarveError } from '../errors.ts'
 import { command, type CommonOptions } from './command.ts'
 import { namespacesOf, pathOf } from './open/entries.ts'
 import { escapeText } from './output/escape.ts'
-import { findCache, inspect } from './open/folder.ts'
+import { findCache, findReadable, inspect } from './open/folder.ts'
 import { counted, size, write, writeJson } from './output/output.ts'
 import { withProgress } from './output/progress.ts'
 
@@ -34,7 +34,7 @@ export const exportCommand: Command = command('export', 'write the entries of a 
 async function run(options: ExportCommandOptions): Promise<void> {
   const { format, output, namespace, keysOnly } = options
   const wanted: ExportOptions = { format, namespace, keysOnly }
-  await inspect(findCache(options.dir), async ({ session }) => {
+  await inspect(findCache(options.dir, findReadable), async ({ session }) => {
     if (namespace !== undefined) await namespacesOf(session, namespace)
     if (output === undefined || output === '-') return toStandardOutput(session, wanted)
     const report = await toFile(session, resolve(output), wanted)

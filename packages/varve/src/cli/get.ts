@@ -7,7 +7,7 @@ import { command, type CommonOptions } from './command.ts'
 import { keyJson, namespacesOf, valueOf } from './open/entries.ts'
 import { escapeKey, isPlain, unescapeKey } from './output/escape.ts'
 import { NEGATIVE } from './output/exit.ts'
-import { findCache, inspect } from './open/folder.ts'
+import { findCache, findReadable, inspect } from './open/folder.ts'
 import { write, writeJson } from './output/output.ts'
 
 interface GetOptions extends CommonOptions {
@@ -23,7 +23,7 @@ export const getCommand: Command = command('get', 'write the value of a key to s
 
 async function run(given: string, options: GetOptions): Promise<void> {
   const key = parseKey(given)
-  await inspect(findCache(options.dir), async ({ session }) => {
+  await inspect(findCache(options.dir, findReadable), async ({ session }) => {
     for (const namespace of await namespacesOf(session, options.namespace)) {
       const { name, version } = namespace
       const value = valueOf(session, namespace, key)

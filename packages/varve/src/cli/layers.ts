@@ -4,7 +4,7 @@ import type { LayerReport } from '../reports.ts'
 import { command, type CommonOptions } from './command.ts'
 import { reportEach } from './open/each.ts'
 import { escapeText } from './output/escape.ts'
-import { inspect } from './open/folder.ts'
+import { findReadable, inspect } from './open/folder.ts'
 import { counted, size } from './output/output.ts'
 
 export const layersCommand: Command = command('layers', 'list the layers that VARVE_LAYERS puts below a cache').action(run)
@@ -12,7 +12,7 @@ export const layersCommand: Command = command('layers', 'list the layers that VA
 async function run(options: CommonOptions): Promise<void> {
   const look = (dir: string): Promise<{ readonly layers: readonly LayerReport[] }> =>
     inspect(dir, async ({ session }) => ({ layers: session.call((store) => store.status()).layers }))
-  await reportEach('layers', options, look, ({ layers }) => (layers.length === 0 ? 'no layers\n' : layersText(layers)))
+  await reportEach('layers', options, look, ({ layers }) => (layers.length === 0 ? 'no layers\n' : layersText(layers)), findReadable)
 }
 
 /** A line for each layer. */

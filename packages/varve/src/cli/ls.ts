@@ -4,7 +4,7 @@ import type { LsJson, LsTaskJson } from '../cli-json.ts'
 import { command, type CommonOptions } from './command.ts'
 import { keyJson, keysOf, namespacesOf, type RawKey, wholeNumber } from './open/entries.ts'
 import { escapeKey, escapeText } from './output/escape.ts'
-import { findCache, inspect } from './open/folder.ts'
+import { findCache, findReadable, inspect } from './open/folder.ts'
 import { age, counted, size, writeJsonList, writeLines } from './output/output.ts'
 import type { IdRecord } from './open/tasks.ts'
 
@@ -24,7 +24,7 @@ export const lsCommand: Command = command('ls', 'list the keys of a cache, in th
 
 async function run(options: LsOptions): Promise<void> {
   if (options.task !== undefined) return listIds(options.task === true ? undefined : options.task, options)
-  await inspect(findCache(options.dir), async ({ session }) => {
+  await inspect(findCache(options.dir, findReadable), async ({ session }) => {
     const namespaces = await namespacesOf(session, options.namespace)
     const entries = firstOf(keysOf(session, namespaces), options.limit ?? Number.POSITIVE_INFINITY)
     if (options.json === true) return writeJsonList('entries', jsonOf(entries))
@@ -35,7 +35,7 @@ async function run(options: LsOptions): Promise<void> {
 
 async function listIds(only: string | undefined, options: LsOptions): Promise<void> {
   const { recordsOf, tasksOf } = await import('./open/tasks.ts') // with all of tasks, which a list of keys does not need
-  await inspect(findCache(options.dir), async ({ session }) => {
+  await inspect(findCache(options.dir, findReadable), async ({ session }) => {
     const records = firstOf(recordsOf(session, await tasksOf(session, only)), options.limit ?? Number.POSITIVE_INFINITY)
     if (options.json === true) return writeJsonList('ids', idsJson(records))
     await writeLines(records, ({ task, id, variants }) => {

@@ -4,7 +4,7 @@ import type { Stats } from '../reports.ts'
 import { command, type CommonOptions } from './command.ts'
 import { reportEach } from './open/each.ts'
 import { escapeText } from './output/escape.ts'
-import { inspect } from './open/folder.ts'
+import { findReadable, inspect } from './open/folder.ts'
 import { layersText } from './layers.ts'
 import { age, counted, grouped, size } from './output/output.ts'
 import { table } from './output/table.ts'
@@ -12,7 +12,7 @@ import { table } from './output/table.ts'
 export const statsCommand: Command = command('stats', 'print sizes and counts of a cache and its namespaces').action(run)
 
 async function run(options: CommonOptions): Promise<void> {
-  await reportEach('stats', options, (dir) => inspect(dir, ({ session }) => session.run((store) => store.stats())), textOf)
+  await reportEach('stats', options, (dir) => inspect(dir, ({ session }) => session.run((store) => store.stats())), textOf, findReadable)
 }
 
 function textOf(stats: Stats): string {

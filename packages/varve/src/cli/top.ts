@@ -7,7 +7,7 @@ import type { NamespaceStats, TopItem } from '../reports.ts'
 import { command, type CommonOptions } from './command.ts'
 import { keyJson, namespacesOf, wholeNumber } from './open/entries.ts'
 import { escapeKey, escapeText } from './output/escape.ts'
-import { findCache, inspect } from './open/folder.ts'
+import { findCache, findReadable, inspect } from './open/folder.ts'
 import { age, grouped, size, write, writeJson } from './output/output.ts'
 import { table } from './output/table.ts'
 
@@ -35,7 +35,7 @@ export const topCommand: Command = command('top', 'list the largest, oldest or n
   .action(run)
 
 async function run(options: TopOptions): Promise<void> {
-  await inspect(findCache(options.dir), async ({ session }) => {
+  await inspect(findCache(options.dir, findReadable), async ({ session }) => {
     const all = await namespacesOf(session, options.namespace)
     const { by: order, limit, namespace = null } = options
     const entries = await session.run((store) => store.top({ order, limit, namespace }))

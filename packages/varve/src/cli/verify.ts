@@ -5,7 +5,7 @@ import { command, type CommonOptions } from './command.ts'
 import { damageTable } from './output/damage.ts'
 import { reportEach } from './open/each.ts'
 import { NEGATIVE } from './output/exit.ts'
-import { inspect } from './open/folder.ts'
+import { findReadable, inspect } from './open/folder.ts'
 import { counted, size } from './output/output.ts'
 import { withProgress } from './output/progress.ts'
 import { paint } from './output/table.ts'
@@ -15,7 +15,7 @@ export const verifyCommand: Command = command('verify', 'read every byte and rep
 async function run(options: CommonOptions): Promise<void> {
   const verify = (dir: string): Promise<VerifyReport> =>
     inspect(dir, ({ session }) => withProgress('verify', (control) => session.run((store) => store.verify(control))))
-  const found = await reportEach('verify', options, verify, textOf)
+  const found = await reportEach('verify', options, verify, textOf, findReadable)
   if (found.some(({ sound }) => !sound)) process.exitCode = NEGATIVE
 }
 

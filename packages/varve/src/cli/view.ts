@@ -5,7 +5,7 @@ import { writeFile } from 'node:fs/promises'
 import { command, type CommonOptions } from './command.ts'
 import { pathOf, wholeNumber } from './open/entries.ts'
 import { escapeText } from './output/escape.ts'
-import { findCaches } from './open/folder.ts'
+import { findReadable } from './open/folder.ts'
 import { write, writeJson } from './output/output.ts'
 import { withProgress } from './output/progress.ts'
 
@@ -24,7 +24,7 @@ export const viewCommand: Command = command('view', 'show the caches on a page i
   .action(run)
 
 async function run({ dir, json, out, port, root, verify = false }: ViewOptions): Promise<void> {
-  findCaches(dir) // a directory without a cache is an error before anything else
+  findReadable(dir) // a directory without a cache is an error before anything else
   const { ViewSource } = await import('./view/source.ts')
   const source = new ViewSource(dir, root)
   if (json === true) return writeJson('view', await withProgress('view', (control) => source.report(verify, control)))

@@ -18,7 +18,7 @@ import { command, type CommonOptions } from './command.ts'
 import { pathOf } from './open/entries.ts'
 import { escapeKey, escapeText } from './output/escape.ts'
 import { NEGATIVE } from './output/exit.ts'
-import { findCache, inspect } from './open/folder.ts'
+import { findCache, findReadable, inspect } from './open/folder.ts'
 import { parseKey } from './get.ts'
 import { age, counted, write, writeJson } from './output/output.ts'
 import { table } from './output/table.ts'
@@ -36,7 +36,7 @@ export const whyCommand: Command = command('why', 'explain hits and misses: comp
   .action(run)
 
 async function run(given: string, options: WhyOptions): Promise<void> {
-  await inspect(findCache(options.dir), async ({ session }) => {
+  await inspect(findCache(options.dir, findReadable), async ({ session }) => {
     const root = new Root(paths.resolve(options.root ?? projectDirectory()), paths)
     const isWindowsPath = paths.sep === '\\' && paths.isAbsolute(given) // no backslash of it begins an escape
     const ids = keysOf(isWindowsPath ? given : String(parseKey(given)), root)

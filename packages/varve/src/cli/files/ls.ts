@@ -5,7 +5,7 @@ import { Files } from '../../files/files.ts'
 import { command, type CommonOptions } from '../command.ts'
 import { keyJson, namespacesOf } from '../open/entries.ts'
 import { escapeKey, escapeText } from '../output/escape.ts'
-import { findCache, inspect } from '../open/folder.ts'
+import { findCache, findReadable, inspect } from '../open/folder.ts'
 import { counted, size, writeJson, writeJsonList, writeLines } from '../output/output.ts'
 import { manifestsOf, totalsOf, V8_OPTION } from './manifests.ts'
 
@@ -22,7 +22,7 @@ export const filesLsCommand: Command = command('ls', 'list manifests: number of 
   .action(run)
 
 async function run(options: LsOptions): Promise<void> {
-  await inspect(findCache(options.dir), async ({ session }) => {
+  await inspect(findCache(options.dir, findReadable), async ({ session }) => {
     if (options.stored === true) {
       const stored = await new Files(session, true).list()
       if (options.json === true) return writeJson('files ls --stored', { contents: stored })

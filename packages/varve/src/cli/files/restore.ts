@@ -7,7 +7,7 @@ import { command, type CommonOptions } from '../command.ts'
 import { namespacesOf, pathOf } from '../open/entries.ts'
 import { escapeKey, escapeText } from '../output/escape.ts'
 import { NEGATIVE } from '../output/exit.ts'
-import { findCache, inspect } from '../open/folder.ts'
+import { findCache, findReadable, inspect } from '../open/folder.ts'
 import { counted, write, writeJson } from '../output/output.ts'
 import { withCount } from '../output/progress.ts'
 import { manifestsOf, V8_OPTION } from './manifests.ts'
@@ -29,7 +29,7 @@ export const filesRestoreCommand: Command = command('restore', 'write the files 
   .action(run)
 
 async function run(given: string, target: string, options: RestoreOptions): Promise<void> {
-  const report = await inspect(findCache(options.dir), async ({ session }) => {
+  const report = await inspect(findCache(options.dir, findReadable), async ({ session }) => {
     const files = new Files(session, true)
     const all = manifestsOf(session, await namespacesOf(session, options.namespace), options.v8 === true)
     const found = [...all].filter(({ key }) => escapeKey(key) === given)

@@ -1,6 +1,6 @@
 /** Finds and opens the caches that a command names. Commands that only read write nothing. */
 import { existsSync, readdirSync } from 'node:fs'
-import { basename, join, resolve } from 'node:path'
+import { basename, delimiter, dirname, join, resolve } from 'node:path'
 import { cachesDirectory, GIT } from '../../health/directory.ts'
 import { loadEngine } from '../../engine/load.ts'
 import { FORMAT_FILES, FORMAT_FOLDER, SECRET_FOLDER } from '../../host/format.ts'
@@ -66,9 +66,18 @@ export function findCaches(given: string | undefined): string[] {
   return found
 }
 
+/** The same, or if there is none, those of which this machine has layers only: it has never written to them. */
+export function findReadable(given: string | undefined): string[] {
+  const folder = folderOf(given)
+  if (isCache(folder) || filesIn(folder).some((name) => isCache(join(folder, name)))) return findCaches(given)
+  const isItself = layerFolders(dirname(folder)).some((each) => isCache(join(each, basename(folder))))
+  const layered = isItself ? [folder] : given === undefined || existsSync(folder) ? onlyLayers(folder) : []
+  return layered.length > 0 ? layered : findCaches(given)
+}
+
 /** The cache that `--dir` names. Throws INVALID_OPTION if there are several. */
-export function findCache(given: string | undefined): string {
-  const [first, ...others] = findCaches(given)
+export function findCache(given: string | undefined, find: typeof findCaches = findCaches): string {
+  const [first, ...others] = find(given)
   if (first !== undefined && others.length === 0) return first
   const list = [first, ...others].map((path) => `  --dir ${escapeText(path ?? '')}`).join('\n')
   throw new VarveError('INVALID_OPTION', `there are several caches; choose one:\n${list}`)
@@ -133,6 +142,19 @@ function notACache(folder: string): VarveError {
     `no cache in '${where}': looked for ${FORMAT_FOLDER}/manifest-<n>, ${FORMAT_FOLDER}/<n>.log or ` +
       `${FORMAT_FOLDER}/<n>-<k>.table there and in its subdirectories${found}; name another directory with --dir`,
   )
+}
+
+/** The caches of a directory that have layers of VARVE_LAYERS or of the remote. */
+function onlyLayers(folder: string): string[] {
+  const names = layerFolders(folder).flatMap((each) => filesIn(each).filter((name) => isCache(join(each, name))))
+  return [...new Set(names)].sort().map((name) => join(folder, name))
+}
+
+/** Directories that have a layer for each cache by its name. */
+function layerFolders(caches: string): string[] {
+  const { VARVE_LAYERS: listed = '', VARVE_REMOTE: remote = '' } = process.env
+  const fetched = remote === '' ? [] : filesIn(join(caches, '.remote')).map((name) => join(caches, '.remote', name))
+  return [...listed.split(delimiter).filter((path) => path !== '').map((path) => resolve(path)), ...fetched]
 }
 
 /** Names in a directory; none if it cannot be read. */

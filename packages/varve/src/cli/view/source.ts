@@ -9,7 +9,7 @@ import { Root } from '../../inputs/root.ts'
 import { isOffline } from '../../remote/attach.ts'
 import type { VerifyReport } from '../../reports.ts'
 import { findingsOf } from '../doctor.ts'
-import { findCaches, inspect, type OpenFolder } from '../open/folder.ts'
+import { findReadable, inspect, type OpenFolder } from '../open/folder.ts'
 import { keysOf, recordOf, tasksOf } from '../open/tasks.ts'
 import { explain } from '../why.ts'
 import { contentsOf } from './contents.ts'
@@ -30,7 +30,7 @@ export class ViewSource {
   /** Everything that needs no look at single entries. */
   async overview(): Promise<ViewJson> {
     const caches: ViewCacheJson[] = []
-    for (const dir of findCaches(this.#given)) caches.push(await inspect(dir, (open) => overviewOf(dir, open)))
+    for (const dir of findReadable(this.#given)) caches.push(await inspect(dir, (open) => overviewOf(dir, open)))
     return { format: CLI_JSON_FORMAT, createdMs: Date.now(), findings: await findingsOf(this.#given), remote: remoteOf(), caches }
   }
 
@@ -70,7 +70,7 @@ export class ViewSource {
 
   /** Only for the caches that `--dir` names. */
   async #inspect<T>(dir: string, look: (open: OpenFolder) => Promise<T>): Promise<T> {
-    if (findCaches(this.#given).includes(dir)) return inspect(dir, look)
+    if (findReadable(this.#given).includes(dir)) return inspect(dir, look)
     throw new VarveError('NOT_A_CACHE', `'${dir}' is not one of the caches of this page`)
   }
 }
