@@ -12,7 +12,7 @@ import { ENGINES } from '../engines.ts'
 import { makeFolder } from '../folders.ts'
 
 const of = (name: string): string => new URL(`../../packages/varve/src/cli/view/${name}.ts`, import.meta.url).href
-const { placeOf }: typeof place = await import(of('place'))
+const { placesOf }: typeof place = await import(of('place'))
 const { ViewSource }: typeof sources = await import(of('source'))
 const { Tree }: typeof trees = await import(of('tree'))
 
@@ -93,27 +93,32 @@ describe.each(ENGINES)('varve view on %s', (engine) => {
 describe('the tree of varve view', () => {
   it('a tree with too many names keeps its sums and its heaviest parts', () => {
     const tree = new Tree(5000)
-    for (let key = 0; key < 50_000; key++) tree.add(['a', `directory-${key % 500}`, `module-${key}`], { entries: 1, bytes: 10, workMs: 1 })
-    tree.add(['a', 'large', 'one'], { entries: 1, bytes: 1_000_000, workMs: 0 })
-    tree.add(['a', 'slow', 'one'], { entries: 1, bytes: 0, workMs: 1_000_000 })
+    const entries = Array.from({ length: 50_000 }, (_, key): [string, string, trees.Weight] => {
+      return [`directory-${key % 10_000}`, `module-${key}`, { entries: 1, bytes: 10, workMs: 1 }]
+    })
+    entries.push(['large', 'one', { entries: 1, bytes: 1_000_000, workMs: 0 }], ['slow', 'one', { entries: 1, bytes: 0, workMs: 1_000_000 }])
+    for (const [parent, , weight] of entries) tree.add('a', parent, weight)
+    tree.choose()
+    for (const [parent, module, weight] of entries) tree.addModule('a', parent, module, weight)
     const json = tree.toJson()
     expect(json).toMatchObject({ entries: 50_002, bytes: 1_500_000, workMs: 1_050_000 })
     const parts = json.parts?.[0]?.parts ?? []
     expect([parts.length, parts[0]?.name, parts.some(({ name }) => name === 'slow'), parts.at(-1)?.name]).toEqual([61, 'large', true, null])
     expect(parts.reduce((sum, { bytes }) => sum + bytes, 0)).toBe(1_500_000)
+    for (const { bytes, parts: modules = [] } of parts.slice(0, -1)) expect(modules.reduce((sum, each) => sum + each.bytes, 0)).toBe(bytes)
     expect(JSON.stringify(json).length).toBeLessThan(200_000)
   })
 
   it.each([
-    ['result:babel', 'node_modules/.pnpm/a/node_modules/@a/b/c.js\0digest', ['task:babel', '@a/b', 'node_modules/.pnpm/a/node_modules/@a/b/c.js']],
-    ['task:babel', String.raw`C:\p\node_modules\left-pad\index.js`, ['task:babel', 'left-pad', String.raw`C:\p\node_modules\left-pad\index.js`]],
-    ['plain', 'src/file.js', ['plain', 'src/', 'src/file.js']],
-    ['reads:babel', 'src/deep/er/file.vue?type=style&src=a/b', ['task:babel', 'src/deep/', 'src/deep/er/file.vue?type=style&src=a/b']],
-    ['result:babel', '\0virtual\0digest', ['task:babel', '.', '\0virtual']],
-    ['plain', 'node_modules/', ['plain', 'node_modules/', 'node_modules/']],
-    ['plain', new Uint8Array([0xff, 0x41]), ['plain', '.', String.raw`\xffA`]],
+    ['result:babel', 'node_modules/.pnpm/a/node_modules/@a/b/c.js\0digest', ['@a/b', 'node_modules/.pnpm/a/node_modules/@a/b/c.js']],
+    ['task:babel', String.raw`C:\p\node_modules\left-pad\index.js`, ['left-pad', String.raw`C:\p\node_modules\left-pad\index.js`]],
+    ['plain', 'src/file.js', ['src/', 'src/file.js']],
+    ['reads:babel', 'src/deep/er/file.vue?type=style&src=a/b', ['src/deep/', 'src/deep/er/file.vue?type=style&src=a/b']],
+    ['result:babel', '\0virtual\0digest', ['.', '\0virtual']],
+    ['plain', 'node_modules/', ['node_modules/', 'node_modules/']],
+    ['plain', new Uint8Array([0xff, 0x41]), ['.', String.raw`\xffA`]],
   ])('the place of a key in %s: %s', (namespace, key, expected) => {
-    expect(placeOf(namespace, key)).toEqual(expected)
+    expect(placesOf(namespace)(key)).toEqual(expected)
   })
 })
 

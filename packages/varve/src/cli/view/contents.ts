@@ -1,5 +1,5 @@
 /**
- * Reads what the entries of a cache are about, each once:
+ * Reads what the entries of a cache are about, each twice (`tree.ts`):
  *
  *   records of tasks     keys and values: what results cost, and which of them the last build made
  *   everything else      keys and lengths of values: no value is read
@@ -13,13 +13,13 @@ import { VarveError } from '../../errors.ts'
 import type { BuildRecord } from '../../history/record.ts'
 import type { NamespaceStats } from '../../reports.ts'
 import type { Session } from '../../session/session.ts'
-import { RECORDS_PREFIX } from '../../task/names.ts'
+import { groupOf, RECORDS_PREFIX } from '../../task/names.ts'
 import { costOf, type Variant } from '../../task/record.ts'
-import { entriesOf, keysOf, namespacesOf } from '../open/entries.ts'
-import { recordIn } from '../open/tasks.ts'
+import { entriesOf, keysOf, namespacesOf, type RawEntry } from '../open/entries.ts'
+import { type IdRecord, recordIn } from '../open/tasks.ts'
 import { Made } from './made.ts'
-import { placeOf } from './place.ts'
-import { Tree } from './tree.ts'
+import { placesOf } from './place.ts'
+import { Tree, type Weight } from './tree.ts'
 
 /** Time between two looks at other work of the process, in milliseconds, and entries between two looks at the time. */
 const SLICE_MS = 20
@@ -29,33 +29,59 @@ const LOOK_ENTRIES = 256
 export async function contentsOf(session: Session, build: BuildRecord | undefined, control: EngineControl): Promise<ContentsJson> {
   const [tree, made] = [new Tree(), new Made(build)]
   const namespaces = await namespacesOf(session, undefined)
-  const isRecords = ({ name }: NamespaceStats): boolean => name.startsWith(RECORDS_PREFIX)
   const total = namespaces.reduce((sum, { entries }) => sum + entries, 0)
-  await inSlices(addAll(), total, control)
+  await inSlices(addAll(), 2 * total, control)
   return { tree: tree.toJson(), made: made.toJson() }
 
   function* addAll(): Generator<undefined> {
-    yield* addRecords(session, namespaces.filter(isRecords), tree, made)
-    yield* addKeys(session, namespaces.filter((namespace) => !isRecords(namespace)), tree)
+    for (const namespace of namespaces) yield* (isRecords(namespace) ? addRecords : addKeys)(session, namespace, tree, made)
+    tree.choose()
+    for (const namespace of namespaces) yield* (isRecords(namespace) ? addRecordedModules : addModules)(session, namespace, tree)
   }
 }
 
-function* addKeys(session: Session, namespaces: readonly NamespaceStats[], tree: Tree): Generator<undefined> {
-  for (const { namespace, key, keyBytes, valueBytes } of keysOf(session, namespaces)) {
-    tree.add(placeOf(namespace.name, key), { entries: 1, bytes: keyBytes + valueBytes, workMs: 0 })
+function isRecords({ name }: NamespaceStats): boolean {
+  return name.startsWith(RECORDS_PREFIX)
+}
+
+function* addKeys(session: Session, namespace: NamespaceStats, tree: Tree): Generator<undefined> {
+  const [group, place] = [groupOf(namespace.name), placesOf(namespace.name)]
+  for (const { key, keyBytes, valueBytes } of keysOf(session, [namespace])) {
+    tree.add(group, place(key)[0], { entries: 1, bytes: keyBytes + valueBytes, workMs: 0 })
     yield
   }
 }
 
-function* addRecords(session: Session, namespaces: readonly NamespaceStats[], tree: Tree, made: Made): Generator<undefined> {
-  for (const entry of entriesOf(session, namespaces)) {
+function* addRecords(session: Session, namespace: NamespaceStats, tree: Tree, made: Made): Generator<undefined> {
+  const [group, place] = [groupOf(namespace.name), placesOf(namespace.name)]
+  for (const entry of entriesOf(session, [namespace])) {
     const record = recordIn(entry)
-    const newest = newestOf(record?.variants ?? [])
+    const newest = newestOf(record)
     if (record !== undefined && newest !== undefined) made.add(record, newest)
-    const workMs = newest === undefined ? 0 : costOf(newest)
-    tree.add(placeOf(entry.namespace.name, entry.key), { entries: 1, bytes: entry.keyBytes + entry.value.length, workMs })
+    tree.add(group, place(entry.key)[0], weightOf(entry, newest))
     yield
   }
+}
+
+function* addModules(session: Session, namespace: NamespaceStats, tree: Tree): Generator<undefined> {
+  const [group, place] = [groupOf(namespace.name), placesOf(namespace.name)]
+  for (const { key, keyBytes, valueBytes } of keysOf(session, [namespace])) {
+    tree.addModule(group, ...place(key), { entries: 1, bytes: keyBytes + valueBytes, workMs: 0 })
+    yield
+  }
+}
+
+function* addRecordedModules(session: Session, namespace: NamespaceStats, tree: Tree): Generator<undefined> {
+  const [group, place] = [groupOf(namespace.name), placesOf(namespace.name)]
+  for (const entry of entriesOf(session, [namespace])) {
+    const [parent, module] = place(entry.key)
+    if (tree.lists(group, parent)) tree.addModule(group, parent, module, weightOf(entry, newestOf(recordIn(entry))))
+    yield
+  }
+}
+
+function weightOf({ keyBytes, value }: RawEntry, newest: Variant | undefined): Weight {
+  return { entries: 1, bytes: keyBytes + value.length, workMs: newest === undefined ? 0 : costOf(newest) }
 }
 
 /** Takes all steps, and lets other work of the process run between them. */
@@ -71,8 +97,8 @@ async function inSlices(steps: Iterable<undefined>, total: number, { signal, onP
   }
 }
 
-function newestOf(variants: readonly Variant[]): Variant | undefined {
+function newestOf(record: IdRecord | undefined): Variant | undefined {
   let newest: Variant | undefined
-  for (const variant of variants) if (newest === undefined || variant.timeMs > newest.timeMs) newest = variant
+  for (const variant of record?.variants ?? []) if (newest === undefined || variant.timeMs > newest.timeMs) newest = variant
   return newest
 }

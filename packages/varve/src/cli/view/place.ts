@@ -1,5 +1,5 @@
 /** The place of an entry in the tree, by its namespace and key. */
-import { groupOf, RESULTS_PREFIX } from '../../task/names.ts'
+import { RESULTS_PREFIX } from '../../task/names.ts'
 import type { Key } from '../../values/key.ts'
 import { escapeKey } from '../output/escape.ts'
 
@@ -9,13 +9,18 @@ const MODULES = 'node_modules/'
 /** The directory of a key that names none. */
 const TOP = '.'
 
-/** Namespace, package or directory, and module. The three namespaces of a task count as one, `task:<name>`. */
-export function placeOf(namespace: string, key: Key): [group: string, parent: string, module: string] {
+/** Where an entry is in its group: package or directory, and module. */
+export type Place = readonly [parent: string, module: string]
+
+/** The places of the keys of a namespace. */
+export function placesOf(namespace: string): (key: Key) => Place {
   const isResult = namespace.startsWith(RESULTS_PREFIX)
-  // The key of a result is the id, NUL and a digest; an id may itself begin with NUL.
-  const id = typeof key === 'string' && isResult ? key.slice(0, Math.max(key.lastIndexOf('\0'), 0)) : key
-  const group = groupOf(namespace)
-  return typeof id === 'string' ? [group, parentOf(id), id] : [group, TOP, escapeKey(id)]
+  return (key) => {
+    if (typeof key !== 'string') return [TOP, escapeKey(key)]
+    // The key of a result is the id, NUL and a digest; an id may itself begin with NUL.
+    const id = isResult ? key.slice(0, Math.max(key.lastIndexOf('\0'), 0)) : key
+    return [parentOf(id), id]
+  }
 }
 
 /** The installed package of a module, or else its first two directories. Called for each entry, so it splits nothing. */

@@ -1,4 +1,7 @@
-/** Sums over entries as a tree of bounded size, however many entries and names a cache has. */
+/**
+ * Sums over entries as a tree of bounded size, however many entries and names a cache has. All entries are added twice: first without their
+ * modules, so that memory has parents only; then the modules of the parents that are listed.
+ */
 import type { TreeJson } from '../../cli-json.ts'
 
 /** Parts that are listed of a node of each depth. */
@@ -32,15 +35,30 @@ export class Tree {
     this.#nodesMax = nodesMax
   }
 
-  /** Adds an entry at the end of a path. */
-  add(path: readonly string[], weight: Weight): void {
-    let node = this.#root
+  /** Adds an entry to a parent of a group. */
+  add(group: string, parent: string, weight: Weight): void {
+    count(this.#root, weight)
+    const node = this.#part(this.#root, group)
     count(node, weight)
-    for (const name of path) {
-      node = this.#part(node, name.slice(0, NAME_MAX))
-      count(node, weight)
-    }
-    if (this.#nodes > this.#nodesMax) this.#nodes = trim(this.#root, 0)
+    count(this.#part(node, parent), weight)
+    this.#limit()
+  }
+
+  /** Called between both passes: from now on, only the heaviest parents are listed. */
+  choose(): void {
+    this.#nodes = trim(this.#root, 0)
+  }
+
+  /** Whether the modules of a parent are listed. */
+  lists(group: string, parent: string): boolean {
+    return this.#root.parts?.get(cut(group))?.parts?.has(cut(parent)) === true
+  }
+
+  /** Adds an entry to a module whose parent is listed. */
+  addModule(group: string, parent: string, module: string, weight: Weight): void {
+    const node = this.#root.parts?.get(cut(group))?.parts?.get(cut(parent))
+    if (node !== undefined) count(this.#part(node, module), weight)
+    this.#limit()
   }
 
   toJson(): TreeJson {
@@ -48,7 +66,12 @@ export class Tree {
     return toJson('', this.#root)
   }
 
-  #part(node: Node, name: string): Node {
+  #limit(): void {
+    if (this.#nodes > this.#nodesMax) this.#nodes = trim(this.#root, 0)
+  }
+
+  #part(node: Node, given: string): Node {
+    const name = cut(given)
     node.parts ??= new Map()
     const known = node.parts.get(name)
     if (known !== undefined) return known
@@ -57,6 +80,10 @@ export class Tree {
     this.#nodes += 1
     return made
   }
+}
+
+function cut(name: string): string {
+  return name.length > NAME_MAX ? name.slice(0, NAME_MAX) : name
 }
 
 function makeNode(): Node {
