@@ -1,6 +1,6 @@
 // @ts-check
 // Prints the results of the demo: a table in 80 columns, and one sentence.
-import prettyBytes from 'pretty-bytes'
+import { size } from '../../packages/varve/dist/cli/output/output.js'
 import { table, wrapped } from '../../packages/varve/dist/cli/output/table.js'
 import { nameOf } from './steps.mjs'
 
@@ -13,8 +13,7 @@ const HEAD = ['cache', 'step', 'seconds', 'hits', 'misses', 'on disk', 'files', 
 export function tableOf(rows) {
   const cells = rows.map((row) => {
     const { step, seconds, hits, misses, bytes, files, identical } = row
-    const size = prettyBytes(bytes, { binary: true })
-    return [nameOf(row), step, seconds.toFixed(1), String(hits), String(misses), size, String(files), identical ? 'yes' : 'NO']
+    return [nameOf(row), step, seconds.toFixed(1), String(hits), String(misses), size(bytes), String(files), identical ? 'yes' : 'NO']
   })
   return table(HEAD, cells, HEAD.slice(2), COLUMNS)
 }

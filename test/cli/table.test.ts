@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import { openCache } from 'varve'
 import { describe, expect, it } from 'vitest'
+import type * as outputs from '../../packages/varve/src/cli/output/output.ts'
 import type * as tables from '../../packages/varve/src/cli/output/table.ts'
 import { runVarve } from '../command.ts'
 import { makeFolder } from '../folders.ts'
@@ -10,6 +11,7 @@ import { randomOf } from '../random.ts'
 // Imported by a computed path, because the sources belong to another TypeScript project.
 const path = new URL('../../packages/varve/src/cli/output/table.ts', import.meta.url).href
 const { columnsOf, cut, table, wrapped }: typeof tables = await import(path)
+const { size }: typeof outputs = await import(path.replace('table.ts', 'output.ts'))
 
 const HEAD = ['name', 'entries', 'what']
 const ROWS = [
@@ -62,6 +64,25 @@ describe('the output of varve', () => {
     const colourful = (env: NodeJS.ProcessEnv): boolean => runVarve(['verify', '--dir', dir], { env }).out.includes('\u001b[32msound')
     const environments = [{ NO_COLOR: undefined }, { NO_COLOR: '1' }, { NO_COLOR: undefined, FORCE_COLOR: '1' }]
     expect(environments.map(colourful)).toEqual([false, false, true])
+  })
+
+  it('varve stats is a table in 80 columns, with long names, large numbers and entries of different ages', async () => {
+    const dir = join(makeFolder(), 'cache')
+    const cache = await openCache({ name: 'wide', dir, history: 'never' })
+    for (const name of ['task:a-name-of-a-task-that-is-long', 'result:a-name-of-a-task-that-is-long']) {
+      const space = cache.namespace(name, { version: '1234567890abcdef', codec: 'text' })
+      for (let key = 0; key < 1200; key++) space.put(`a key of the namespace ${key}`, 'x'.repeat(1000))
+    }
+    await cache.close()
+    const lines = runVarve(['stats', '--dir', dir], { env: { COLUMNS: '80' } }).out.split('\n').slice(2)
+    expect(lines[0]).toMatch(/^namespace +version +entries +keys +values +on disk +age$/)
+    for (const line of lines) expect(columnsOf(line), line).toBeLessThanOrEqual(80)
+    expect(lines.join('\n')).toMatch(/^result:a-na.* 1,200 +\S+ KiB +\S+ MiB/m)
+  })
+
+  it('sizes have three digits or more and a unit', () => {
+    const sizes = [0, 1023, 1024, 1536, 1_048_575, 81_234_567, 3 * 2 ** 40].map((bytes) => size(bytes))
+    expect(sizes).toEqual(['0 B', '1023 B', '1 KiB', '1.5 KiB', '1024 KiB', '77.5 MiB', '3 TiB'])
   })
 
   it('each command that prints a list reports an empty cache', async () => {

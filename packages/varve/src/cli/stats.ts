@@ -1,6 +1,6 @@
 /** `varve stats`: sizes and counts of a cache and its namespaces. */
 import type { Command } from 'commander'
-import type { Stats } from '../reports.ts'
+import type { NamespaceStats, Stats } from '../reports.ts'
 import { command, type CommonOptions } from './command.ts'
 import { reportEach } from './open/each.ts'
 import { escapeText } from './output/escape.ts'
@@ -18,18 +18,22 @@ async function run(options: CommonOptions): Promise<void> {
 function textOf(stats: Stats): string {
   const files = `${counted(stats.files, 'file')}, ${size(stats.bytes)}`
   const parts = `${counted(stats.tables, 'table')} ${size(stats.tableBytes)}, ${counted(stats.logs, 'log')} ${size(stats.logBytes)}`
-  const head = ['namespace', 'version', 'entries', 'keys', 'values', 'tables', 'on disk', 'newest', 'oldest']
+  const head = ['namespace', 'version', 'entries', 'keys', 'values', 'on disk', 'age']
   const rows = stats.namespaces.map((namespace) => [
     escapeText(namespace.name),
     escapeText(namespace.version),
     grouped(namespace.entries),
     size(namespace.keyBytes),
     size(namespace.valueBytes),
-    String(namespace.tables),
     size(namespace.tableBytes),
-    age(namespace.newestMs),
-    age(namespace.oldestMs),
+    ages(namespace),
   ])
   const namespaces = rows.length === 0 ? 'no entries\n' : table(head, rows, head.slice(2))
   return `${files} (${parts}), manifest ${stats.manifest}\n${layersText(stats.layers)}${namespaces}`
+}
+
+/** The ages of the newest and the oldest entry. */
+function ages({ newestMs, oldestMs }: NamespaceStats): string {
+  const [newest, oldest] = [age(newestMs), age(oldestMs)]
+  return newest === oldest ? newest : `${newest} - ${oldest}`
 }

@@ -3,7 +3,6 @@
  * output is one JSON value and nothing else; `cli-json.ts` has its types.
  */
 import { once } from 'node:events'
-import prettyBytes from 'pretty-bytes'
 import prettyMs from 'pretty-ms'
 import { type CacheReport, CLI_JSON_FORMAT, type CliJson, type EachReports } from '../../cli-json.ts'
 
@@ -88,9 +87,13 @@ export async function writeJsonList<Item>(field: string, items: Iterable<Item>):
   }
 }
 
+const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB'] as const
+
 /** A size for people: '1.5 MiB'. */
 export function size(bytes: number): string {
-  return prettyBytes(bytes, { binary: true })
+  const power = bytes < 1024 ? 0 : Math.min(Math.floor(Math.log2(bytes) / 10), UNITS.length - 1)
+  const value = bytes / 1024 ** power
+  return `${value < 1000 ? Number(value.toPrecision(3)) : Math.round(value)} ${UNITS[power] ?? ''}`
 }
 
 /** How long ago `timeMs` (milliseconds since 1970) was, for people: '3d'; '-' for 0, unknown. */

@@ -89,6 +89,7 @@ function paragraph(head: readonly string[], row: readonly string[], width: numbe
 
 /** The lines of a text in this many columns, divided at spaces; a longer word is divided anywhere. */
 export function wrapped(text: string, columns: number): readonly string[] {
+  if (columnsOf(text) <= columns) return [text]
   const lines: string[] = []
   let line = ''
   for (const word of text.match(/\S+\s*/g) ?? []) {
