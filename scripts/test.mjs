@@ -5,6 +5,7 @@
 //   npm test -- <filter>          only vitest, on files whose path contains the filter; slow tests run, too
 //   npm run test:all              everything: slow tests and the short forms of the safety suites, too
 //   npm run test:all -- --rest    what `npm test` leaves out
+//   npm run test:remote -- --long a cluster of MinIO, too, which `npm run servers -- --long` builds
 import { spawn } from 'node:child_process'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -120,7 +121,8 @@ async function prepare({ cargo: runsCargo, minutes }) {
 
 await runMain(async () => {
   const args = process.argv.slice(2)
-  const filter = args.filter((arg) => arg !== '--all' && arg !== '--rest')
+  const filter = args.filter((arg) => !['--all', '--rest', '--long'].includes(arg))
+  if (args.includes('--long')) process.env.VARVE_LONG = '1'
   const isFiltered = filter.length > 0
   const name = args.includes('--rest') ? 'rest' : args.includes('--all') ? 'all' : 'short'
   const form = isFiltered ? { cargo: false, vitest: filter, minutes: '' } : FORMS[name]
