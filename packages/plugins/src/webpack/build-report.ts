@@ -108,7 +108,8 @@ function* modulesOf({ modules, builtModules, children }: Compilation): Generator
   for (const child of children) yield* modulesOf(child)
 }
 
-function costOf({ buildInfo }: Module): number {
+/** What building a module cost in milliseconds; 0 if that is unknown. */
+export function costOf({ buildInfo }: Pick<Module, 'buildInfo'>): number {
   const costMs: unknown = buildInfo === undefined ? undefined : Reflect.get(buildInfo, COST)
   return typeof costMs === 'number' && Number.isFinite(costMs) && costMs > 0 ? costMs : 0
 }

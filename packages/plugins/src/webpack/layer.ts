@@ -1,7 +1,6 @@
 /**
- * The disk layer below one compiler's memory cache. Reads are answered from the open cache. Stored values stay pending in a
- * map, where reads find them. They are serialised and put in short slices of idle time, or at shutdown, and one commit
- * writes all of them.
+ * The disk layer below one compiler's memory cache. Reads are answered from the open cache. Stored values stay pending in a map, where reads find
+ * them. They are serialised and put in short slices of idle time, or at shutdown, and one commit writes all of them.
  *
  *   open -> begin (checks the environment) -> get / store ... -> beginIdle (writes) -> endIdle -> ... -> shutdown
  *
@@ -22,6 +21,7 @@ import { identityOf, LAYOUT, ordinalOf } from './identity.ts'
 import { loadedFiles } from './inputs.ts'
 import type { VarveWebpackOptions } from './options.ts'
 import { Packs } from './packs.ts'
+import { Parts } from './parts.ts'
 import { type Etag, textOf } from './pointer.ts'
 import type { BuildReads } from './reads.ts'
 import { checkRequests } from './requests.ts'
@@ -227,9 +227,8 @@ export class DiskLayer {
   async #openCache(): Promise<Cache | undefined> {
     const { dir, engine, secret, requireSecret, maxBytes, readOnly } = this.#options
     try {
-      const onWarning = this.#warnings.report
-      const path = cacheFolder(dir, this.#compiler.context, 'webpack')
-      return await openCache({ name: 'webpack', dir: path, engine, secret, requireSecret, maxBytes, readOnly, onWarning })
+      const where = { name: 'webpack', dir: cacheFolder(dir, this.#compiler.context, 'webpack') }
+      return await openCache({ ...where, engine, secret, requireSecret, maxBytes, readOnly, onWarning: this.#warnings.report })
     } catch (error) {
       this.#warnings.failed('cannot be opened', error)
       return undefined
@@ -254,7 +253,8 @@ export class DiskLayer {
     const { name, version } = environments.entries
     const pointers = new Entries(cache.namespace(`webpack ${name}`, { version }), root)
     const commit = this.counting.over(cache)
-    const packs = new Packs(pointers, cache.namespace(`webpack packs ${name}`, { version }), codec, commit)
+    const ofPacks = `webpack packs ${name}`
+    const packs = new Packs(pointers, cache.namespace(ofPacks, { version }), new Parts(cache, ofPacks, version, root), codec, commit)
     if (cache.status().engine === 'native') packs.readAhead()
     this.#open = { commit, packs, environments }
   }

@@ -1,8 +1,7 @@
 /**
- * Values are stored in packs of a few hundred values of one kind, serialised together. Values of a kind share most of their
- * data: a resolver's entries name the same directories, modules the same options. The serialiser writes shared data once for
- * each stream. Stored one by one, the entries of a real build take eight times as many bytes. A pack is restored
- * as a whole when webpack asks for the first of its values; a warm build asks for nearly all of them.
+ * Values are stored in packs of a few hundred values of one kind, serialised together. Values of a kind share most of their data: a resolver's
+ * entries name the same directories, modules the same options. The serialiser writes shared data once for each stream. Stored one by one, the
+ * entries of a real build take eight times as many bytes. A pack is restored as a whole when webpack asks for the first of its values.
  *
  * A value that is stored again goes to a new pack. A pack is deleted once no pointer names it. If much of a pack is
  * unused, or if there are many small packs, the values that are still in use are rewritten to new packs.
@@ -12,6 +11,7 @@ import { Contents } from './chunks.ts'
 import { contentLengths, decodePack, type Encoded, encodePack, LARGE_BYTES } from './contents.ts'
 import { kindOf, PACK_BYTES } from './groups.ts'
 import type { Entries } from './entries.ts'
+import type { Parts } from './parts.ts'
 import { decodePointer, encodePointer, idOf, type Pointer } from './pointer.ts'
 import { keyOf, ReadAhead } from './read-ahead.ts'
 import { asBuffer, type ValueCodec } from './value.ts'
@@ -48,14 +48,16 @@ export class Packs {
   readonly #packs: Namespace<Uint8Array>
   readonly #codec: ValueCodec
   readonly #contents: Contents
+  readonly #parts: Parts
   readonly #restored: Map<string, Values | Promise<Values>> = new Map()
   readonly #ahead: ReadAhead
   /** Packs with a value that was stored again, and their bytes: they may be unused now. */
   readonly #replaced: Map<string, number> = new Map()
 
-  constructor(pointers: Entries, packs: Namespace<Uint8Array>, codec: ValueCodec, commit: () => Promise<unknown>) {
+  constructor(pointers: Entries, packs: Namespace<Uint8Array>, parts: Parts, codec: ValueCodec, commit: () => Promise<unknown>) {
     this.#pointers = pointers
     this.#packs = packs
+    this.#parts = parts
     this.#codec = codec
     this.#contents = new Contents(packs, commit)
     this.#ahead = new ReadAhead(packs)
@@ -129,6 +131,7 @@ export class Packs {
     const bytes = packBytes > LARGE_BYTES ? this.#packs.get(key) : undefined
     if (bytes !== undefined) this.#contents.delete(key, contentLengths(asBuffer(bytes)))
     this.#packs.delete(key)
+    this.#parts.delete(key)
     this.#ahead.remove(pack)
   }
 
@@ -155,6 +158,7 @@ export class Packs {
 
   #putPack(pack: string, environment: string, items: readonly Item[], { bytes, contents, isBound }: Encoded): Written {
     this.#packs.put(keyOf(pack), bytes)
+    this.#parts.put(keyOf(pack), items)
     this.#ahead.note(pack, bytes.length)
     const packBytes = contents.reduce((sum, { length }) => sum + length, bytes.length)
     items.forEach(({ identifier, etag }, place) => {

@@ -20,6 +20,7 @@ import { type IdRecord, recordIn } from '../open/tasks.ts'
 import { Made } from './made.ts'
 import { placesOf } from './place.ts'
 import { Tree, type Weight } from './tree.ts'
+import { Wholes } from './wholes.ts'
 
 /** Time between two looks at other work of the process, in milliseconds, and entries between two looks at the time. */
 const SLICE_MS = 20
@@ -34,9 +35,16 @@ export async function contentsOf(session: Session, build: BuildRecord | undefine
   return { tree: tree.toJson(), made: made.toJson() }
 
   function* addAll(): Generator<undefined> {
-    for (const namespace of namespaces) yield* (isRecords(namespace) ? addRecords : addKeys)(session, namespace, tree, made)
+    const wholes = new Wholes(session, namespaces)
+    for (const namespace of namespaces) {
+      yield* isRecords(namespace) ? addRecords(session, namespace, tree, made) : addKeys(session, namespace, tree, wholes)
+    }
+    for (const { group, parent, weight } of wholes.parts()) tree.add(group, parent, weight)
     tree.choose()
-    for (const namespace of namespaces) yield* (isRecords(namespace) ? addRecordedModules : addModules)(session, namespace, tree)
+    for (const namespace of namespaces) {
+      yield* isRecords(namespace) ? addRecordedModules(session, namespace, tree) : addModules(session, namespace, tree, wholes)
+    }
+    for (const { group, parent, module, weight } of wholes.parts()) tree.addModule(group, parent, module, weight)
   }
 }
 
@@ -44,10 +52,11 @@ function isRecords({ name }: NamespaceStats): boolean {
   return name.startsWith(RECORDS_PREFIX)
 }
 
-function* addKeys(session: Session, namespace: NamespaceStats, tree: Tree): Generator<undefined> {
+function* addKeys(session: Session, namespace: NamespaceStats, tree: Tree, wholes: Wholes): Generator<undefined> {
   const [group, place] = [groupOf(namespace.name), placesOf(namespace.name)]
   for (const { key, keyBytes, valueBytes } of keysOf(session, [namespace])) {
-    tree.add(group, place(key)[0], { entries: 1, bytes: keyBytes + valueBytes, workMs: 0 })
+    const bytes = keyBytes + valueBytes
+    if (!wholes.has(namespace.name, key, bytes)) tree.add(group, place(key)[0], { entries: 1, bytes, workMs: 0 })
     yield
   }
 }
@@ -63,10 +72,11 @@ function* addRecords(session: Session, namespace: NamespaceStats, tree: Tree, ma
   }
 }
 
-function* addModules(session: Session, namespace: NamespaceStats, tree: Tree): Generator<undefined> {
+function* addModules(session: Session, namespace: NamespaceStats, tree: Tree, wholes: Wholes): Generator<undefined> {
   const [group, place] = [groupOf(namespace.name), placesOf(namespace.name)]
   for (const { key, keyBytes, valueBytes } of keysOf(session, [namespace])) {
-    tree.addModule(group, ...place(key), { entries: 1, bytes: keyBytes + valueBytes, workMs: 0 })
+    const bytes = keyBytes + valueBytes
+    if (!wholes.has(namespace.name, key, bytes)) tree.addModule(group, ...place(key), { entries: 1, bytes, workMs: 0 })
     yield
   }
 }

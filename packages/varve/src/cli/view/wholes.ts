@@ -1,0 +1,89 @@
+/** Values of which another namespace has the parts (`PARTS_PREFIX`): the parts take the place of the value, with its bytes. */
+import type { NamespaceStats } from '../../reports.ts'
+import type { Session } from '../../session/session.ts'
+import { PARTS_PREFIX } from '../../task/names.ts'
+import { readText } from '../../values/bytes.ts'
+import { parseJson } from '../../values/json.ts'
+import type { Key } from '../../values/key.ts'
+import { entriesOf, keysOf, type RawEntry } from '../open/entries.ts'
+import { placesOf } from './place.ts'
+import type { Weight } from './tree.ts'
+
+/** A part of a value: its share of the bytes, and what it cost. */
+export interface Part {
+  readonly group: string
+  readonly parent: string
+  readonly module: string
+  readonly weight: Weight
+}
+
+/** The values with parts of one cache. */
+export class Wholes {
+  readonly #session: Session
+  readonly #partsOf: ReadonlyMap<string, NamespaceStats>
+  /** By namespace and key: the bytes of key and value, 0 until the value was found. */
+  readonly #bytes: Map<string, Map<Key, number>> = new Map()
+
+  constructor(session: Session, namespaces: readonly NamespaceStats[]) {
+    this.#session = session
+    const parts = namespaces.filter(({ name }) => name.startsWith(PARTS_PREFIX))
+    this.#partsOf = new Map(parts.map((namespace) => [namespace.name.slice(PARTS_PREFIX.length), namespace]))
+    for (const [name, namespace] of this.#partsOf) {
+      const keys = new Map<Key, number>()
+      for (const { key } of keysOf(session, [namespace])) keys.set(key, 0)
+      this.#bytes.set(name, keys)
+    }
+  }
+
+  /** Whether an entry has parts. Notes its bytes. */
+  has(namespace: string, key: Key, bytes: number): boolean {
+    const keys = this.#bytes.get(namespace)
+    if (keys?.has(key) !== true) return false
+    keys.set(key, bytes)
+    return true
+  }
+
+  /** The parts of all values that were found. The first part of a value counts as its entry. */
+  *parts(): Generator<Part> {
+    for (const [group, namespace] of this.#partsOf) {
+      const place = placesOf(group)
+      for (const entry of entriesOf(this.#session, [namespace])) {
+        const bytes = this.#bytes.get(group)?.get(entry.key) ?? 0
+        for (const { path, weight } of bytes === 0 ? [] : weightsIn(entry, bytes)) {
+          const [parent, module] = place(path)
+          yield { group, parent, module, weight }
+        }
+      }
+    }
+  }
+}
+
+/** Divides the bytes by the sizes of the parts. */
+function weightsIn({ key, value }: RawEntry, bytes: number): { readonly path: string; readonly weight: Weight }[] {
+  const listed = listIn(value)
+  const parts = listed.length > 0 ? listed : [[String(key), 1, 0] as const]
+  const all = parts.reduce((sum, [, size]) => sum + size, 0)
+  let [size, given] = [0, 0]
+  return parts.map(([path, own, workMs], index) => {
+    size += own
+    const until = index === parts.length - 1 ? bytes : all === 0 ? 0 : Math.round((bytes * size) / all)
+    const weight = { entries: index === 0 ? 1 : 0, bytes: until - given, workMs }
+    given = until
+    return { path, weight }
+  })
+}
+
+function listIn(value: Uint8Array): (readonly [path: string, size: number, workMs: number])[] {
+  try {
+    const list = parseJson(readText(value, 0, value.length))
+    return Array.isArray(list) && list.every(isPart) ? list : []
+  } catch {
+    return []
+  }
+}
+
+function isPart(value: unknown): value is [string, number, number] {
+  if (!Array.isArray(value)) return false
+  const [path, ...numbers]: unknown[] = value
+  return typeof path === 'string' && numbers.length === 2 && numbers.every((each) => typeof each === 'number' && each >= 0 && Number.isFinite(each))
+}
