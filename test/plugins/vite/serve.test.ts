@@ -109,11 +109,11 @@ describe('varve, in the development server of Vite', () => {
     expect(hits).toBeGreaterThan(20)
   })
 
-  it('another checkout finds all results of MDX, whose code has its own paths', async () => {
-    const project = await started(PROJECTS.MDX)
+  it.each(['MDX', 'Vue'] as const)('another checkout finds all results of %s, whose code has its own paths', async (name) => {
+    const project = await started(PROJECTS[name])
     await project.close()
     // Beside the first one, because the program that starts the servers is an input, too, and has to be as far away.
-    const other = new ServedProject(PROJECTS.MDX, `${project.folder}-with-a-longer-name`)
+    const other = new ServedProject(PROJECTS[name], `${project.folder}-with-a-longer-name`)
     onTestFinished(() => rmSync(other.folder, { recursive: true, force: true }))
     cpSync(join(project.folder, CACHE), join(other.folder, CACHE), { recursive: true })
     await other.start()

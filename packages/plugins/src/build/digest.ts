@@ -13,13 +13,13 @@ const DEPTH_MAX = 64
 
 /**
  * Digest of plain data, RegExp, Date, URL, Map, Set and bytes. Throws INVALID_OPTION for any other value, with its place
- * below `name`.
+ * below `name`. `change` is applied to texts.
  */
-export function digest(value: unknown, name: string): string {
-  return digestWith({ isLenient: false, change: (text) => text }, value, name)
+export function digest(value: unknown, name: string, change: (text: string) => string = (text) => text): string {
+  return digestWith({ isLenient: false, change }, value, name)
 }
 
-/** The same for values that another input covers: any other value counts as its kind only. `change` is applied to texts. */
+/** The same for values that another input covers: any other value counts as its kind only. */
 export function lenientDigest(value: unknown, change: (text: string) => string): string {
   return digestWith({ isLenient: true, change }, value, '')
 }

@@ -26,7 +26,7 @@ interface Spelling {
 const FIELDS: ReadonlySet<string> = new Set(
   (
     'path paths id ids importer exporter file sources sourceRoot implicitlyLoadedAfterOneOf ' +
-    'resolveDir watchFiles watchDirs files folders missing message text frame stack'
+    'resolveDir watchFiles watchDirs files folders missing message text frame stack cssScopeTo'
   ).split(' '),
 )
 

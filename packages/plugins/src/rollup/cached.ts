@@ -110,6 +110,11 @@ export class PluginCache {
     this.#calls.count(reason)
   }
 
+  /** A text with a mark in place of the root, so that another checkout has the same one. */
+  relative(text: string): string {
+    return this.#calls.root?.toRelative(text) ?? text
+  }
+
   /** Runs a hook, or a call of one for this file, that is not cached. */
   runUncached<T>(context: object, work: (context: object) => T, file?: string): T {
     if (!this.#tool.isOn() || !this.#calls.reads.isOn) return work(context)

@@ -28,7 +28,7 @@ export function refusalOf(name: string): string | undefined {
 }
 
 /** Plugins that write the path of a module into its code, from nothing but the id of the call. */
-const NAMING: ReadonlySet<string> = new Set(['@mdx-js/rollup'])
+const NAMING: ReadonlySet<string> = new Set(['@mdx-js/rollup', 'vite:vue', 'unplugin-vue'])
 
 /** Whether a plugin writes this path into what it makes of this code by itself: the code does not have it. */
 export function namesOwnPath(plugin: string, path: string, code: unknown): boolean {

@@ -9,26 +9,27 @@ import { hasHiddenFiles } from './known.ts'
 /** The description of a call, or the reason why it cannot be cached. */
 type Described = Omit<HookCall, 'hook' | 'work'> | string
 
-type Describe = (plugin: string, args: readonly unknown[]) => Described
+/** `relative` puts a mark in place of the root. */
+type Describe = (plugin: string, args: readonly unknown[], relative: (text: string) => string) => Described
 
 const DESCRIBE: { readonly [Hook in CachedHook]: Describe } = {
-  transform: (plugin, [code, id, options]) => {
+  transform: (plugin, [code, id, options], relative) => {
     if (typeof code !== 'string' || typeof id !== 'string') return 'is called with something unknown'
     if (hasHiddenFiles(plugin, id, code)) return 'reads files that it does not report'
     // A plugin may make a part of a file with what it knows of the whole.
     const whole = id.includes('?') ? fileOf(id) : undefined
-    return { id, inputs: { code, call: callDigest(options) }, files: whole === undefined ? [] : [whole] }
+    return { id, inputs: { code, call: callDigest(options, relative) }, files: whole === undefined ? [] : [whole] }
   },
-  load: (plugin, [id, options]) => {
+  load: (plugin, [id, options], relative) => {
     if (typeof id !== 'string') return 'is called with something unknown'
     const path = fileOf(id)
     if (path === undefined) return 'does not load a file'
     if (hasHiddenFiles(plugin, id, undefined)) return 'reads files that it does not report'
-    return { id, inputs: { call: callDigest(options) }, files: [path] }
+    return { id, inputs: { call: callDigest(options, relative) }, files: [path] }
   },
-  resolveId: (_, [source, importer = '', options]) => {
+  resolveId: (_, [source, importer = '', options], relative) => {
     if (typeof source !== 'string' || typeof importer !== 'string') return 'is called with something unknown'
-    return { id: `${source} from ${importer}`, inputs: { call: callDigest(options) }, files: [] }
+    return { id: `${source} from ${importer}`, inputs: { call: callDigest(options, relative) }, files: [] }
   },
 }
 
@@ -69,7 +70,7 @@ export function isWatching(context: object): boolean {
 
 function wrapHandler(plugin: string, hook: CachedHook, handler: Handler, cache: PluginCache): Handler {
   return function (...args) {
-    const described = tryDescribe(hook, plugin, args)
+    const described = tryDescribe(hook, plugin, args, (text) => cache.relative(text))
     if (typeof described === 'string') {
       cache.count(described)
       return cache.runUncached(this, (context) => handler.apply(context, args))
@@ -78,17 +79,17 @@ function wrapHandler(plugin: string, hook: CachedHook, handler: Handler, cache: 
   }
 }
 
-function tryDescribe(hook: CachedHook, plugin: string, args: readonly unknown[]): Described {
+function tryDescribe(hook: CachedHook, ...call: Parameters<Describe>): Described {
   try {
-    return DESCRIBE[hook](plugin, args)
+    return DESCRIBE[hook](...call)
   } catch {
     return 'has arguments that cannot be compared'
   }
 }
 
-/** Digest of the last argument of a hook: server or client, import attributes, the type of the module. */
-function callDigest(options: unknown): string {
-  return options === undefined ? '' : digest(options, 'options')
+/** Digest of the last argument of a hook: server or client, import attributes, the type of the module, the source map so far. */
+function callDigest(options: unknown, relative: (text: string) => string): string {
+  return options === undefined ? '' : digest(options, 'options', relative)
 }
 
 /** The file that an id names; undefined if there is no such file. */
