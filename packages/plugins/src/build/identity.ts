@@ -3,7 +3,7 @@
  * determined once per build.
  */
 import { readdirSync } from 'node:fs'
-import { createRequire } from 'node:module'
+import Module, { createRequire } from 'node:module'
 import { dirname, join, relative, resolve } from 'node:path'
 import { VarveError } from 'varve'
 import { digest, digestOfTexts } from './digest.ts'
@@ -143,7 +143,22 @@ function packageVersion(name: string, folder: string): string {
 
 /** Where the manifest of a package may be, the nearest first. */
 function manifestsOf(name: string, folder: string): string[] {
-  return (createRequire(join(folder, 'package.json')).resolve.paths(name) ?? []).map((base) => join(base, name, 'package.json'))
+  const manifest = join(folder, 'package.json')
+  const plugged = pluggedFolder(name, manifest)
+  const folders = plugged === undefined ? (createRequire(manifest).resolve.paths(name) ?? []).map((base) => join(base, name)) : [plugged]
+  return folders.map((one) => join(one, 'package.json'))
+}
+
+/** The folder of a package that Yarn Plug'n'Play resolves; undefined without it, and for a package that the project does not have. */
+function pluggedFolder(name: string, from: string): string | undefined {
+  const find: unknown = Reflect.get(Module, 'findPnpApi')
+  if (typeof find !== 'function') return undefined
+  try {
+    const found: unknown = find(from)?.resolveToUnqualified(name, from)
+    return typeof found === 'string' ? found : undefined
+  } catch {
+    return undefined
+  }
 }
 
 /** The bytes of a file, one character each; undefined if it cannot be read. */
