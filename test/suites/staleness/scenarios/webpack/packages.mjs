@@ -118,6 +118,8 @@ export const PACKAGES = [
         ['link', 'node_modules/pkg', '.pnpm/pkg@1.0.0/node_modules/pkg'],
         ['link', 'node_modules/ldr', '.pnpm/ldr@1.0.0/node_modules/ldr'],
         ['link', 'node_modules/linked', '../packages/linked'],
+        // Files that are written in one tick of the clock have one time, and webpack takes them for the same behind a link.
+        ...['pkg', 'dep', 'ldr'].flatMap((name) => [age(name, 'package.json'), age(name, 'index.js')]),
       ],
     steps: {
       'workspace package edited': [['write', 'packages/linked/index.js', 'export const w = 2']],
@@ -127,3 +129,8 @@ export const PACKAGES = [
     },
   },
 ]
+
+/** @param {string} name @param {string} file @returns {import('../../scenario.mjs').Change} */
+function age(name, file) {
+  return ['age', `node_modules/.pnpm/${name}@2.0.0/node_modules/${name}/${file}`]
+}
