@@ -48,6 +48,7 @@ export class VarveWebpackPlugin {
     compiler.hooks.initialize.tap(NAME, () => {
       warnOfOtherCaches(compiler)
       layer.initialize()
+      reads?.initialize()
     })
     const start = (_: unknown, build: () => void): void => {
       layer.open()

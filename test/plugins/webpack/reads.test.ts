@@ -50,6 +50,7 @@ function makeProject(loader: string, files: Readonly<Record<string, string>> = {
   }
 }
 
+const SEVERAL = fileURLToPath(new URL('several.mjs', import.meta.url))
 const ALL = ['a.js', 'b.js', 'main.js']
 const NOTHING = { built: [], changed: [] }
 
@@ -189,4 +190,19 @@ it('with trackReads: false, what a loader reads without reporting it is not an i
   project.write('.wordrc', 'two')
   process.env['WORD'] = 'one'
   expect(await project.build({ trackReads: false })).toEqual(NOTHING)
+})
+
+describe('several configs at a time', () => {
+  it('a script that removes the outputs of all configs before it builds them gets all modules from the cache', slow, async () => {
+    const { folder } = makeProject('', { 'dist/one/main.js': '', 'dist/two/main.js': '' })
+    const build = async (): Promise<{ hits: number; misses: number; changed: string[] }[]> => {
+      const { all } = await runProgram<{ all: { hits: number; misses: number; changed: string[] }[] }>(SEVERAL, { folder }, { cwd: folder })
+      return all
+    }
+    for (const { hits } of await build()) expect(hits).toBe(0)
+    for (const { hits, ...rest } of await build()) {
+      expect(hits).toBeGreaterThan(0)
+      expect(rest).toEqual({ misses: 0, changed: [] })
+    }
+  })
 })

@@ -32,6 +32,9 @@ const INPUT_KINDS: ReadonlyMap<string, InputKind> = new Map([
 
 /** Depth of calls to webpack's input file system on this stack. webpack compares what these calls read. */
 let webpackReads = 0
+
+/** Output directories of the compilers of this process. Programs remove them before a build. */
+const outputs: Set<string> = new Set()
 const wrapped: WeakSet<object> = new WeakSet()
 
 /** The reads of one compiler. */
@@ -53,6 +56,12 @@ export class BuildReads {
   constructor(compiler: Compiler) {
     this.#compiler = compiler
     this.#installed = installReads()
+  }
+
+  /** Called once the options of the compiler are complete, before any compiler of the program runs. */
+  initialize(): void {
+    const { context, outputPath } = this.#compiler
+    if (outputPath !== '' && !isBelow(context, outputPath)) outputs.add(outputPath)
   }
 
   /** Runs the rest of a build; called from a hook before it. */
@@ -143,12 +152,14 @@ export class BuildReads {
     }
   }
 
-  /** Takes the reads of the program before the build: its configuration. */
+  /** Takes the reads of the program before the build: its configuration, and not what it removes. */
   #takeStartUp({ ambient }: Installation): void {
     if (this.#isOpen || ambient === undefined) return
     this.#isOpen = true
     ambient.scopes += 1
-    for (const { kind, path } of ambient.reads.values()) this.#sink?.read(kind, path)
+    for (const { kind, path } of ambient.reads.values()) {
+      if (![...outputs].some((folder) => isBelow(path, folder))) this.#sink?.read(kind, path)
+    }
   }
 }
 
