@@ -31,7 +31,7 @@ export const PROJECTS = join(import.meta.dirname, 'target')
  * @returns {Promise<StepResult[]>}
  */
 export async function runScenario(scenario, { isOwnIncluded }) {
-  const { name, tool = 'webpack', files, limits = {} } = scenario
+  const { name, tool = 'webpack', files, limits = {}, ownLimit } = scenario
   const project = new Project(join(PROJECTS, name.replace(/\W+/g, '-')), files)
   const hasOwn = isOwnIncluded && tool === 'webpack'
   /** @type {StepResult[]} */
@@ -43,7 +43,9 @@ export async function runScenario(scenario, { isOwnIncluded }) {
     const own = hasOwn ? await build(project, scenario, 'own') : undefined
     const idle = step === AGAIN && built.hits === 0 && limits[AGAIN] === undefined ? 'the cache answered nothing' : undefined
     const difference = differenceOf(expected, built) ?? idle
-    results.push({ step, difference, ownDifference: own && differenceOf(expected, own), limit: limits[step] })
+    const ownDifference = own && differenceOf(expected, own)
+    const isShared = difference !== undefined && ownDifference !== undefined
+    results.push({ step, difference, ownDifference, limit: limits[step] ?? (isShared ? ownLimit : undefined) })
   }
   return results
 }

@@ -26,6 +26,7 @@
  * @property {Readonly<Record<string, readonly Change[]>>} steps
  * @property {Readonly<Record<string, string>>} [limits] steps that Varve cannot see, each with the reason; the suite fails
  * too if one of them is right after all
+ * @property {string} [ownLimit] why a step may be wrong after which webpack's own cache is wrong, too
  */
 
 /** The first two steps of every scenario. The second one changes nothing: there the cache has to answer. */

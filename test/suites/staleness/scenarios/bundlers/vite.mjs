@@ -191,6 +191,7 @@ export const VITE = [
       ],
       'edited by hand in node_modules': [['replace', 'node_modules/@my/plug/index.js', 'EDITED', 'EDITED2']],
     },
+    limits: { 'edited by hand in node_modules': 'an installed package counts by its version and the lock file' },
   },
   {
     name: 'Vite: files that a plugin watches',
