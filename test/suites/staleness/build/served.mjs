@@ -7,6 +7,9 @@ import { createHash } from 'node:crypto'
 /** Queries that differ between two servers: the time of an edit, and the state of the packages that Vite bundles. @param {string} text */
 const withoutStamps = (text) => text.replaceAll(/([?&])([tv])=[\da-f]+/g, '$1$2=0').replaceAll(/"timestamp":\d+/g, '"timestamp":0')
 
+/** The fields of a map, sorted: plugins and the cache write them in an order of their own, which means nothing. @param {object | null} map */
+const fieldsOf = (map) => JSON.stringify(map ?? {}, Object.keys(map ?? {}).sort())
+
 /**
  * The digests of the code and the source map of modules, by environment and URL.
  * @param {Iterable<readonly [name: string, modules: Iterable<Module>]>} environments
@@ -18,7 +21,7 @@ export function digestsOfModules(environments) {
     for (const { url, transformResult } of modules) {
       if (transformResult === null) continue
       const { code, map } = transformResult
-      const hash = createHash('sha256').update(withoutStamps(code)).update(withoutStamps(JSON.stringify(map) ?? ''))
+      const hash = createHash('sha256').update(withoutStamps(code)).update(withoutStamps(fieldsOf(map)))
       found[`${name} ${withoutStamps(url)}`] = hash.digest('hex').slice(0, 16)
     }
   }
