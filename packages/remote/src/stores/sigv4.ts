@@ -1,5 +1,5 @@
 /** Signatures of requests to S3 (version 4 of the signatures of AWS), in the `authorization` header. `aws4` computes them. */
-import { sign } from 'aws4'
+import aws4 from 'aws4'
 
 /** Credentials of S3. */
 export interface S3Credentials {
@@ -24,6 +24,6 @@ export function signed({ method, url, headers, sha256, region }: Unsigned, crede
   const request = { method, host: url.host, path: url.pathname + url.search, headers: sent, service: 's3', region }
   const { accessKeyId, secretAccessKey, sessionToken } = credentials
   const token = sessionToken === undefined ? {} : { sessionToken }
-  const { headers: all = {} } = sign(request, { accessKeyId, secretAccessKey, ...token })
+  const { headers: all = {} } = aws4.sign(request, { accessKeyId, secretAccessKey, ...token })
   return Object.fromEntries(Object.entries(all).map(([name, value]) => [name, String(value)]))
 }
