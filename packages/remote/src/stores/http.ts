@@ -78,8 +78,7 @@ export async function send(call: Call, server: Server): Promise<Answer> {
   }
 }
 
-/** What a GET of a blob sends and accepts, without its address. */
-export type GetCall = Omit<Call, 'name' | 'url' | 'headers'> & { readonly headers: Readonly<Record<string, string>> }
+type GetCall = Omit<Call, 'name' | 'url' | 'headers'> & { readonly headers: Readonly<Record<string, string>> }
 
 /** What a GET of a blob sends and accepts. */
 export function getCall({ range, ifNoneMatch, bytesMax, signal }: GetOptions): GetCall {

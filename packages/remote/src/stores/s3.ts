@@ -6,7 +6,7 @@
  */
 import { createHash } from 'node:crypto'
 import { checkOptions, invalidOption } from '../options.ts'
-import { type Answer, fetchedIn, type GetCall, getCall, headIn, send, serverUrl } from './http.ts'
+import { type Answer, type Call, fetchedIn, getCall, headIn, send, serverUrl } from './http.ts'
 import { type S3Credentials, signed } from './sigv4.ts'
 import {
   type BlobStore, encodeName, encodeSegment, type Fetched, type GetOptions, type Head, type Listed, type PutOptions, type PutOutcome, segmentsOf,
@@ -64,8 +64,7 @@ export function s3(options: S3Options): BlobStore {
 }
 
 /** What a request to S3 consists of, besides its signature. */
-interface S3Request extends Omit<GetCall, 'headers'> {
-  readonly name: string
+interface S3Request extends Omit<Call, 'url' | 'headers'> {
   readonly path: string
   readonly query?: string
   readonly headers?: Readonly<Record<string, string>>

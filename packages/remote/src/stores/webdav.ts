@@ -4,7 +4,7 @@
  */
 import { checkOptions, invalidOption } from '../options.ts'
 import { authorizationOf, type CredentialsOption } from './authorization.ts'
-import { type Answer, fetchedIn, type GetCall, getCall, headIn, send, serverUrl } from './http.ts'
+import { type Answer, type Call, fetchedIn, getCall, headIn, send, serverUrl } from './http.ts'
 import { type BlobStore, encodeName, type Fetched, type GetOptions, type Head, type PutOptions, type PutOutcome } from './store.ts'
 
 /** Options of `webdav`. */
@@ -41,8 +41,7 @@ export function webdav(options: WebdavOptions): BlobStore {
 }
 
 /** What a request consists of, besides its credentials. */
-interface WebdavRequest extends Omit<GetCall, 'headers'> {
-  readonly name: string
+interface WebdavRequest extends Omit<Call, 'url' | 'headers'> {
   readonly path: string
   readonly headers?: Readonly<Record<string, string>>
 }
