@@ -80,6 +80,13 @@ const plugin = way === 'cached' ? cached(mdx(), options) : mdx()
 const external = ['react/jsx-runtime']
 const input = { input: 'main.js', external, plugins: [plugin] }
 
+async function generate(open) {
+  const bundle = await open(input)
+  const { output } = await bundle.generate({})
+  await bundle.close()
+  return output[0].code
+}
+
 const BUILD = {
   async vite() {
     const { build } = await import('vite')
@@ -89,17 +96,11 @@ const BUILD = {
   },
   async rollup() {
     const { rollup } = await import('rollup')
-    const bundle = await rollup(input)
-    const { output } = await bundle.generate({})
-    await bundle.close()
-    return output[0].code
+    return generate(rollup)
   },
   async rolldown() {
     const { rolldown } = await import('rolldown')
-    const bundle = await rolldown(input)
-    const { output } = await bundle.generate({})
-    await bundle.close()
-    return output[0].code
+    return generate(rolldown)
   },
   async esbuild() {
     const { build } = await import('esbuild')
