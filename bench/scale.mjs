@@ -171,9 +171,13 @@ async function main() {
     },
   })
   const [entries, bytes] = [Number(options.entries), Number(options.bytes)]
+  /** @type {Order['engine']} */
   const engine = options.engine === 'wasm' ? 'wasm' : 'native'
   const home = mkdtempSync(join(tmpdir(), 'varve-scale-'))
+  /** @typedef {Omit<Order, 'step' | 'seed'>} Subject */
+  /** @type {Subject} */
   const small = { dir: join(home, 'small'), engine, bytes, entries: Math.ceil(SMALL_BYTES / bytes) }
+  /** @type {Subject} */
   const large = { dir: join(home, 'large'), engine, bytes, entries }
   mkdirSync(small.dir)
   mkdirSync(large.dir)

@@ -5,7 +5,9 @@
 //! - If a quarter of all bytes is overwritten or deleted, everything is merged: the reclaimed space pays for the
 //!   copying.
 
-const RATIO: u64 = 3;
+/// A small table is merged if it is at most this many times as large as all smaller ones.
+const RATIO: u64 = 2;
+/// The least size that counts: a table has a directory and a footer.
 const WEIGHT_MIN: u64 = 64 << 10;
 
 /// A table of at least this size is large, and so is a checkpoint.
@@ -49,30 +51,43 @@ pub(crate) fn pick(tables: &[Candidate], checkpoint_bytes: u64, full: bool, alon
     if sum(|table| table.garbage_bytes) > sum(|table| table.bytes) / GARBAGE_PART {
         return everything();
     }
-    let mut by_size = everything();
-    by_size.sort_by_key(|index| tables.get(*index).map_or(0, |table| table.bytes));
+    let by_size = by_size(tables);
     let mut picked = small(tables, &by_size, checkpoint_bytes);
     picked.extend(large_run(tables, &by_size, checkpoint_bytes));
-    let one_table_alone = checkpoint_bytes == 0 && picked.len() == 1 && !tables.iter().any(|table| table.is_hidden);
-    if one_table_alone { Vec::new() } else { picked }
+    let one_merge = || picked.iter().all(|index| tables.get(*index).is_some_and(|table| table.is_settled));
+    let one_alone = checkpoint_bytes == 0 && (picked.len() == 1 || one_merge());
+    if one_alone && !tables.iter().any(|table| table.is_hidden) { Vec::new() } else { picked }
 }
 
-/// Small tables, each not much larger than all before it, and tables with hidden entries.
+/// Indexes by size. The settled tables are the parts of one full merge: they stay together, by the size of all.
+fn by_size(tables: &[Candidate]) -> Vec<usize> {
+    let settled_bytes: u64 = tables.iter().filter(|table| table.is_settled).map(|table| table.bytes).sum();
+    let bytes = |table: &Candidate| if table.is_settled { settled_bytes } else { table.bytes };
+    let mut indexes: Vec<usize> = (0..tables.len()).collect();
+    indexes.sort_by_key(|index| tables.get(*index).map(|table| (bytes(table), table.is_settled)));
+    indexes
+}
+
+/// The smaller tables up to the last one that is not much larger than all before it, and tables with hidden entries.
+/// All settled tables count as one.
 fn small(tables: &[Candidate], by_size: &[usize], checkpoint_bytes: u64) -> Vec<usize> {
     let mut gathered = if checkpoint_bytes > 0 { checkpoint_bytes.max(WEIGHT_MIN) } else { 0 };
-    let mut picked = Vec::new();
-    for index in by_size {
-        let Some(table) = tables.get(*index) else { continue };
-        let weight = table.bytes.max(WEIGHT_MIN);
-        let waits = checkpoint_bytes >= LARGE_CHECKPOINT_BYTES && table.bytes >= LARGE_BYTES;
-        let too_large = waits || (gathered > 0 && weight > gathered * RATIO);
-        if too_large && !table.is_hidden {
+    let (mut seen, mut count) = (0, 0);
+    let is_settled = |index: &usize| tables.get(*index).is_some_and(|table| table.is_settled);
+    for run in by_size.chunk_by(|left, right| is_settled(left) && is_settled(right)) {
+        let all = || run.iter().filter_map(|index| tables.get(*index));
+        let is_hidden = all().any(|table| table.is_hidden);
+        let bytes = all().map(|table| table.bytes.max(WEIGHT_MIN)).sum::<u64>();
+        if checkpoint_bytes >= LARGE_CHECKPOINT_BYTES && bytes >= LARGE_BYTES && !is_hidden {
             break;
         }
-        gathered += weight;
-        picked.push(*index);
+        seen += run.len();
+        if gathered == 0 || bytes <= gathered * RATIO || is_hidden {
+            count = seen;
+        }
+        gathered += bytes;
     }
-    picked
+    by_size.get(..count).unwrap_or_default().to_vec()
 }
 
 /// The first large tables of similar size that, with the checkpoint, are enough for a run.
@@ -84,7 +99,9 @@ fn large_run(tables: &[Candidate], by_size: &[usize], checkpoint_bytes: u64) -> 
     let large: Vec<usize> = by_size
         .iter()
         .copied()
-        .filter(|index| tables.get(*index).is_some_and(|table| table.bytes >= LARGE_BYTES && !table.is_hidden))
+        .filter(|index| {
+            tables.get(*index).is_some_and(|table| table.bytes >= LARGE_BYTES && !table.is_hidden && !table.is_settled)
+        })
         .collect();
     (0..large.len())
         .map(|start| {
@@ -109,7 +126,7 @@ mod tests {
         let mib = |sizes: &[u64]| tables(&sizes.iter().map(|size| size << 20).collect::<Vec<_>>());
         assert_eq!(pick(&mib(&[1_000, 10, 12]), 8 << 20, false, true), [1, 2]);
         assert_eq!(pick(&mib(&[1_000]), 8 << 20, false, true), Vec::<usize>::new());
-        assert_eq!(pick(&mib(&[20]), 8 << 20, false, true), [0]);
+        assert_eq!(pick(&mib(&[15]), 8 << 20, false, true), [0]);
         assert_eq!(pick(&mib(&[20]), 0, false, true), Vec::<usize>::new());
     }
 
@@ -127,6 +144,35 @@ mod tests {
             assert!(sizes.len() <= 24, "{sizes:?}");
         }
         assert!(copied <= 2 * (3_200 << 20), "{copied}");
+    }
+
+    /// Regression: the table of a build's last, small commit was too small for the next one, so that no table was ever
+    /// merged again.
+    #[test]
+    fn one_tiny_table_does_not_keep_larger_ones_from_being_merged() {
+        let mib = |sizes: &[u64]| tables(&sizes.iter().map(|size| size << 20).collect::<Vec<_>>());
+        assert_eq!(pick(&mib(&[6, 1, 6, 6]), 0, false, true), [1, 0, 2, 3]);
+        assert_eq!(pick(&mib(&[1, 4]), 0, false, true), Vec::<usize>::new());
+        assert_eq!(pick(&mib(&[1_000, 1, 6, 6]), 0, false, true), [1, 2, 3]);
+    }
+
+    /// Regression: the tables of 1 GiB that a full merge writes looked similar, and were merged again with every build.
+    #[test]
+    fn small_builds_on_a_cache_of_many_gigabytes_copy_a_few_times_what_they_write() {
+        let settled = Candidate { bytes: 1 << 30, is_settled: true, ..Candidate::default() };
+        assert_eq!(pick(&[settled; 3], 0, false, true), Vec::<usize>::new());
+        assert_eq!(pick(&[settled; 20], 64 << 20, false, true), Vec::<usize>::new());
+        let (mut all, mut copied) = (vec![settled; 6], 0);
+        for _ in 0..10 {
+            all.extend(tables(&[12 << 20, 48 << 20]));
+            let picked = pick(&all, 0, false, true);
+            let merged = picked.iter().map(|index| all[*index].bytes).sum::<u64>();
+            copied += merged;
+            let kept = (0..all.len()).filter(|index| !picked.contains(index)).map(|index| all[index]);
+            all = kept.chain(tables(&[merged]).into_iter().filter(|table| table.bytes > 0)).collect();
+            assert!(all.len() <= 6 + 4, "{all:?}");
+        }
+        assert!(copied <= 4 * 10 * (60 << 20), "{copied}");
     }
 
     #[test]
