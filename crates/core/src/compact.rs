@@ -223,6 +223,7 @@ fn plan(context: &Context, claimed: &ClaimedLogs, goal: &Goal) -> Vec<Plan> {
                 is_damaged: context.damage.has(&live.table.meta.name.to_string())
                     || claimed.names_missing_blobs(&live.table),
                 has_evictions: has_evictions(&id.number),
+                merge: (live.table.meta.sequence_base == 0).then_some(live.table.meta.name.writer),
                 is_hidden: live.table.meta.sequence_min < namespace.hidden_below,
                 is_settled: live.attached_by.is_none()
                     && live.table.meta.sequence_max == 0

@@ -34,6 +34,9 @@ pub(crate) struct Candidate {
     pub(crate) is_hidden: bool,
     /// It has nothing that another merge could drop.
     pub(crate) is_settled: bool,
+    /// The compaction that wrote it; `None` = a commit wrote it. A merge of many GiB writes several tables, whose keys
+    /// do not overlap.
+    pub(crate) merge: Option<u32>,
 }
 
 /// Indexes of the tables to merge with `checkpoint_bytes` from logs.
@@ -54,27 +57,38 @@ pub(crate) fn pick(tables: &[Candidate], checkpoint_bytes: u64, full: bool, alon
     let by_size = by_size(tables);
     let mut picked = small(tables, &by_size, checkpoint_bytes);
     picked.extend(large_run(tables, &by_size, checkpoint_bytes));
-    let one_merge = || picked.iter().all(|index| tables.get(*index).is_some_and(|table| table.is_settled));
-    let one_alone = checkpoint_bytes == 0 && (picked.len() == 1 || one_merge());
+    let one_merge = picked.iter().filter_map(|index| tables.get(*index)).is_sorted_by(of_one_merge);
+    let one_alone = checkpoint_bytes == 0 && (picked.len() == 1 || one_merge);
     if one_alone && !tables.iter().any(|table| table.is_hidden) { Vec::new() } else { picked }
 }
 
-/// Indexes by size. The settled tables are the parts of one full merge: they stay together, by the size of all.
+/// Whether the tables are parts of one merge, which count as one table.
+fn of_one_merge(left: &&Candidate, right: &&Candidate) -> bool {
+    left.merge.is_some() && left.merge == right.merge
+}
+
+/// Bytes of the table and of the other parts of its merge.
+fn merged_bytes(tables: &[Candidate], table: &Candidate) -> u64 {
+    let parts = tables.iter().filter(|other| of_one_merge(other, &table));
+    if table.merge.is_none() { table.bytes } else { parts.map(|part| part.bytes).sum() }
+}
+
+/// Indexes by size. The parts of one merge stay together, by the size of all.
 fn by_size(tables: &[Candidate]) -> Vec<usize> {
-    let settled_bytes: u64 = tables.iter().filter(|table| table.is_settled).map(|table| table.bytes).sum();
-    let bytes = |table: &Candidate| if table.is_settled { settled_bytes } else { table.bytes };
     let mut indexes: Vec<usize> = (0..tables.len()).collect();
-    indexes.sort_by_key(|index| tables.get(*index).map(|table| (bytes(table), table.is_settled)));
+    indexes.sort_by_cached_key(|index| tables.get(*index).map(|table| (merged_bytes(tables, table), table.merge)));
     indexes
 }
 
 /// The smaller tables up to the last one that is not much larger than all before it, and tables with hidden entries.
-/// All settled tables count as one.
+/// The parts of one merge count as one.
 fn small(tables: &[Candidate], by_size: &[usize], checkpoint_bytes: u64) -> Vec<usize> {
     let mut gathered = if checkpoint_bytes > 0 { checkpoint_bytes.max(WEIGHT_MIN) } else { 0 };
     let (mut seen, mut count) = (0, 0);
-    let is_settled = |index: &usize| tables.get(*index).is_some_and(|table| table.is_settled);
-    for run in by_size.chunk_by(|left, right| is_settled(left) && is_settled(right)) {
+    let parts = |left: &usize, right: &usize| {
+        tables.get(*left).zip(tables.get(*right)).is_some_and(|(left, right)| of_one_merge(&left, &right))
+    };
+    for run in by_size.chunk_by(parts) {
         let all = || run.iter().filter_map(|index| tables.get(*index));
         let is_hidden = all().any(|table| table.is_hidden);
         let bytes = all().map(|table| table.bytes.max(WEIGHT_MIN)).sum::<u64>();
@@ -100,7 +114,9 @@ fn large_run(tables: &[Candidate], by_size: &[usize], checkpoint_bytes: u64) -> 
         .iter()
         .copied()
         .filter(|index| {
-            tables.get(*index).is_some_and(|table| table.bytes >= LARGE_BYTES && !table.is_hidden && !table.is_settled)
+            tables.get(*index).is_some_and(|table| {
+                table.bytes >= LARGE_BYTES && !table.is_hidden && merged_bytes(tables, table) == table.bytes
+            })
         })
         .collect();
     (0..large.len())
@@ -156,13 +172,13 @@ mod tests {
         assert_eq!(pick(&mib(&[1_000, 1, 6, 6]), 0, false, true), [1, 2, 3]);
     }
 
-    /// Regression: the tables of 1 GiB that a full merge writes looked similar, and were merged again with every build.
+    /// Regression: the tables of 1 GiB of one merge looked similar, and were merged again with every build.
     #[test]
     fn small_builds_on_a_cache_of_many_gigabytes_copy_a_few_times_what_they_write() {
-        let settled = Candidate { bytes: 1 << 30, is_settled: true, ..Candidate::default() };
-        assert_eq!(pick(&[settled; 3], 0, false, true), Vec::<usize>::new());
-        assert_eq!(pick(&[settled; 20], 64 << 20, false, true), Vec::<usize>::new());
-        let (mut all, mut copied) = (vec![settled; 6], 0);
+        let part = Candidate { bytes: 1 << 30, merge: Some(7), ..Candidate::default() };
+        assert_eq!(pick(&[part; 3], 0, false, true), Vec::<usize>::new());
+        assert_eq!(pick(&[part; 20], 64 << 20, false, true), Vec::<usize>::new());
+        let (mut all, mut copied) = (vec![part; 6], 0);
         for _ in 0..10 {
             all.extend(tables(&[12 << 20, 48 << 20]));
             let picked = pick(&all, 0, false, true);
