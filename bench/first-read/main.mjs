@@ -3,8 +3,8 @@
 //
 //   first_read/<entries>x<bytes>/{get, getMany, getManyAsync}/{put_order, random}/{warm, cold}
 //
-// `cold`: the files of the store are not in the system's page cache. Batches of getMany have 500 keys. All figures begin before
-// the process imports the store; memory is the peak above that of bare Node. Subjects take turns, and figures are medians.
+// `cold`: the files of the store are not in the system's page cache. Batches of getMany have 500 keys. All figures begin when
+// the process has its keys, before it imports the store; memory is the peak above that of bare Node. Subjects take turns, and figures are medians.
 //
 //   --quick          only random order and a warm page cache, in few rounds
 //   --only <prefix>  only ids with this prefix; may be repeated

