@@ -1,7 +1,9 @@
 //! One open cache as one thread of the host uses it.
 //!
-//! Frequent calls find the key at the start of the scratch buffer and leave the value there. An answer that does not
-//! fit is held here until the next call that answers with bytes; `take` copies it.
+//! Frequent calls find the key at the start of the scratch buffer. A value is copied once, to where the caller needs
+//! it; one in a block of its own is decompressed there. If the room is too small, the caller learns the length, and
+//! `read` looks the key up again. Other answers are held here until the next call that answers with bytes; `take`
+//! copies them.
 //!
 //! [`JsHandle::begin_commit`] takes what is buffered, so that later puts belong to the next commit. Commits run in the
 //! order in which they began: one that begins while an older one runs waits for [`JsHandle::next_commit`].
@@ -10,8 +12,8 @@ use crate::commit::{Begun, Commit, Committed};
 use crate::export::{ExportOptions, ExportProgress};
 use crate::failure::{Failure, Result};
 use crate::import::ImportProgress;
-use crate::packed::{Page, Values, length_of, reserve};
-use crate::reads::{Reads, split_keys};
+use crate::packed::{Page, length_of, reserve};
+use crate::reads::{PackedKeys, Reads};
 use crate::transfer::Transfers;
 use std::sync::Arc;
 use varve_core::failpoints;
@@ -22,6 +24,9 @@ const HELD_BYTES_KEPT: usize = 1 << 20;
 
 /// Bytes of a file that an entry names, as JavaScript packs it.
 const FILE_REF_BYTES: usize = 40;
+
+/// Values of `get_many` begin at multiples of it, so that JavaScript may lay any typed array over them.
+const VALUE_ALIGNMENT: usize = 8;
 
 /// The length that stands for a miss.
 const MISS: i32 = -1;
@@ -40,7 +45,8 @@ pub struct JsHandle<S> {
     transfers: Transfers,
     /// Places of damage that `get` has reported.
     damage_reported: u32,
-    /// The key of the running call, moved out of the scratch buffer because the value will overwrite it.
+    /// The namespace and the key of the last lookup.
+    namespace: u32,
     key: Vec<u8>,
 }
 
@@ -48,7 +54,7 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> JsHandle<S> {
     /// A new user of `store`.
     pub fn new(store: &Arc<Store>, scratch: S) -> Self {
         let (handle, held, key) = (Some(store.handle()), Vec::new(), Vec::new());
-        Self { handle, scratch, held, transfers: Transfers::default(), damage_reported: 0, key }
+        Self { handle, scratch, held, transfers: Transfers::default(), damage_reported: 0, namespace: 0, key }
     }
 
     /// The scratch buffer.
@@ -61,32 +67,68 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> JsHandle<S> {
         Ok(self.open_mut()?.namespace(name, version)?)
     }
 
-    /// Looks up the key in `scratch[..key_bytes]`. Returns the value's length, -1 for a miss, -3 for a miss after which
-    /// damage is to be reported; the value is in the scratch buffer if it fits, else held.
-    pub fn get(&mut self, namespace: u32, key_bytes: usize) -> Result<i32> {
+    /// Chooses the key in `scratch[..key_bytes]` for the next `read`.
+    pub fn choose(&mut self, namespace: u32, key_bytes: usize) -> Result<()> {
         failpoints::panics("handle-get");
-        let Self { handle: Some(handle), scratch, held, key, damage_reported, .. } = self else {
-            return Err(Error::Closed.into());
-        };
-        let scratch = scratch.as_mut();
-        key.clear();
-        key.extend_from_slice(key_in(scratch, key_bytes)?);
-        held.clear();
-        let found = handle.get(namespace, key, |value| {
-            match scratch.get_mut(..value.len()) {
-                Some(_) if failpoints::bug("reused-buffer") => {}
-                Some(target) => target.copy_from_slice(value),
-                None => {
-                    reserve(held, value.len())?;
-                    held.extend_from_slice(value);
-                }
-            }
-            length_of(value.len())
-        })?;
-        found.unwrap_or_else(|| {
-            let known = std::mem::replace(damage_reported, handle.store().damage_count());
-            Ok(if known == *damage_reported { MISS } else { MISS_AND_DAMAGE })
-        })
+        self.namespace = namespace;
+        self.key.clear();
+        self.key.extend_from_slice(key_in(self.scratch.as_ref(), key_bytes)?);
+        Ok(())
+    }
+
+    /// Looks up the chosen key. Returns the value's length, -1 for a miss, -3 for a miss after which damage is to be
+    /// reported. The value is at the start of `target` if it fits there.
+    pub fn read(&mut self, target: &mut [u8]) -> Result<i32> {
+        let Self { handle: Some(handle), key, damage_reported, .. } = self else { return Err(Error::Closed.into()) };
+        // The defect: the caller reads what the last call left.
+        let target = if failpoints::bug("reused-buffer") { &mut [] } else { target };
+        handle.get_into(self.namespace, key, target)?.map_or_else(
+            || {
+                let known = std::mem::replace(damage_reported, handle.store().damage_count());
+                Ok(if known == *damage_reported { MISS } else { MISS_AND_DAMAGE })
+            },
+            length_of,
+        )
+    }
+
+    /// The same with the scratch buffer as target.
+    pub fn read_to_scratch(&mut self) -> Result<i32>
+    where
+        S: Default,
+    {
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let found = self.read(scratch.as_mut());
+        self.scratch = scratch;
+        found
+    }
+
+    /// The same for a long value, which is held if it is still as long.
+    pub fn read_to_hold(&mut self, bytes: usize) -> Result<i32> {
+        let mut held = Vec::new();
+        reserve(&mut held, bytes)?;
+        held.resize(bytes, 0);
+        let found = self.read(&mut held);
+        self.held = held;
+        found
+    }
+
+    /// Holds an answer, and returns its length.
+    pub fn hold(&mut self, answer: Vec<u8>) -> Result<i32> {
+        self.held = answer;
+        length_of(self.held.len())
+    }
+
+    /// The held answer.
+    pub fn held(&self) -> &[u8] {
+        &self.held
+    }
+
+    /// Releases the held answer.
+    pub fn release(&mut self) {
+        self.held.clear();
+        if self.held.capacity() > HELD_BYTES_KEPT {
+            self.held = Vec::new();
+        }
     }
 
     /// Copies the held answer to `target`, which has its length, and releases it.
@@ -97,10 +139,7 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> JsHandle<S> {
             return Err(Failure::argument(format!("take() got room for {found} bytes, the answer has {expected}")));
         }
         target.copy_from_slice(&self.held);
-        self.held.clear();
-        if self.held.capacity() > HELD_BYTES_KEPT {
-            self.held = Vec::new();
-        }
+        self.release();
         Ok(())
     }
 
@@ -127,22 +166,58 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> JsHandle<S> {
         self.with_key(key_bytes, |handle, key| handle.delete(namespace, key))
     }
 
-    /// Looks up many keys, packed one after another; `key_ends` has the end of each. Returns their values, packed.
-    pub fn get_many(&self, namespace: u32, keys: &[u8], key_ends: &[u32]) -> Result<Vec<u8>> {
-        let parts = split_keys(keys, key_ends)?;
-        let handle = self.open()?;
-        Values::collect(key_ends.len(), |each| handle.get_many(namespace, parts.into_iter(), each))
+    /// Looks up the keys from number `first` on, until a value does not fit into the rest of `target`. Values begin at
+    /// multiples of eight. Returns how many keys have their answer in `lengths`: -1 for a miss. The next one, if any,
+    /// has the length of its value there, and is chosen for `read`.
+    pub fn get_many(
+        &mut self,
+        namespace: u32,
+        keys: PackedKeys<'_>,
+        first: usize,
+        target: &mut [u8],
+        lengths: &mut [i32],
+    ) -> Result<usize> {
+        let Self { handle: Some(handle), key: chosen, .. } = self else { return Err(Error::Closed.into()) };
+        let mut used = 0;
+        for (index, place) in lengths.iter_mut().enumerate().take(keys.ends.len()).skip(first) {
+            let room = target.get_mut(used..).unwrap_or_default();
+            let key = keys.get(index)?;
+            let found = handle.get_into(namespace, key, room)?;
+            *place = found.map_or(Ok(MISS), length_of)?;
+            let bytes = found.unwrap_or(0);
+            if bytes > room.len() {
+                self.namespace = namespace;
+                chosen.clear();
+                chosen.extend_from_slice(key);
+                return Ok(index);
+            }
+            used = (used + bytes).next_multiple_of(VALUE_ALIGNMENT);
+        }
+        Ok(keys.ends.len())
     }
 
-    /// Holds an answer for `take`, and returns its length.
-    pub fn hold(&mut self, answer: Vec<u8>) -> Result<i32> {
-        self.held = answer;
-        length_of(self.held.len())
+    /// The same with the first `room` bytes of the scratch buffer as target.
+    pub fn get_many_to_scratch(
+        &mut self,
+        namespace: u32,
+        keys: PackedKeys<'_>,
+        first: usize,
+        room: usize,
+        lengths: &mut [i32],
+    ) -> Result<usize>
+    where
+        S: Default,
+    {
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let target = scratch.as_mut().get_mut(..room).unwrap_or_default();
+        let answered = self.get_many(namespace, keys, first, target, lengths);
+        self.scratch = scratch;
+        answered
     }
 
     /// Begins the same lookups for another thread.
-    pub fn begin_reads(&self, namespace: u32, keys: &[u8], key_ends: &[u32]) -> Result<Reads> {
-        let parts = split_keys(keys, key_ends)?;
+    pub fn begin_reads(&self, namespace: u32, keys: PackedKeys<'_>) -> Result<Reads> {
+        let parts = keys.all()?;
         Ok(Reads::new(self.open()?.begin_reads(namespace, parts.into_iter())?))
     }
 
@@ -177,8 +252,7 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> JsHandle<S> {
     /// Reads the content of a file. The answer is held; returns its length, -1 if the file is missing or damaged.
     pub fn read_file(&mut self, file: &BlobRef) -> Result<i32> {
         let Some(content) = self.store()?.read_blob(file)? else { return Ok(MISS) };
-        self.held = content;
-        length_of(self.held.len())
+        self.hold(content)
     }
 
     /// Keeps files that were stored until the next commit that begins here.
@@ -361,7 +435,8 @@ mod tests {
 
     fn value(handle: &mut Handle, namespace: u32) -> Result<Vec<u8>> {
         handle.scratch[..3].copy_from_slice(b"key");
-        let length = handle.get(namespace, 3)?;
+        handle.choose(namespace, 3)?;
+        let length = handle.read_to_scratch()?;
         Ok(handle.scratch[..length as usize].to_vec())
     }
 

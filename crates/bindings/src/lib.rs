@@ -38,6 +38,6 @@ pub use files::{
 pub use guard::{Guard, guarded};
 pub use handle::JsHandle;
 pub use import::{Import, ImportProgress};
-pub use reads::Reads;
+pub use reads::{PackedKeys, Reads};
 pub use restored::{Restored, RestoredFile};
 pub use top::{TopItem, top};

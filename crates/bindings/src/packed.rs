@@ -11,7 +11,7 @@
 
 use crate::failure::{Failure, Result};
 
-/// Builds the result of `getMany`.
+/// Builds the result of `getManyAsync`.
 #[derive(Debug)]
 pub(crate) struct Values {
     out: Vec<u8>,

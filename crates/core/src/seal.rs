@@ -197,7 +197,7 @@ impl Sealing<'_> {
         let before = self.base.get(id.number, key_hash(key), key);
         let is_same = match (&before, value) {
             (Found::Value { value: before, names_blobs: names, .. }, Some(value)) => {
-                before.bytes() == value && *names == names_blobs
+                *names == names_blobs && before.read(|before| before == value).unwrap_or(false)
             }
             (Found::Miss | Found::Deleted { .. }, None) => true,
             _ => false,

@@ -64,6 +64,11 @@ impl File for DiskFile {
         Ok(Cow::Owned(bytes))
     }
 
+    fn read_into(&self, offset: u64, target: &mut [u8]) -> io::Result<()> {
+        failpoints::panics("disk-read");
+        platform::read_exact_at(&self.file, target, offset)
+    }
+
     fn append(&self, parts: &[&[u8]]) -> io::Result<()> {
         failpoints::panics("disk-append");
         if self.path.is_none() {

@@ -113,15 +113,18 @@ impl File for HostFile {
     }
 
     fn read(&self, offset: u64, length: usize) -> io::Result<Cow<'_, [u8]>> {
-        let end = offset.checked_add(length as u64).ok_or(ErrorKind::UnexpectedEof)?;
-        if end > self.bytes_seen.load(Ordering::Relaxed) && end > self.len()? {
-            return Err(ErrorKind::UnexpectedEof.into());
-        }
+        self.check_end(offset, length)?;
         let mut bytes = Vec::new();
         bytes.try_reserve_exact(length).map_err(|_| ErrorKind::OutOfMemory)?;
         bytes.resize(length, 0);
-        let found = self.host.call(|host| host.read(self.number, offset as f64, &mut bytes))?;
-        if found == length as u64 { Ok(Cow::Owned(bytes)) } else { Err(ErrorKind::UnexpectedEof.into()) }
+        self.read_into(offset, &mut bytes)?;
+        Ok(Cow::Owned(bytes))
+    }
+
+    fn read_into(&self, offset: u64, target: &mut [u8]) -> io::Result<()> {
+        self.check_end(offset, target.len())?;
+        let found = self.host.call(|host| host.read(self.number, offset as f64, target))?;
+        if found == target.len() as u64 { Ok(()) } else { Err(ErrorKind::UnexpectedEof.into()) }
     }
 
     fn append(&self, parts: &[&[u8]]) -> io::Result<()> {
@@ -143,6 +146,12 @@ impl File for HostFile {
 }
 
 impl HostFile {
+    fn check_end(&self, offset: u64, length: usize) -> io::Result<()> {
+        let end = offset.checked_add(length as u64).ok_or(ErrorKind::UnexpectedEof)?;
+        let is_past = end > self.bytes_seen.load(Ordering::Relaxed) && end > self.len()?;
+        if is_past { Err(ErrorKind::UnexpectedEof.into()) } else { Ok(()) }
+    }
+
     fn append_one(&self, bytes: &[u8]) -> io::Result<()> {
         failpoints::panics("host-append");
         self.host.call(|host| host.append(self.number, bytes)).map(drop)

@@ -7,7 +7,9 @@ use crate::watch::{Watcher, watched};
 use serde::Deserialize;
 use std::collections::HashMap;
 use std::sync::Arc;
-use varve_bindings::{Begun, Failure, JsHandle, Result, answer, durability, durability_of, request, top};
+use varve_bindings::{
+    Begun, Failure, JsHandle, PackedKeys, Reads, Result, answer, durability, durability_of, request, top,
+};
 use varve_core::vfs::Vfs;
 use varve_core::{BlobWriter, LayerSource, MacKey, Options, PendingCommit, SerialPool, Store, folder_of};
 use wasm_bindgen::prelude::*;
@@ -76,14 +78,25 @@ impl WasmStore {
 
     /// Returns the length of the value, -1 for a miss, -2 for a failure, or -3 for a miss with new damage.
     pub fn get(&mut self, namespace: u32, key_bytes: usize) -> i32 {
-        let found = self.handle.get(namespace, key_bytes);
+        let found = self.handle.choose(namespace, key_bytes).and_then(|()| self.handle.read_to_scratch());
         self.number(found)
     }
 
-    /// Copies the kept result to `target`. Returns 0, or -2 for a failure.
-    pub fn take(&mut self, target: &mut [u8]) -> i32 {
-        let taken = self.handle.take(target);
-        self.number(taken.map(|()| 0))
+    /// Looks up the key of the last call again and keeps its value, if it has that many bytes. Returns what `get` does.
+    pub fn hold(&mut self, bytes: usize) -> i32 {
+        let found = self.handle.read_to_hold(bytes);
+        self.number(found)
+    }
+
+    /// The address of the kept result in the memory of the module.
+    #[wasm_bindgen(getter, js_name = heldAt)]
+    pub fn held_at(&self) -> usize {
+        self.handle.held().as_ptr().addr()
+    }
+
+    /// Releases the kept result.
+    pub fn release(&mut self) {
+        self.handle.release();
     }
 
     /// Returns 1 or 0, or -2 for a failure.
@@ -111,11 +124,28 @@ impl WasmStore {
         self.number(deleted.map(|()| 0))
     }
 
-    /// Returns the length of the kept result, or -2 for a failure.
+    /// Looks up the keys from number `first` on, until a value does not fit into the rest of the first `room` bytes of
+    /// the scratch buffer. Returns how many keys have their answer in `lengths`, or -2 for a failure.
     #[wasm_bindgen(js_name = getMany)]
-    pub fn get_many(&mut self, namespace: u32, keys: &[u8], key_ends: &[u32]) -> i32 {
-        let values = self.handle.get_many(namespace, keys, key_ends);
-        let held = values.and_then(|values| self.handle.hold(values));
+    pub fn get_many(
+        &mut self,
+        namespace: u32,
+        keys: &[u8],
+        key_ends: &[u32],
+        first: usize,
+        room: usize,
+        lengths: &mut [i32],
+    ) -> i32 {
+        let keys = PackedKeys { packed: keys, ends: key_ends };
+        let answered = self.handle.get_many_to_scratch(namespace, keys, first, room, lengths);
+        self.number(answered.map(|count| count as i32))
+    }
+
+    /// Looks up all keys at once. Returns the length of the kept result, or -2 for a failure.
+    #[wasm_bindgen(js_name = getAll)]
+    pub fn get_all(&mut self, namespace: u32, packed: &[u8], ends: &[u32]) -> i32 {
+        let reads = self.handle.begin_reads(namespace, PackedKeys { packed, ends });
+        let held = reads.and_then(Reads::run).and_then(|values| self.handle.hold(values));
         self.number(held)
     }
 

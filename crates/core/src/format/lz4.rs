@@ -28,23 +28,18 @@ pub(crate) fn raw_bytes_max(packed_bytes: u64) -> u64 {
 
 /// Decompresses to exactly `raw_bytes`, and never allocates more than there can be.
 pub(crate) fn unpack(packed: &[u8], raw_bytes: usize) -> Option<Vec<u8>> {
-    let mut raw = Vec::new();
-    unpack_into(packed, raw_bytes, &mut raw)?;
-    Some(raw)
-}
-
-/// Decompresses to exactly `raw_bytes` at the start of `raw`, which grows if it is shorter, but not beyond what there
-/// can be.
-pub(crate) fn unpack_into<'r>(packed: &[u8], raw_bytes: usize, raw: &'r mut Vec<u8>) -> Option<&'r [u8]> {
     if raw_bytes as u64 > raw_bytes_max(packed.len() as u64) {
         return None;
     }
-    if raw.len() < raw_bytes {
-        *raw = vec![0; raw_bytes];
-    }
-    let target = raw.get_mut(..raw_bytes)?;
+    let mut raw = vec![0; raw_bytes];
+    unpack_into(packed, &mut raw)?;
+    Some(raw)
+}
+
+/// Decompresses to exactly the bytes of `target`. `None` = these are not its compressed bytes.
+pub(crate) fn unpack_into(packed: &[u8], target: &mut [u8]) -> Option<()> {
     let bytes = lz4_flex::block::decompress_into(packed, target).ok()?;
-    (bytes == raw_bytes).then_some(target)
+    (bytes == target.len()).then_some(())
 }
 
 /// Whether a sample from the middle can be compressed, so that compressed data is not tried in full.

@@ -101,6 +101,17 @@ pub trait File: Debug + Send + Sync {
     /// bytes may change with the file; a caller that needs stable bytes copies and then verifies them.
     fn read(&self, offset: u64, length: usize) -> io::Result<Cow<'_, [u8]>>;
 
+    /// The same into memory of the caller, whose length is the number of bytes. After an error, `target` may have any
+    /// content.
+    fn read_into(&self, offset: u64, target: &mut [u8]) -> io::Result<()> {
+        let bytes = self.read(offset, target.len())?;
+        if bytes.len() != target.len() {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        target.copy_from_slice(&bytes);
+        Ok(())
+    }
+
     /// Releases the memory with pages that were read, if it belongs to the system. The file stays readable. A hint for
     /// callers that read a large file once.
     fn release(&self) {}

@@ -23,13 +23,35 @@ enum Place<'a> {
 }
 
 impl Hit<'_> {
+    /// What `use_bytes` makes of the value; `None` = damaged.
     #[inline]
-    pub(crate) fn bytes(&self) -> &[u8] {
+    pub(crate) fn read<R>(&self, use_bytes: impl FnOnce(&[u8]) -> R) -> Option<R> {
         match &self.place {
-            Place::Memtable(bytes) => bytes,
-            Place::Table(value) => value.bytes(),
+            Place::Memtable(bytes) => Some(use_bytes(bytes)),
+            Place::Table(value) => value.read(use_bytes),
         }
     }
+
+    /// Copies the value to the start of `target` if it fits there, and returns its length; `None` = damaged.
+    #[inline]
+    pub(crate) fn read_into(&self, target: &mut [u8]) -> Option<usize> {
+        match &self.place {
+            Place::Memtable(bytes) => Some(copy_fitting(bytes, target)),
+            Place::Table(value) => {
+                let bytes = value.len();
+                target.get_mut(..bytes).map_or(Some(()), |target| value.copy_to(target)).map(|()| bytes)
+            }
+        }
+    }
+}
+
+/// Copies `value` to the start of `target` if it fits there, and returns its length.
+#[inline]
+pub(crate) fn copy_fitting(value: &[u8], target: &mut [u8]) -> usize {
+    if let Some(target) = target.get_mut(..value.len()) {
+        target.copy_from_slice(value);
+    }
+    value.len()
 }
 
 /// The value of `key`; `None` is a miss.

@@ -13,6 +13,7 @@ use crate::options::Durability;
 use crate::platform::sync::atomic::{AtomicU64, Ordering};
 use crate::platform::sync::{Mutex, MutexGuard};
 use crate::read::entries::Source;
+use crate::read::lookup::copy_fitting;
 use crate::report::CommitReport;
 use crate::store::Store;
 use crate::store::pending_reads::{PendingRead, PendingReads};
@@ -87,6 +88,17 @@ impl Handle {
             }
         }
         self.store.get(id.number, hash, key, use_value)
+    }
+
+    /// Copies the value to the start of `target` if it fits there, and returns its length. `None` is a miss.
+    pub fn get_into(&self, namespace: u32, key: &[u8], target: &mut [u8]) -> Result<Option<usize>> {
+        let id = self.known(namespace)?;
+        let hash = key_hash(key);
+        let copied = |entry: Entry<'_>| entry.buffered_value().map(|value| copy_fitting(value, target));
+        match self.buffered(id, hash, key, copied) {
+            Some(answer) => Ok(answer),
+            None => self.store.get_into(id.number, hash, key, target),
+        }
     }
 
     /// Like `get` for each of `keys`, all from one committed state.

@@ -49,11 +49,16 @@ impl<'s, E: FnMut(Option<&[u8]>)> MultiGet<'s, E> {
     pub(crate) fn look_up(&mut self, hash: u64, key: &[u8]) {
         let Self { state, id, each, deferred, .. } = self;
         match lookup(state, *id, hash, key) {
-            Some(hit) if hit.names_blobs => {
-                deferred.push(Deferred::File { hash, key: key.to_vec(), refs: hit.bytes().to_vec() });
+            Some(hit) if hit.names_blobs => deferred.push(match hit.read(<[u8]>::to_vec) {
+                Some(refs) => Deferred::File { hash, key: key.to_vec(), refs },
+                None => Deferred::Known(None),
+            }),
+            hit if deferred.is_empty() => {
+                if hit.and_then(|hit| hit.read(|value| each(Some(value)))).is_none() {
+                    each(None);
+                }
             }
-            hit if deferred.is_empty() => each(hit.as_ref().map(|hit| hit.bytes())),
-            hit => deferred.push(Deferred::Known(hit.map(|hit| hit.bytes().to_vec()))),
+            hit => deferred.push(Deferred::Known(hit.and_then(|hit| hit.read(<[u8]>::to_vec)))),
         }
     }
 

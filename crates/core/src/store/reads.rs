@@ -7,7 +7,7 @@ use crate::format::digest::BlobRef;
 use crate::platform::failpoints;
 use crate::platform::sync::RwLockReadGuard;
 use crate::read::entries::{Entries, Ranges, Source, Visit};
-use crate::read::lookup::lookup;
+use crate::read::lookup::{copy_fitting, lookup};
 use crate::read::missing_blob;
 use crate::read::stats::sources_of;
 use crate::state::context::Context;
@@ -34,11 +34,33 @@ impl Store {
         let (context, state) = (&self.context, self.state()?);
         let answer = match lookup(&state, id, hash, key) {
             Some(hit) if hit.names_blobs => {
-                let refs = hit.bytes().to_vec();
+                let refs = hit.read(<[u8]>::to_vec);
                 drop(state);
+                let Some(refs) = refs else { return Ok(None) };
                 return Ok(self.blob_value(id, hash, key, &refs)?.map(|value| use_value(&value)));
             }
-            hit => hit.map(|hit| use_value(hit.bytes())),
+            hit => hit.and_then(|hit| hit.read(use_value)),
+        };
+        self.after_reads(context, id, state)?;
+        Ok(answer)
+    }
+
+    /// Copies the value to the start of `target` if it fits there, and returns its length.
+    pub(crate) fn get_into(&self, id: u32, hash: u64, key: &[u8], target: &mut [u8]) -> Result<Option<usize>> {
+        let (context, state) = (&self.context, self.state()?);
+        let answer = match lookup(&state, id, hash, key) {
+            Some(hit) if hit.names_blobs => {
+                let refs = hit.read(<[u8]>::to_vec);
+                drop(state);
+                let Some(refs) = refs else { return Ok(None) };
+                // A blob is read once, when there is room for it.
+                let bytes = BlobRefs::parse(&refs).map_or(0, |refs| refs.value_bytes() as usize);
+                if bytes > target.len() {
+                    return Ok(Some(bytes));
+                }
+                return Ok(self.blob_value(id, hash, key, &refs)?.map(|value| copy_fitting(&value, target)));
+            }
+            hit => hit.and_then(|hit| hit.read_into(target)),
         };
         self.after_reads(context, id, state)?;
         Ok(answer)
@@ -72,8 +94,10 @@ impl Store {
     /// same.
     pub(crate) fn blob_value(&self, id: u32, hash: u64, key: &[u8], refs: &[u8]) -> Result<Option<Vec<u8>>> {
         let context = self.open_context()?;
-        let names =
-            |newest: &State| lookup(newest, id, hash, key).is_some_and(|hit| hit.names_blobs && hit.bytes() == refs);
+        let names = |newest: &State| {
+            let hit = lookup(newest, id, hash, key).filter(|hit| hit.names_blobs);
+            hit.and_then(|hit| hit.read(|bytes| bytes == refs)).unwrap_or(false)
+        };
         Ok(match missing_blob::look(context, || Ok(self.state()?.open_files()), names, || context.blobs.value(refs))? {
             Some(Content::Whole(value)) => Some(value),
             Some(Content::Missing) => {

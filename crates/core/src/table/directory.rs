@@ -48,6 +48,11 @@ impl BlockRow {
         out.extend_from_slice(&self.raw_bytes.to_le_bytes());
     }
 
+    /// Whether the block is compressed.
+    pub(crate) fn is_packed(self) -> bool {
+        self.stored_bytes != self.raw_bytes
+    }
+
     /// Reads a row; refuses sizes that compression cannot produce.
     fn read(bytes: &mut Reader<'_>) -> Option<Self> {
         let row =

@@ -4,7 +4,6 @@
 mod load;
 
 use super::TableMeta;
-use super::buffers::ReadBlock;
 use super::directory::Directory;
 use super::key_block::{ENTRIES_MAX, INLINE_BYTES_MAX, KeyBlock, NAMES_BLOBS, Stored};
 use crate::format::checksum::Checksum;
@@ -15,6 +14,7 @@ use crate::report::damage_list::DamageList;
 use crate::table::block_cache::BlockCache;
 use crate::table::writer::OWN_BLOCK_BYTES;
 use crate::usage::{Day, UsageBits, day_of};
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -110,17 +110,49 @@ pub(crate) enum Value<'a> {
     Inline { bytes: [u8; INLINE_BYTES_MAX], length: u8 },
     /// In a cached block.
     Kept(&'a [u8]),
-    /// In a block that was read for this lookup.
-    Read(ReadBlock),
+    /// In a block that is not cached.
+    Unread(Unread<'a>),
+}
+
+/// A part of a value block that is read when the value is used, directly into the memory where the value is needed.
+#[derive(Debug)]
+pub(crate) struct Unread<'a> {
+    table: &'a Table,
+    index: usize,
+    raw_bytes: usize,
+    part: Range<usize>,
 }
 
 impl Value<'_> {
     #[inline]
-    pub(crate) fn bytes(&self) -> &[u8] {
+    pub(crate) fn len(&self) -> usize {
         match self {
-            Self::Inline { bytes, length } => bytes.get(..usize::from(*length)).unwrap_or_default(),
-            Self::Kept(bytes) => bytes,
-            Self::Read(block) => block.bytes(),
+            Self::Inline { length, .. } => usize::from(*length),
+            Self::Kept(bytes) => bytes.len(),
+            Self::Unread(unread) => unread.part.len(),
+        }
+    }
+
+    /// What `use_bytes` makes of the bytes; `None` = damaged.
+    #[inline]
+    pub(crate) fn read<R>(&self, use_bytes: impl FnOnce(&[u8]) -> R) -> Option<R> {
+        match self {
+            Self::Inline { bytes, length } => bytes.get(..usize::from(*length)).map(use_bytes),
+            Self::Kept(bytes) => Some(use_bytes(bytes)),
+            Self::Unread(Unread { table, index, part, .. }) => {
+                table.with_values(*index, |block| block.get(part.clone()).map(use_bytes))?
+            }
+        }
+    }
+
+    /// Copies the bytes to `target`, which has their length; `None` = damaged.
+    #[inline]
+    pub(crate) fn copy_to(&self, target: &mut [u8]) -> Option<()> {
+        match self {
+            Self::Unread(Unread { table, index, raw_bytes, part }) if part.len() == *raw_bytes => {
+                table.read_values_into(*index, target)
+            }
+            value => value.read(|bytes| target.copy_from_slice(bytes)),
         }
     }
 }
@@ -259,9 +291,7 @@ impl Table {
         }
         // Most values are read once in a process, so a block is cached only for the sake of the others in it.
         if bytes as usize >= OWN_BLOCK_BYTES || !self.cache.admits(raw_bytes) {
-            let mut buffers = self.cache.spare.take();
-            self.read_values_into(index as usize, &mut buffers)?;
-            return Some(Value::Read(ReadBlock::new(Arc::clone(&self.cache), buffers, raw_bytes, part)));
+            return Some(Value::Unread(Unread { table: self, index: index as usize, raw_bytes, part }));
         }
         self.keep(slot, self.read_values(index as usize)?, raw_bytes).get(part).map(Value::Kept)
     }

@@ -3,11 +3,11 @@
 use crate::node_api::Reply;
 use crate::node_api::{Answer, Arguments, Call, Functions};
 use crate::store::NodeStore;
-use varve_bindings::Result;
+use varve_bindings::{PackedKeys, Result};
 
 /// Adds the functions of this file.
 pub(crate) fn add(functions: Functions<NodeStore>) -> Result<Functions<NodeStore>> {
-    let functions = functions.add::<Namespace>()?.add::<Get>()?.add::<Take>()?;
+    let functions = functions.add::<Namespace>()?.add::<Get>()?.add::<Read>()?.add::<Take>()?;
     let functions = functions.add::<Has>()?.add::<Put>()?.add::<PutWithBlobs>()?;
     let functions = functions.add::<Delete>()?.add::<GetMany>()?.add::<GetManyAsync>()?;
     functions.add::<Scan>()?.add::<ScanKeys>()
@@ -15,6 +15,7 @@ pub(crate) fn add(functions: Functions<NodeStore>) -> Result<Functions<NodeStore
 
 struct Namespace;
 struct Get;
+struct Read;
 struct Take;
 struct Has;
 struct Put;
@@ -38,8 +39,21 @@ impl Call<NodeStore> for Get {
     const NAME: &'static str = "get";
 
     fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
-        let (namespace, key_bytes) = (arguments.number(0)?, arguments.number(1)? as usize);
-        store.with(|handle| handle.get(namespace, key_bytes)).map(Answer::Number)
+        let (namespace, key_bytes, start) = (arguments.number(0)?, arguments.number(1)? as usize, arguments.number(3)?);
+        store.with(|handle| {
+            // The key is copied first, because the value may overwrite it: the target may be the scratch buffer.
+            handle.choose(namespace, key_bytes)?;
+            arguments.write_bytes(2, start, |target| handle.read(target))?.map(Answer::Number)
+        })
+    }
+}
+
+/// Looks the key of the last call up again.
+impl Call<NodeStore> for Read {
+    const NAME: &'static str = "read";
+
+    fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
+        store.with(|handle| arguments.write_bytes(0, 0, |target| handle.read(target))?).map(Answer::Number)
     }
 }
 
@@ -47,7 +61,7 @@ impl Call<NodeStore> for Take {
     const NAME: &'static str = "take";
 
     fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
-        store.with(|handle| arguments.write_bytes(0, |target| handle.take(target))?)?;
+        store.with(|handle| arguments.write_bytes(0, 0, |target| handle.take(target))?)?;
         Ok(Answer::Nothing)
     }
 }
@@ -97,8 +111,14 @@ impl Call<NodeStore> for GetMany {
     const NAME: &'static str = "getMany";
 
     fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
-        let (namespace, keys, key_ends) = (arguments.number(0)?, arguments.bytes(1)?, arguments.words(2)?);
-        store.with(|handle| handle.get_many(namespace, keys, key_ends)).map(Answer::Bytes)
+        let keys = PackedKeys { packed: arguments.bytes(1)?, ends: arguments.words(2)? };
+        let (namespace, first, start) = (arguments.number(0)?, arguments.number(3)? as usize, arguments.number(5)?);
+        let read = |target: &mut [u8], lengths: &mut [i32]| {
+            store.with(|handle| handle.get_many(namespace, keys, first, target, lengths))
+        };
+        let answered =
+            arguments.write_lengths(6, |lengths| arguments.write_bytes(4, start, |target| read(target, lengths)))??;
+        Ok(Answer::Count(answered? as u64))
     }
 }
 
@@ -107,8 +127,9 @@ impl Call<NodeStore> for GetManyAsync {
     const NAME: &'static str = "getManyAsync";
 
     fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
-        let (namespace, keys, key_ends) = (arguments.number(0)?, arguments.bytes(1)?, arguments.words(2)?);
-        let reads = store.with(|handle| handle.begin_reads(namespace, keys, key_ends))?;
+        let keys = PackedKeys { packed: arguments.bytes(1)?, ends: arguments.words(2)? };
+        let namespace = arguments.number(0)?;
+        let reads = store.with(|handle| handle.begin_reads(namespace, keys))?;
         Ok(store.promise_reply(move || Ok(Reply::Bytes(reads.run()?))))
     }
 }

@@ -5,12 +5,13 @@
 
 use crate::node_api::status::checked;
 use napi::sys;
+use std::ffi::c_void;
 use std::ptr;
 use std::slice;
 use varve_bindings::{Failure, Result};
 
 /// Most arguments of a call.
-pub(crate) const ARGUMENTS_MAX: usize = 3;
+pub(crate) const ARGUMENTS_MAX: usize = 7;
 
 /// The arguments of the running call. Missing ones are `undefined`.
 pub(crate) struct Arguments {
@@ -77,16 +78,38 @@ impl Arguments {
         Ok(unsafe { slice::from_raw_parts(data, length) })
     }
 
-    /// Writes to the bytes of a Uint8Array.
-    pub(crate) fn write_bytes<T>(&self, index: usize, write: impl FnOnce(&mut [u8]) -> T) -> Result<T> {
+    /// Writes to the bytes of a Uint8Array from `start` on.
+    pub(crate) fn write_bytes<T>(&self, index: usize, start: u32, write: impl FnOnce(&mut [u8]) -> T) -> Result<T> {
         let (data, length) = self.buffer(index)?;
-        // SAFETY: the array lives as long as the callback runs, and this is the only slice of it: `take` reads no other
-        // argument and not the scratch buffer.
-        Ok(write(unsafe { slice::from_raw_parts_mut(data, length) }))
+        // SAFETY: the array lives as long as the callback runs, and this is the only slice of its memory while `write`
+        // runs: no call passes memory of a target as another argument, and those that may write to the scratch buffer
+        // read it before.
+        let target = unsafe { slice::from_raw_parts_mut(data, length) };
+        Ok(write(target.get_mut(start as usize..).unwrap_or_default()))
+    }
+
+    /// Writes to the numbers of an Int32Array.
+    pub(crate) fn write_lengths<T>(&self, index: usize, write: impl FnOnce(&mut [i32]) -> T) -> Result<T> {
+        let (data, length) = self.typed(index, sys::TypedarrayType::int32_array)?;
+        if length == 0 {
+            return Ok(write(&mut []));
+        }
+        // SAFETY: as in `write_bytes`; an Int32Array is aligned to its numbers.
+        Ok(write(unsafe { slice::from_raw_parts_mut(data.cast(), length) }))
     }
 
     /// The words of a Uint32Array.
     pub(crate) fn words(&self, index: usize) -> Result<&[u32]> {
+        let (data, length) = self.typed(index, sys::TypedarrayType::uint32_array)?;
+        if length == 0 {
+            return Ok(&[]);
+        }
+        // SAFETY: as in `bytes`; a Uint32Array is aligned to its words.
+        Ok(unsafe { slice::from_raw_parts(data.cast(), length) })
+    }
+
+    /// The elements of a typed array of this kind; a null pointer only if there are none.
+    fn typed(&self, index: usize, expected: i32) -> Result<(*mut c_void, usize)> {
         let (mut kind, mut length, mut data) = (0, 0, ptr::null_mut());
         let (value, unset) = (self.values[index], ptr::null_mut());
         // SAFETY: a handle of the running callback, places for kind, length and data; the last two are not needed.
@@ -94,15 +117,11 @@ impl Arguments {
             let (kind, length, data) = (&raw mut kind, &raw mut length, &raw mut data);
             sys::napi_get_typedarray_info(self.env, value, kind, length, data, unset, ptr::null_mut())
         };
-        checked(status, "read a Uint32Array")?;
-        if kind != sys::TypedarrayType::uint32_array {
-            return Err(Failure::argument("expected a Uint32Array"));
+        checked(status, "read a typed array")?;
+        if kind != expected {
+            return Err(Failure::argument("expected a typed array of another kind"));
         }
-        if length == 0 {
-            return Ok(&[]);
-        }
-        // SAFETY: as in `bytes`; a Uint32Array is aligned to its words.
-        Ok(unsafe { slice::from_raw_parts(data.cast(), length) })
+        Ok(if data.is_null() { (data, 0) } else { (data, length) })
     }
 
     /// Never a null pointer, also for an empty or detached array.

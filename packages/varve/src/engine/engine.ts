@@ -53,7 +53,7 @@ export interface EnginePage {
 /** A page of keys, packed as in EnginePage, with the lengths of values, which are not read. */
 export type EngineKeys = Pick<EnginePage, 'keys' | 'keyEnds' | 'next'> & { readonly valueBytes: Uint32Array }
 
-/** Answer of getMany: values packed one after another, in memory that the caller owns; `lengths[i]` is -1 for a miss. */
+/** Answer of getManyAsync: values packed one after another, in memory that the caller owns; `lengths[i]` is -1 for a miss. */
 export interface EngineValues {
   readonly values: Uint8Array
   readonly lengths: Int32Array
@@ -80,11 +80,15 @@ export interface EngineStore {
 
   /**
    * Key in scratch[0, keyBytes). Returns the value's length, -1 for a miss, -3 for a miss with new damage since the
-   * last call of status(). A value that fits is in scratch[0, length); a longer one is held until the next call: fetch it with take().
+   * last call of status(). A value that fits is in target from `start` on; a longer one is fetched with read(). The target
+   * may be the scratch memory, which has moved if the array is empty after the call.
    */
-  get(namespace: number, keyBytes: number): number
-  /** Copies the value held by the last get() into target, whose length is what get() returned. */
-  take(target: Uint8Array): void
+  get(namespace: number, keyBytes: number, target: Uint8Array, start: number): number
+  /**
+   * Reads the value that the last get() or getMany() found too long into target, which has its length. Returns what get()
+   * does: another length if the value has changed meanwhile, so that target has to be another one.
+   */
+  read(target: Uint8Array): number
   /** Key in scratch[0, keyBytes). */
   has(namespace: number, keyBytes: number): boolean
   /** Key in scratch[0, keyBytes), buffered until commit. */
@@ -93,10 +97,15 @@ export interface EngineStore {
   putWithBlobs(namespace: number, keyBytes: number, packed: Uint8Array): void
   /** Key in scratch[0, keyBytes), buffered until commit. */
   delete(namespace: number, keyBytes: number): void
-  /** Keys packed as in EnginePage, at most 4,096 of them. */
-  getMany(namespace: number, keys: Uint8Array, keyEnds: Uint32Array): EngineValues
   /**
-   * Like getMany, on another thread if the engine has one. It sees what was put before the call, and perhaps what is put
+   * Keys packed as in EnginePage. Writes the values of keys[first], ... to target from `start` on, each at the next multiple
+   * of eight, until one does not fit. Returns the number of the first key without an answer; its length is in `lengths`, too.
+   */
+  getMany(
+    namespace: number, keys: Uint8Array, keyEnds: Uint32Array, first: number, target: Uint8Array, start: number, lengths: Int32Array,
+  ): number
+  /**
+   * The values of all keys, looked up on another thread if the engine has one. It sees what was put before the call, and perhaps what is put
    * meanwhile.
    */
   getManyAsync(namespace: number, keys: Uint8Array, keyEnds: Uint32Array): Promise<EngineValues>

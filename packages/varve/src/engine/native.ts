@@ -15,12 +15,13 @@ import { commitOf, keysOf, pageOf, valuesOf, viewOf } from './packed.ts'
 /** The functions of one open store: `crates/node/src/calls`. */
 interface StoreFunctions extends FileFunctions {
   readonly scratch: Uint8Array
-  get(namespace: number, keyBytes: number): number
+  get(namespace: number, keyBytes: number, target: Uint8Array, start: number): number
+  read(target: Uint8Array): number
   take(target: Uint8Array): void
   has(namespace: number, keyBytes: number): boolean
   put(namespace: number, keyBytes: number, value: Uint8Array): void
   delete(namespace: number, keyBytes: number): void
-  getMany(namespace: number, keys: Uint8Array, keyEnds: Uint32Array): Uint8Array
+  getMany: EngineStore['getMany']
   getManyAsync(namespace: number, keys: Uint8Array, keyEnds: Uint32Array): Promise<Uint8Array | string>
   namespace(name: string, version: string): number
   scan(namespace: number, cursor: bigint, bytesMax: number): number
@@ -104,7 +105,8 @@ class NativeStore implements EngineStore {
   // The addon's functions themselves, so that a hot call is one call.
   readonly namespace: EngineStore['namespace']
   readonly get: EngineStore['get']
-  readonly take: EngineStore['take']
+  readonly read: EngineStore['read']
+  readonly getMany: EngineStore['getMany']
   readonly has: EngineStore['has']
   readonly put: EngineStore['put']
   readonly putWithBlobs: EngineStore['putWithBlobs']
@@ -127,7 +129,8 @@ class NativeStore implements EngineStore {
     this.#scratchView = viewOf(functions.scratch)
     this.namespace = functions.namespace
     this.get = functions.get
-    this.take = functions.take
+    this.read = functions.read
+    this.getMany = functions.getMany
     this.has = functions.has
     this.put = functions.put
     this.putWithBlobs = functions.putWithBlobs
@@ -144,10 +147,6 @@ class NativeStore implements EngineStore {
     const { NativeFiles: Files } = await import('./native-files.ts')
     this.#files ??= new Files(this.#functions, (control, call) => this.#watched(control, call))
     return this.#files
-  }
-
-  getMany(namespace: number, keys: Uint8Array, keyEnds: Uint32Array): EngineValues {
-    return valuesOf(this.#functions.getMany(namespace, keys, keyEnds), keyEnds.length)
   }
 
   async getManyAsync(namespace: number, keys: Uint8Array, keyEnds: Uint32Array): Promise<EngineValues> {

@@ -23,6 +23,8 @@ export interface WasmFilesStore {
   call<T>(call: () => T): T
   /** Length of the held answer, -1 for none. */
   number(call: () => number): number
+  /** Copies the kept answer of the last call to `target`. */
+  take(target: Uint8Array): void
   watcher(control: EngineControl): Watcher
 }
 
@@ -193,11 +195,11 @@ export class WasmTrees implements EngineFiles {
 
   /** A stored content; undefined if it is missing or damaged. */
   #content(digest: string, size: number): Uint8Array | undefined {
-    const { store, number } = this.#of
+    const { store, number, take } = this.#of
     const length = number(() => store.readFile(digest, size))
     if (length < 0) return undefined
     const content = new Uint8Array(length)
-    number(() => store.take(content))
+    take(content)
     return content
   }
 }

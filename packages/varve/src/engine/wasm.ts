@@ -6,14 +6,16 @@ import type {
   CommitReport, CompactReport, Damage, Engine, EngineChunk, EngineCommit, EngineControl, EngineExport, EngineImport, EngineOptions,
   EngineKeys, EnginePage, EngineStatus, EngineStore, EngineTop, EngineValues, RepairReport, SealReport, Stats, TopItem, VerifyReport,
 } from './engine.ts'
-import { type ChunkReport, EngineFailure, reportOf } from './answer.ts'
+import { type ChunkReport, reportOf } from './answer.ts'
 import { heldHost } from './held-host.ts'
 import { tableHost } from './table-files.ts'
 import { MetDamage } from './met-damage.ts'
 import { commitOf, keysOf, pageOf, valuesOf, viewOf } from './packed.ts'
 import type { EngineFiles } from './files.ts'
 import type { WasmTrees } from './wasm-files.ts'
+import { viewOf as viewAt } from '../values/bytes.ts'
 import { WasmInstance } from './wasm-instance.ts'
+import { watcherOf } from './watcher.ts'
 import type { CompactElsewhere, LayerHosts, WasmPlace, WasmPlaces } from './wasm-place.ts'
 
 /** The instance that all stores of this thread share. */
@@ -21,7 +23,6 @@ const engineInstance: WasmInstance = new WasmInstance(engineBytes, glue, 'this c
 
 const FAILED = -2
 const SCRATCH_BYTES = 128 * 1024
-const PROGRESS_MS = 50
 
 /** The engine over files of some kind. */
 export async function wasmEngine(placeOf: WasmPlaces, layerHost: LayerHosts): Promise<Engine> {
@@ -50,6 +51,8 @@ class WasmEngineStore implements EngineStore {
   #files: WasmTrees | undefined
   readonly #damage: MetDamage = new MetDamage()
   #scratch: Uint8Array = new Uint8Array(0)
+  /** The length of the value that the last `get` has left there, if it fits. */
+  #inScratch = -1
 
   constructor({ host, folder, compactElsewhere }: WasmPlace, options: EngineOptions, layerHost: LayerHosts) {
     const { generation, memory } = engineInstance.get()
@@ -79,6 +82,7 @@ class WasmEngineStore implements EngineStore {
       folder: this.#folder,
       readOnly: this.#options.readOnly,
       call: (run) => this.#call(run),
+      take: (target) => this.#takeInto(target),
       number: (run) => this.#number(run),
       watcher: watcherOf,
     })
@@ -100,12 +104,21 @@ class WasmEngineStore implements EngineStore {
     return reportOf(this.#call(() => this.#store.namespace(name, version)))
   }
 
-  get(namespace: number, keyBytes: number): number {
-    return this.#number(() => this.#store.get(namespace, keyBytes))
+  get(namespace: number, keyBytes: number, target: Uint8Array, start: number): number {
+    const size = this.#number(() => this.#store.get(namespace, keyBytes))
+    this.#inScratch = size
+    if (size > 0 && start + size <= target.length && size <= SCRATCH_BYTES) target.set(viewAt(this.scratch, 0, size), start)
+    return size
   }
 
-  take(target: Uint8Array): void {
-    this.#number(() => this.#store.take(target))
+  read(target: Uint8Array): number {
+    if (this.#inScratch === target.length && target.length <= SCRATCH_BYTES) {
+      target.set(viewAt(this.scratch, 0, target.length))
+      return target.length
+    }
+    const size = this.#number(() => this.#store.hold(target.length))
+    if (size === target.length) this.#takeInto(target)
+    return size
   }
 
   has(namespace: number, keyBytes: number): boolean {
@@ -124,12 +137,20 @@ class WasmEngineStore implements EngineStore {
     this.#number(() => this.#store.delete(namespace, keyBytes))
   }
 
-  getMany(namespace: number, keys: Uint8Array, keyEnds: Uint32Array): EngineValues {
-    return valuesOf(this.#taken(() => this.#store.getMany(namespace, keys, keyEnds)), keyEnds.length)
+  getMany(
+    namespace: number, keys: Uint8Array, keyEnds: Uint32Array, first: number, target: Uint8Array, start: number, lengths: Int32Array,
+  ): number {
+    this.#inScratch = -1
+    const room = Math.min(SCRATCH_BYTES, target.length - start)
+    const next = this.#number(() => this.#store.getMany(namespace, keys, keyEnds, first, room, lengths))
+    let used = 0
+    for (let index = first; index < next; index++) used = ((used + 7) & ~7) + Math.max(lengths[index] ?? 0, 0)
+    if (start + used <= target.length) target.set(viewAt(this.scratch, 0, used), start)
+    return next
   }
 
   async getManyAsync(namespace: number, keys: Uint8Array, keyEnds: Uint32Array): Promise<EngineValues> {
-    return this.getMany(namespace, keys, keyEnds)
+    return valuesOf(this.#taken(() => this.#store.getAll(namespace, keys, keyEnds)), keyEnds.length)
   }
 
   scan(namespace: number, cursor: bigint, bytesMax: number): EnginePage {
@@ -166,7 +187,7 @@ class WasmEngineStore implements EngineStore {
   exportChunk(transfer: number): EngineChunk {
     const { bytes, ...progress } = reportOf<ChunkReport>(this.#call(() => this.#store.exportChunk(transfer)))
     const chunk = new Uint8Array(bytes)
-    this.take(chunk)
+    this.#takeInto(chunk)
     return { chunk, ...progress }
   }
 
@@ -257,24 +278,16 @@ class WasmEngineStore implements EngineStore {
 
   #taken(call: () => number): Uint8Array {
     const bytes = new Uint8Array(this.#number(call))
-    this.take(bytes)
+    this.#takeInto(bytes)
     return bytes
   }
-}
 
-/** Reports progress every 50 ms, and stops when the signal is aborted. */
-function watcherOf({ signal, onProgress }: EngineControl): { report(done: number, total: number): boolean } {
-  if (signal?.aborted === true) throw new EngineFailure('CANCELLED', 'stopped on request before it began')
-  let reportedMs = 0
-  return {
-    report(done, total) {
-      const now = performance.now()
-      if (onProgress !== undefined && now - reportedMs >= PROGRESS_MS) {
-        reportedMs = now
-        onProgress(done, total)
-      }
-      return signal?.aborted !== true
-    },
+  /** Copies the kept answer out of the memory of the module, and releases it. */
+  #takeInto(target: Uint8Array): void {
+    this.#call(() => {
+      target.set(new Uint8Array(this.#memory.buffer, this.#store.heldAt, target.length))
+      this.#store.release()
+    })
   }
 }
 

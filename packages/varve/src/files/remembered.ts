@@ -4,7 +4,7 @@
  */
 import { toVarveError } from '../errors.ts'
 import { readText } from '../values/bytes.ts'
-import { writeKey } from '../values/key.ts'
+import { readBytes } from '../session/read-long.ts'
 import type { Session } from '../session/session.ts'
 
 const NAMESPACE = 'varve/restored'
@@ -15,13 +15,8 @@ export function remembered(session: Session, target: string): string {
   const store = session.store
   try {
     const namespace = store.namespace(NAMESPACE, VERSION)
-    const size = store.get(namespace, writeKey(session.scratchOf(store), target))
-    if (size < 0) return ''
-    const scratch = session.scratchOf(store)
-    if (size <= scratch.length) return readText(scratch, 0, size)
-    const value = new Uint8Array(size)
-    store.take(value)
-    return readText(value, 0, size)
+    const value = readBytes(session, store, namespace, target)
+    return value === undefined ? '' : readText(value, 0, value.length)
   } catch (error) {
     return session.miss(error) ?? ''
   }

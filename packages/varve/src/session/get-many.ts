@@ -1,13 +1,15 @@
 /** Lookups of many keys: hundreds of them cross to the engine in one call. */
 import type { EngineStore, EngineValues } from '../engine/engine.ts'
 import type { NamespaceTally } from '../history/tally.ts'
+import { poolOf, poolStart } from '../values/bytes.ts'
 import { type Key, packKeys } from '../values/key.ts'
+import { readLong } from './read-long.ts'
 import { MISS, PACK_BYTES, type Session } from './session.ts'
 
 /** Keys in one call: a call is cheap, and the values of all its keys are in memory at once. */
 const KEYS_PER_CALL = 512
 
-/** From this length on, values are views of the answer that they came in. */
+/** From this length on, values of getManyAsync are views of the answer that they came in. */
 const SHARED_BYTES_MIN = 32 * 1024
 
 /** The namespace to look in. */
@@ -15,7 +17,11 @@ export interface Lookup<V> {
   readonly session: Session
   readonly tally: NamespaceTally
   readonly namespace: number
+  /** Whether values are the bytes themselves. */
+  readonly isRaw: boolean
   decode(source: Uint8Array, start: number, end: number, isOwned: boolean): V | undefined
+  /** A value in memory of its own; undefined = it is gone. */
+  decodeLong(value: Uint8Array | undefined): V | undefined
   get(key: Key): V | undefined
 }
 
@@ -63,13 +69,50 @@ function addPart<V>(
   found: (V | undefined)[],
 ): void {
   const first = found.length
+  const lengths = new Int32Array(ends.length)
   try {
-    const values = store.getMany(lookup.namespace, packed, ends)
-    if (values.lengths.includes(MISS)) lookup.session.lookForDamage()
-    addValues(lookup, values, found)
+    for (let done = 0; done < ends.length; ) done = addRoom(lookup, store, packed, ends, done, lengths, found)
   } catch {
     for (let i = found.length; i < first + ends.length; i++) found.push(lookup.get(keys[i] as Key))
   }
+  if (lengths.includes(MISS)) lookup.session.lookForDamage()
+}
+
+/** Appends the values from number `first` on that fit into one piece of memory, and the next one, which does not. Returns what is next. */
+function addRoom<V>(
+  lookup: Lookup<V>,
+  store: EngineStore,
+  packed: Uint8Array,
+  ends: Uint32Array,
+  first: number,
+  lengths: Int32Array,
+  found: (V | undefined)[],
+): number {
+  const { session, tally, isRaw } = lookup
+  const target = isRaw ? poolOf() : session.scratchOf(store)
+  let start = isRaw ? poolStart() : 0
+  const next = store.getMany(lookup.namespace, packed, ends, first, target, start, lengths)
+  const source = isRaw ? target : session.scratchOf(store)
+  for (let index = first; index < next; index++) {
+    const length = lengths[index] ?? MISS
+    if (length < 0) {
+      tally.missed++
+      found.push(undefined)
+      continue
+    }
+    const end = start + length
+    tally.found++
+    tally.readBytes += length
+    found.push(lookup.decode(source, start, end, false))
+    start = (end + 7) & ~7
+  }
+  if (next === ends.length) return next
+  const value = readLong(store, lengths[next] ?? 0)
+  if (value === undefined) tally.missed++
+  else tally.found++
+  tally.readBytes += value?.length ?? 0
+  found.push(lookup.decodeLong(value))
+  return next + 1
 }
 
 function addValues<V>(lookup: Lookup<V>, { values, lengths }: EngineValues, found: (V | undefined)[]): void {

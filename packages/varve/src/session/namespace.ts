@@ -3,14 +3,15 @@
  * into the engine's scratch memory, the value is read from there, nothing else is allocated.
  */
 import type { Codec, CodecName } from '../values/codec.ts'
-import type { EngineStore } from '../engine/engine.ts'
 import { toVarveError, VarveError } from '../errors.ts'
 import type { NamespaceTally } from '../history/tally.ts'
 import { type FileManifest, isManifest, packWithBlobs } from '../values/manifest.ts'
+import { poolOf, poolStart } from '../values/bytes.ts'
 import { type Key, readKey, writeKey } from '../values/key.ts'
 import type { PutOptions } from '../options.ts'
 import { getMany, getManyAsync, type Lookup } from './get-many.ts'
 import { pagesOf, placesOf, removeAll } from './pages.ts'
+import { readLong } from './read-long.ts'
 import { MISS, type Session } from './session.ts'
 import { checkOptions, describe, type Fields } from '../checks/validate.ts'
 
@@ -78,15 +79,19 @@ export class Namespace<V> {
     const store = session.store
     const keyBytes = writeKey(session.scratchOf(store), key)
     try {
-      const size = store.get(this.#id, keyBytes)
+      const isRaw = this.#codec.isRaw
+      const target = isRaw ? poolOf() : session.scratchOf(store)
+      const start = isRaw ? poolStart() : 0
+      const size = store.get(this.#id, keyBytes, target, start)
       if (size < 0) {
         this.#tally.missed++
         return size === MISS && !session.isStrict ? undefined : session.lookForDamage()
       }
       this.#tally.found++
       this.#tally.readBytes += size
-      const scratch = session.scratchOf(store)
-      return size <= scratch.length ? this.#decode(scratch, 0, size, false) : this.#take(store, size)
+      const source = isRaw ? target : session.scratchOf(store)
+      if (start + size <= source.length) return this.#decode(source, start, start + size, false)
+      return this.#decodeLong(readLong(store, size))
     } catch (error) {
       return session.miss(error)
     }
@@ -94,7 +99,7 @@ export class Namespace<V> {
 
   /**
    * The values of many keys, in their order, undefined for each miss. One call of the engine serves hundreds of keys. With
-   * codec `bytes`, values of 32 KiB and more share one ArrayBuffer, which stays in memory as long as one of them.
+   * codec `bytes`, values share ArrayBuffers of 64 KiB, as those of `get` do.
    *
    * @example
    * const [a, b] = namespace.getMany(['a', 'b'])
@@ -105,7 +110,8 @@ export class Namespace<V> {
 
   /**
    * Like `getMany`, but another thread reads the values: for large values that are needed soon. It sees what was put
-   * before the call, and perhaps what is put meanwhile. The WebAssembly engine has one thread and reads at once.
+   * before the call, and perhaps what is put meanwhile. The WebAssembly engine has one thread and reads at once. With codec
+   * `bytes`, values of 32 KiB and more share one ArrayBuffer, which stays in memory as long as one of them.
    *
    * Rejects with the errors of `get`.
    *
@@ -251,7 +257,9 @@ export class Namespace<V> {
 
   #lookup(): Lookup<V> {
     const decode: Lookup<V>['decode'] = (source, start, end, isOwned) => this.#decode(source, start, end, isOwned)
-    return { session: this.#session, tally: this.#tally, namespace: this.#id, decode, get: (key) => this.get(key) }
+    const decodeLong: Lookup<V>['decodeLong'] = (value) => this.#decodeLong(value)
+    const [session, tally, namespace, isRaw] = [this.#session, this.#tally, this.#id, this.#codec.isRaw]
+    return { session, tally, namespace, isRaw, decode, decodeLong, get: (key) => this.get(key) }
   }
 
   /** The entry with the files it names; undefined if it names none. */
@@ -263,11 +271,10 @@ export class Namespace<V> {
     return packWithBlobs(isManifest(value) ? [value, ...named] : named, encoded)
   }
 
-  /** Fetches a value that is longer than the scratch memory. */
-  #take(store: EngineStore, size: number): V | undefined {
-    const value = new Uint8Array(size)
-    store.take(value)
-    return this.#decode(value, 0, size, true)
+  /** The value in memory of its own; undefined = it is gone. */
+  #decodeLong(value: Uint8Array | undefined): V | undefined {
+    if (value === undefined) return this.#session.lookForDamage()
+    return this.#decode(value, 0, value.length, true)
   }
 
   #decode(source: Uint8Array, start: number, end: number, isOwned: boolean): V | undefined {

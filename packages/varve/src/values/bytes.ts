@@ -73,25 +73,52 @@ export function readExactText(source: Uint8Array, start: number, end: number): s
 const POOL_BYTES = 65_536
 const ON_HEAP_BYTES_MAX = 64
 
-let poolBuffer: ArrayBuffer = new ArrayBuffer(0)
+let poolBuffer: ArrayBufferLike = new ArrayBuffer(0)
 let pool: Uint8Array = new Uint8Array(poolBuffer)
 let poolUsed = 0
 
-/** A copy of source[start, end). Copies of up to 8 KiB share memory, so a small one kept for long keeps 64 KiB alive. */
+/** The memory into which engines write values that the caller keeps, from `poolStart()` on. It changes with each copy. */
+export const poolOf = (): Uint8Array => pool
+export const poolStart = (): number => poolUsed
+
+/** Memory for a value of `size` bytes that does not fit into the rest of the pool: of a new pool, or of its own. */
+export function roomFor(size: number): Uint8Array {
+  if (size > POOLED_BYTES_MAX) return uncleared(size)
+  if (poolUsed + size > pool.length) {
+    pool = uncleared(POOL_BYTES)
+    poolBuffer = pool.buffer
+    poolUsed = 0
+  }
+  return new Uint8Array(poolBuffer, pool.byteOffset + poolUsed, size)
+}
+
+/** Takes what `roomFor` returned last. */
+export function occupy(size: number): void {
+  if (size <= POOLED_BYTES_MAX) poolUsed = (poolUsed + size + 7) & ~7 // aligned for typed arrays that the caller may lay over it
+}
+
+/** Memory with any content, to be overwritten. */
+function uncleared(size: number): Uint8Array {
+  if (globalThis.Buffer === undefined) return new Uint8Array(size)
+  const { buffer, byteOffset } = globalThis.Buffer.allocUnsafeSlow(size)
+  return new Uint8Array(buffer, byteOffset, size)
+}
+
+/**
+ * A copy of source[start, end); of what an engine wrote into the rest of the pool, that memory itself. Values that fit into
+ * the rest of a pool share memory, so a small one kept for long keeps 64 KiB alive.
+ */
 export function copyBytes(source: Uint8Array, start: number, end: number): Uint8Array {
   const size = end - start
   if (size <= ON_HEAP_BYTES_MAX) return Uint8Array.prototype.slice.call(source, start, end)
-  const view = viewOf(source, start, size)
-  if (size > POOLED_BYTES_MAX) return new Uint8Array(view) // not cleared first, as one made by its size would be
-  if (poolUsed + size > pool.length) {
-    poolBuffer = new ArrayBuffer(POOL_BYTES)
-    pool = new Uint8Array(poolBuffer)
-    poolUsed = 0
+  if (source === pool) {
+    poolUsed = (end + 7) & ~7
+    return new Uint8Array(poolBuffer, source.byteOffset + start, size)
   }
-  const offset = poolUsed
-  poolUsed += (size + 7) & ~7 // aligned for typed arrays that the caller may lay over it
-  pool.set(view, offset)
-  return new Uint8Array(poolBuffer, offset, size)
+  const copy = roomFor(size)
+  copy.set(viewOf(source, start, size))
+  occupy(size)
+  return copy
 }
 
 // Values come from the scratch memory of an engine, mostly from its start. Making a view costs 20 ns and asking an array
@@ -106,7 +133,7 @@ let keptBuffer: ArrayBufferLike = poolBuffer
 let keptViews: Uint8Array[] = []
 
 /** The bytes source[start, start + size) for reading at once. */
-function viewOf(source: Uint8Array, start: number, size: number): Uint8Array {
+export function viewOf(source: Uint8Array, start: number, size: number): Uint8Array {
   if (source !== keptSource) {
     if (source !== lastSource) {
       if (source.length <= KEPT_SOURCE_BYTES_MAX) lastSource = source

@@ -16,6 +16,8 @@ export interface Codec<V> {
   readonly name: CodecName
   /** Part of the namespace's version; empty for plain bytes. */
   readonly tag: string
+  /** Whether values are the bytes themselves, so that an engine may write them where they stay. */
+  readonly isRaw: boolean
   /** The value's bytes, valid until the next call. Throws INVALID_ARGUMENT if the value cannot become bytes. */
   encode(value: unknown): Uint8Array
   /**
@@ -28,6 +30,7 @@ export interface Codec<V> {
 const bytes: Codec<Uint8Array> = {
   name: 'bytes',
   tag: '',
+  isRaw: true,
   encode(value) {
     if (isBytes(value)) return value
     throw notEncodable('bytes', 'a Uint8Array', value)
@@ -38,6 +41,7 @@ const bytes: Codec<Uint8Array> = {
 const text: Codec<string> = {
   name: 'text',
   tag: 'text',
+  isRaw: false,
   encode(value) {
     if (typeof value === 'string') return encodeText(value)
     throw notEncodable('text', 'a string', value)
@@ -49,6 +53,7 @@ const text: Codec<string> = {
 const json: Codec<unknown> = {
   name: 'json',
   tag: 'json',
+  isRaw: false,
   encode(value) {
     const encoded = checked('json', () => unlikeInJson(value), () => JSON.stringify(value))
     if (hasTooMany(encoded)) throw cannotHold('json', 'VALUE_TOO_LONG', `it has more than ${ELEMENTS_MAX} elements`)
@@ -65,6 +70,7 @@ function v8Codec(): Codec<unknown> {
   }
   return {
     name: 'v8',
+    isRaw: false,
     tag: `v8-${process.versions['bun'] === undefined ? '' : 'bun-'}${process.versions.v8}`,
     encode(value) {
       if (value === undefined) throw notEncodable('v8', 'anything but undefined, which means a miss', value)

@@ -2,11 +2,11 @@
 
 use super::{Found, Keys, Loaded, Table};
 use crate::format::checksum::Kind;
+use crate::format::lz4;
 use crate::format::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
 use crate::platform::failpoints;
 use crate::platform::vfs::File;
 use crate::report::{Damage, DamagedKeys};
-use crate::table::buffers::Buffers;
 use crate::table::directory::{BlockRow, Directory, FOOTER_BYTES, Footer};
 use crate::table::key_block::{ENTRIES_MAX, KeyBlock};
 use crate::usage::UsageBits;
@@ -38,19 +38,38 @@ impl Table {
 
     /// Reads a value block from the file; `None` = damaged.
     pub(crate) fn read_values(&self, index: usize) -> Option<Box<[u8]>> {
-        let mut buffers = Buffers::default();
-        let raw_bytes = self.read_values_into(index, &mut buffers)?;
-        Some(buffers.into_unpacked(raw_bytes))
+        self.values_of(index, |row| self.try_block(row))
     }
 
-    /// Reads a value block into `buffers` and returns its length; `None` = damaged.
-    pub(super) fn read_values_into(&self, index: usize, buffers: &mut Buffers) -> Option<usize> {
+    /// Reads a value block into `target`, which has its length; `None` = damaged.
+    pub(super) fn read_values_into(&self, index: usize, target: &mut [u8]) -> Option<()> {
+        self.values_of(index, |row| self.read_block(row, target))
+    }
+
+    /// Calls `use_values` with a value block that is not cached; `None` = damaged.
+    pub(super) fn with_values<R>(&self, index: usize, use_values: impl FnOnce(&[u8]) -> R) -> Option<R> {
+        let spare = &self.cache.spare;
+        self.values_of(index, |row| {
+            self.with_stored(row, |stored| {
+                if !row.is_packed() {
+                    return Some(use_values(stored));
+                }
+                spare.with(row.raw_bytes as usize, |raw| {
+                    lz4::unpack_into(stored, raw)?;
+                    Some(use_values(raw))
+                })
+            })
+        })
+    }
+
+    /// What `read` makes of a value block; reports the block if it is damaged.
+    fn values_of<R>(&self, index: usize, read: impl FnOnce(BlockRow) -> Option<R>) -> Option<R> {
         let row = self.directory()?.value_row(index)?;
-        if self.read_block(row, buffers).is_none() {
+        let values = read(row);
+        if values.is_none() {
             self.report(row.offset, "block of values", None);
-            return None;
         }
-        Some(row.raw_bytes as usize)
+        values
     }
 
     /// Repeats a failing read before the table counts as unreadable.
@@ -110,23 +129,42 @@ impl Table {
 
     /// A block as memory of its own; `None` = damaged.
     pub(in crate::table) fn try_block(&self, row: BlockRow) -> Option<Box<[u8]>> {
-        let mut buffers = Buffers::default();
-        self.read_block(row, &mut buffers)?;
-        Some(buffers.into_unpacked(row.raw_bytes as usize))
+        if row.is_packed() {
+            let raw = self.with_stored(row, |stored| lz4::unpack(stored, row.raw_bytes as usize));
+            return raw.map(Vec::into_boxed_slice);
+        }
+        let mut block = Vec::new();
+        block.try_reserve_exact(row.stored_bytes as usize).ok()?;
+        block.resize(row.stored_bytes as usize, 0);
+        self.fill(row, &mut block)?;
+        Some(block.into_boxed_slice())
     }
 
-    /// Reads, copies, verifies and decompresses a block, in this order.
-    fn read_block<'b>(&self, row: BlockRow, buffers: &'b mut Buffers) -> Option<&'b [u8]> {
+    /// Reads a block into `target`, which has its length; `None` = damaged.
+    fn read_block(&self, row: BlockRow, target: &mut [u8]) -> Option<()> {
+        if row.is_packed() {
+            return self.with_stored(row, |stored| lz4::unpack_into(stored, target));
+        }
+        self.fill(row, target)
+    }
+
+    /// Calls `use_stored` with the verified bytes of a block as they are stored.
+    fn with_stored<R>(&self, row: BlockRow, use_stored: impl FnOnce(&[u8]) -> Option<R>) -> Option<R> {
+        self.cache.spare.with(row.stored_bytes as usize, |stored| {
+            self.fill(row, stored)?;
+            use_stored(stored)
+        })
+    }
+
+    /// Copies the stored bytes of a block and verifies the copy, in this order.
+    fn fill(&self, row: BlockRow, target: &mut [u8]) -> Option<()> {
         failpoints::panics("read-block");
         if row.stored_bytes.max(row.raw_bytes) as usize > BLOCK_BYTES_MAX {
             return None;
         }
         let file = self.file.as_ref()?;
-        let copy = buffers.fill(self.retry(|| file.read(row.offset, row.stored_bytes as usize)).ok()?);
-        if self.checksum.of_part(Kind::Block, row.offset, copy) != row.checksum {
-            return None;
-        }
-        buffers.unpack(row.raw_bytes as usize)
+        self.retry(|| file.read_into(row.offset, target)).ok()?;
+        (self.checksum.of_part(Kind::Block, row.offset, target) == row.checksum).then_some(())
     }
 
     pub(super) fn damaged_layout(&self, index: usize) -> Found<'static> {

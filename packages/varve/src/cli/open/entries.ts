@@ -1,7 +1,8 @@
 /** The raw entries of a cache: keys and values as bytes, for every codec. */
 import { InvalidArgumentError } from 'commander'
-import { type Key, readKey, writeKey } from '../../values/key.ts'
+import { type Key, readKey } from '../../values/key.ts'
 import type { LayerReport, NamespaceStats } from '../../reports.ts'
+import { readBytes } from '../../session/read-long.ts'
 import type { Session } from '../../session/session.ts'
 import { VarveError } from '../../errors.ts'
 
@@ -74,17 +75,7 @@ export function* keysOf(session: Session, namespaces: readonly NamespaceStats[])
 
 /** The value of a key, undefined if there is none. */
 export function valueOf(session: Session, { name, version }: Pick<NamespaceStats, 'name' | 'version'>, key: Key): Uint8Array | undefined {
-  return session.call((store) => {
-    const number = store.namespace(name, version)
-    const keyBytes = writeKey(session.scratchOf(store), key)
-    const length = store.get(number, keyBytes)
-    if (length < 0) return undefined
-    const value = new Uint8Array(length)
-    const after = session.scratchOf(store)
-    if (length <= after.length) value.set(after.subarray(0, length))
-    else store.take(value)
-    return value
-  })
+  return session.call((store) => readBytes(session, store, store.namespace(name, version), key))
 }
 
 /** Where a key is stored: the path of a layer, or '' for the cache itself; undefined if there is no such key. The layer that answers counts a hit. */
