@@ -203,7 +203,6 @@ impl Sealing<'_> {
             _ => false,
         };
         let is_known = matches!(before, Found::Value { .. } | Found::Damaged);
-        drop(before);
         if is_same {
             return Ok(());
         }

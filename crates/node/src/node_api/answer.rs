@@ -3,7 +3,6 @@
 
 use crate::node_api::status::checked;
 use crate::node_api::task::Task;
-use napi::bindgen_prelude::{ToNapiValue, Uint8Array};
 use napi::{Env, JsValue, sys};
 use std::ptr;
 use varve_bindings::{Failure, Result};
@@ -17,8 +16,6 @@ pub(crate) enum Answer {
     Count(u64),
     Flag(bool),
     Text(String),
-    /// A Uint8Array over these very bytes; a copy if the host does not accept foreign memory.
-    Bytes(Vec<u8>),
     /// A promise of what the task answers.
     Promise(Task),
 }
@@ -38,18 +35,11 @@ impl Answer {
                 Self::Text(text) => {
                     sys::napi_create_string_utf8(env, text.as_ptr().cast(), text.len() as isize, &raw mut value)
                 }
-                Self::Bytes(bytes) => return bytes_of(env, bytes),
                 Self::Promise(task) => return spawn(env, task),
             }
         };
         checked(status, "make the answer").map(|()| value)
     }
-}
-
-fn bytes_of(env: sys::napi_env, bytes: Vec<u8>) -> Result<sys::napi_value> {
-    // SAFETY: `env` is the environment of the running callback.
-    let value = unsafe { Uint8Array::to_napi_value(env, bytes.into()) };
-    value.map_err(|error| Failure::internal(&error.reason))
 }
 
 fn spawn(env: sys::napi_env, task: Task) -> Result<sys::napi_value> {
