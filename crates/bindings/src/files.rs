@@ -13,6 +13,7 @@ use std::io::{self, Read};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
 use varve_archive::tar::{Content, ExportOptions, FileRecord, ImportOptions, Links, check_sorted, export, import};
+use varve_core::order;
 use varve_core::{BlobRef, Digest, Error, Pool, Store, Watch};
 
 /// A file, link or empty directory of a manifest.
@@ -109,7 +110,7 @@ fn wrong(path: &str, what: &str) -> Failure {
 /// Returns the records of a manifest in their order, after checking the rules of paths.
 pub fn records_of(items: Vec<FileItem>) -> Result<Vec<FileRecord>> {
     let mut records = items.into_iter().map(FileItem::into_record).collect::<Result<Vec<_>>>()?;
-    records.sort_by(|a, b| a.path.cmp(&b.path));
+    order::sort_by(&mut records, |a, b| a.path.cmp(&b.path));
     check_sorted(records.iter())?;
     Ok(records)
 }

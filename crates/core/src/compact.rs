@@ -28,6 +28,7 @@ use crate::compact::obsolete_files::{obsolete, remove_all};
 use crate::error::{Error, Result};
 use crate::format::file_names::TableName;
 use crate::format::namespace_ids::NamespaceId;
+use crate::format::order;
 use crate::log::LogWriter;
 use crate::manifest::{KnownLog, Manifest, ManifestNamespace, Published, publish};
 use crate::options::Watch;
@@ -240,7 +241,7 @@ fn plan(context: &Context, claimed: &ClaimedLogs, goal: &Goal) -> Vec<Plan> {
             plans.push(Plan { id: Arc::clone(id), merge, whole });
         }
     }
-    plans.sort_unstable_by_key(|plan| plan.id.number);
+    order::sort_by(&mut plans, |left, right| left.id.number.cmp(&right.id.number));
     plans
 }
 
@@ -389,6 +390,6 @@ fn next_manifest(context: &Context, claimed: &ClaimedLogs, plans: &[Plan], writt
         let (name, version) = (id.name.clone(), id.version.clone());
         manifest.namespaces.push(ManifestNamespace { name, version, latest: *latest, hidden_below, tables });
     }
-    manifest.namespaces.sort_unstable_by(|left, right| left.name.cmp(&right.name));
+    order::sort_by(&mut manifest.namespaces, |left, right| left.name.cmp(&right.name));
     manifest
 }

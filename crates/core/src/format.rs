@@ -14,6 +14,7 @@ pub(crate) mod hash_sort;
 pub(crate) mod lz4;
 pub(crate) mod mac_key;
 pub(crate) mod namespace_ids;
+pub mod order;
 pub(crate) mod search;
 pub(crate) mod sequence;
 

@@ -31,6 +31,7 @@ use crate::format::digest::BlobRef;
 use crate::format::entry::{Entry, Kind};
 use crate::format::file_names::FileName;
 use crate::format::namespace_ids::NamespaceId;
+use crate::format::order;
 use crate::log::{LogCommit, LogHead, LogWriter, Stop};
 use crate::manifest::{KnownLog, Manifest};
 use crate::platform::failpoints;
@@ -168,7 +169,7 @@ impl State {
             namespace.memtable.reserve(commit.count);
         }
         // If an id occurs twice, its first name counts.
-        ids.sort_by_key(|(log_id, _)| *log_id);
+        order::sort_by(&mut ids, |left, right| left.0.cmp(&right.0));
         self.commit_times.record(commit.sequence, commit.time_ms);
         self.memtable_bytes += commit.entries.len() as u64;
         let mut place = self.segments.add(commit.entries, commit.sequence, writer);
@@ -235,7 +236,7 @@ impl State {
     /// table ends this, because the caller loads the state again.
     pub(crate) fn open_attached(&mut self, context: &Context, ends_at_missing: bool) {
         let mut attached = std::mem::take(&mut self.attached);
-        attached.sort_by_key(|one| one.id.number);
+        order::sort_by(&mut attached, |left, right| left.id.number.cmp(&right.id.number));
         for same in attached.chunk_by(|left, right| left.id.number == right.id.number) {
             let Some(id) = same.first().map(|one| &one.id) else { continue };
             let origin = Origin::cache(&id.name);
@@ -440,7 +441,7 @@ impl State {
     pub(crate) fn trim_blocks(&mut self, blocks: &BlockCache) {
         let mut live: Vec<_> =
             self.namespaces.iter_mut().flatten().flat_map(|namespace| &mut namespace.tables).collect();
-        live.sort_by_key(|live| std::cmp::Reverse(live.table.cached_bytes()));
+        order::sort_by(&mut live, |left, right| right.table.cached_bytes().cmp(&left.table.cached_bytes()));
         let mut fresh: HashMap<TableMeta, Arc<Table>> = HashMap::new();
         for live in live {
             if blocks.surplus() == 0 {

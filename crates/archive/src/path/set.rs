@@ -12,6 +12,7 @@ use std::collections::HashMap;
 use unicase::UniCase;
 use unicode_normalization::char::{canonical_combining_class, decompose_canonical};
 use varve_core::failpoints;
+use varve_core::order;
 
 /// What a path of the set is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,7 +111,8 @@ fn decomposed(text: &str) -> String {
     text.chars().for_each(|character| decompose_canonical(character, |part| characters.push(part)));
     let class = |character: &char| canonical_combining_class(*character);
     for marks in characters.chunk_by_mut(|_, next| class(next) != 0) {
-        marks.sort_by_key(class); // a run begins with its base, which has class 0
+        // A run begins with its base, which has class 0.
+        order::sort_by(marks, |left, right| class(left).cmp(&class(right)));
     }
     characters.into_iter().collect()
 }

@@ -10,6 +10,7 @@ use flate2::write::GzEncoder;
 use flate2::{Compression, GzBuilder};
 use std::io::Write;
 use tar::{EntryType, Header};
+use varve_core::order;
 use varve_core::{Error, Result};
 
 const BLOCK_BYTES: usize = 512;
@@ -66,7 +67,7 @@ pub fn export(
 /// Returns the records in the order of their paths, after checking them.
 fn sorted(records: &[FileRecord]) -> Result<Vec<&FileRecord>> {
     let mut records: Vec<&FileRecord> = records.iter().collect();
-    records.sort_by(|a, b| a.path.cmp(&b.path));
+    order::sort_by(&mut records, |a, b| a.path.cmp(&b.path));
     check_sorted(records.iter().copied())?;
     Ok(records)
 }

@@ -21,6 +21,7 @@ use std::ops::Range;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use varve_core::Pool;
 use varve_core::Watch;
+use varve_core::order;
 use varve_core::{Error, Result, Shown};
 
 /// The first files are stored one by one: for fewer, handing them to other threads costs more than it gains.
@@ -200,7 +201,8 @@ impl Tree<'_> {
     /// Sorts the records, keeps the last record of each path, and drops directories that are not empty.
     fn finish(self) -> Imported {
         let mut records = self.records;
-        records.sort_by(|a, b| a.path.cmp(&b.path)); // the sort is stable, so the last entry of a path stays last
+        // The sort is stable: the last entry of a path stays last.
+        order::sort_by(records.as_mut_slice(), |a, b| a.path.cmp(&b.path));
         records.dedup_by(|later, earlier| {
             let is_same = later.path == earlier.path;
             if is_same {

@@ -5,6 +5,7 @@ use super::shard::{BlobName, path_of};
 use crate::error::{Error, Result};
 use crate::format::blob_refs::{BlobRefs, Form};
 use crate::format::digest::{BlobRef, Digest};
+use crate::format::order;
 use crate::format::{VALUE_BYTES_MAX, lz4};
 use crate::platform::failpoints;
 use crate::platform::vfs::{Access, File, Vfs};
@@ -127,7 +128,7 @@ impl Blobs {
                 Err(source) => return Err(Error::io("open", &path_of(name, index), source)),
             }
         }
-        found.sort_unstable();
+        order::sort_by(&mut found, Ord::cmp);
         Ok(found)
     }
 

@@ -5,6 +5,8 @@
 //! - If a quarter of all bytes is overwritten or deleted, everything is merged: the reclaimed space pays for the
 //!   copying.
 
+use crate::format::order;
+
 /// A small table is merged if it is at most this many times as large as all smaller ones.
 const RATIO: u64 = 2;
 /// The least size that counts: a table has a directory and a footer.
@@ -76,7 +78,8 @@ fn merged_bytes(tables: &[Candidate], table: &Candidate) -> u64 {
 /// Indexes by size. The parts of one merge stay together, by the size of all.
 fn by_size(tables: &[Candidate]) -> Vec<usize> {
     let mut indexes: Vec<usize> = (0..tables.len()).collect();
-    indexes.sort_by_cached_key(|index| tables.get(*index).map(|table| (merged_bytes(tables, table), table.merge)));
+    let keys: Vec<_> = tables.iter().map(|table| (merged_bytes(tables, table), table.merge)).collect();
+    order::sort_by(&mut indexes, |left, right| keys.get(*left).cmp(&keys.get(*right)));
     indexes
 }
 

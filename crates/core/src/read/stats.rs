@@ -4,6 +4,7 @@ use crate::error::{Error, Result};
 use crate::format::blob_refs::BlobRefs;
 use crate::format::file_names::FileName;
 use crate::format::namespace_ids::NamespaceId;
+use crate::format::order;
 use crate::platform::failpoints;
 use crate::platform::vfs::Access;
 use crate::read::entries::{Entries, Ranges, Source};
@@ -75,7 +76,7 @@ pub(crate) fn stats(context: &Context, state: &State) -> Result<Stats> {
     let usage = context.usage_folder.read_all(state.manifest.cache_id);
     stats.namespaces.extend(state.visible_ids().map(|id| namespace_stats(state, id, &usage)));
     stats.layers = state.layers.reports();
-    stats.namespaces.sort_unstable_by(|left, right| left.name.cmp(&right.name));
+    order::sort_by(&mut stats.namespaces, |left, right| left.name.cmp(&right.name));
     Ok(stats)
 }
 

@@ -8,6 +8,7 @@
 use crate::blobs::{Blobs, Content};
 use crate::format::blob_refs::BlobRefs;
 use crate::format::namespace_ids::NamespaceId;
+use crate::format::order;
 use crate::platform::failpoints;
 use crate::read::entries::{Entries, HASHES, Range, Ranges, Source};
 use crate::read::stats::with_tables;
@@ -94,7 +95,7 @@ impl Walk {
             let chosen = state.visible_ids().filter(|id| only.is_none_or(|only| only == id.name));
             namespaces.extend(chosen.map(|id| WalkNamespace::new(&state, id)));
         }
-        namespaces.sort_unstable_by(|left, right| left.name.cmp(&right.name));
+        order::sort_by(&mut namespaces, |left, right| left.name.cmp(&right.name));
         let entries = entries_of(&state, namespaces.first());
         let segments = Arc::new(std::mem::take(&mut state.segments));
         Self {

@@ -6,6 +6,7 @@ use super::lineage::foreign_logs;
 use super::{LiveTable, LogView, OpenTables, State};
 use crate::error::{Error, Result};
 use crate::format::file_names::{FileName, highest_manifest};
+use crate::format::order;
 use crate::log::{Stop, read_head, scan};
 use crate::manifest::Manifest;
 use crate::platform::failpoints;
@@ -74,7 +75,7 @@ impl Attempts {
 
 fn sorted(names: &[FileName]) -> Vec<FileName> {
     let mut sorted = names.to_vec();
-    sorted.sort_unstable();
+    order::sort_by(&mut sorted, Ord::cmp);
     sorted
 }
 
@@ -264,7 +265,7 @@ fn read_logs(context: &Context, state: &mut State, names: &[FileName], last: boo
         };
         state.logs.push(LogView::new(writer, *name, file));
     }
-    state.logs.sort_unstable_by_key(|log| log.writer);
+    order::sort_by(&mut state.logs, |left, right| left.writer.cmp(&right.writer));
     Ok(extend(context, state, !last)?.is_some())
 }
 

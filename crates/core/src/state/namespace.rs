@@ -5,6 +5,7 @@ use super::namespace_tables::TableSelector;
 use super::{LiveTable, Place, State};
 use crate::error::Result;
 use crate::format::namespace_ids::NamespaceId;
+use crate::format::order;
 use crate::state::context::Context;
 use std::sync::Arc;
 
@@ -133,7 +134,8 @@ impl Namespace {
         }
         let before = std::mem::take(&mut self.tables);
         self.tables = added.into_iter().rev().chain(before).collect();
-        self.tables.sort_by_key(|live| std::cmp::Reverse(live.table.meta.sequence_max));
+        let sequence = |live: &LiveTable| live.table.meta.sequence_max;
+        order::sort_by(&mut self.tables, |left, right| sequence(right).cmp(&sequence(left)));
         self.selector = TableSelector::default();
         self.selector.inserted(0, self.tables.iter().map(|live| live.table.meta.entries).sum());
     }

@@ -3,6 +3,7 @@
 use super::directory::Directory;
 use super::key_block::{NAMES_BLOBS, Stored};
 use super::reader::Table;
+use crate::format::order;
 use crate::report::DamagedKeys;
 use std::collections::BTreeMap;
 
@@ -22,7 +23,7 @@ impl Table {
         let values =
             (0..directory.value_blocks).filter_map(|index| Some((directory.value_row(index)?, Block::Values(index))));
         let mut rows: Vec<_> = keys.chain(values).collect();
-        rows.sort_unstable_by_key(|(row, _)| row.offset);
+        order::sort_by(&mut rows, |left, right| left.0.offset.cmp(&right.0.offset));
         let (mut place, mut damaged_keys, mut damaged_values) = (0, Vec::new(), BTreeMap::new());
         for (row, block) in rows {
             if row.offset != place {

@@ -14,6 +14,7 @@ use crate::format::checksum::{Checksum, FramePlace};
 use crate::format::file_names::number_of;
 use crate::format::frame::{BODY_BYTES_MAX, Found, FrameKind, FrameReader, HEAD_BYTES, Label, seal_parts};
 use crate::format::hash::key_hash;
+use crate::format::order;
 use crate::platform::vfs::{Access, Vfs};
 use std::fmt;
 use std::io::{self, ErrorKind};
@@ -192,7 +193,7 @@ pub(crate) fn number_of_record(name: &str) -> Option<u64> {
 fn names(folder: &dyn Vfs) -> Vec<Name> {
     let listed = folder.list().unwrap_or_default();
     let mut names: Vec<Name> = listed.iter().filter_map(|name| Name::parse(name)).collect();
-    names.sort_unstable_by(|left, right| right.cmp(left));
+    order::sort_by(&mut names, |left, right| right.cmp(left));
     names.truncate(RECORDS_READ_MAX);
     names
 }
@@ -205,7 +206,7 @@ fn length(folder: &dyn Vfs, name: Name) -> Option<u64> {
 fn to_merge(folder: &dyn Vfs, names: &[Name], new_marks: usize) -> Vec<Name> {
     let mut by_size: Vec<(u64, Name)> =
         names.iter().map(|name| (length(folder, *name).unwrap_or(0).max(WEIGHT_MIN), *name)).collect();
-    by_size.sort_unstable();
+    order::sort_by(&mut by_size, Ord::cmp);
     let mut gathered = (new_marks as u64 * 2).max(WEIGHT_MIN);
     let mut merged = Vec::new();
     for (bytes, name) in by_size {

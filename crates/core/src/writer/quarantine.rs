@@ -4,6 +4,7 @@
 use crate::blobs::BlobName;
 use crate::error::{Error, Result};
 use crate::format::file_names::FileName;
+use crate::format::order;
 use crate::platform::vfs::{Access, Vfs, is_gone_or_in_use};
 use crate::state::context::Context;
 
@@ -42,7 +43,7 @@ pub(crate) fn trim(context: &Context) -> Result<()> {
         // A file that cannot be opened counts as 0 bytes, since removing it may free nothing.
         *bytes = folder.open(name, Access::Stream).and_then(|file| file.len()).unwrap_or(0);
     }
-    found.sort_by_key(|(age, ..)| *age);
+    order::sort_by(&mut found, |left, right| left.0.cmp(&right.0));
     let mut total: u64 = found.iter().map(|(.., bytes)| bytes).sum();
     for (_, folder, name, bytes) in found {
         if total <= BAD_BYTES_MAX {
