@@ -3,7 +3,7 @@
 // target/platforms, and inspects each. `-- --only linux-arm64-musl` builds one; `-- --inspect` only inspects. Needs rustup and
 // Python 3; it downloads the rest into the toolchain and target/cross.
 import { existsSync } from 'node:fs'
-import { copyFile, mkdir, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -30,8 +30,6 @@ async function installTools() {
     await run('python3', ['-m', 'venv', tools])
     await run(join(tools, 'bin', 'pip'), ['install', '--quiet', ...ZIG])
   }
-  // The crate `napi` insists on a library of Node for Windows, although the addon looks its functions up when it is loaded.
-  for (const [name, content] of [['libnode.dll', ''], ['libnode.a', '!<arch>\n']]) await writeFile(join(tools, name ?? ''), content ?? '')
   const env = rustEnv()
   await run('rustup', ['target', 'add', ...platforms.map(({ target }) => target)], { env })
   await run('rustup', ['component', 'add', 'llvm-tools'], { env })
@@ -45,7 +43,6 @@ async function build(platform) {
   await cargo('zigbuild', ['--release', '--package=varve-node', `--target=${versioned}`], {
     PATH: `${join(tools, 'bin')}${delimiter}${rustEnv().PATH}`,
     CARGO_ENCODED_RUSTFLAGS: rustFlags(os),
-    LIBNODE_PATH: tools,
     ...(isMac ? { MACOSX_DEPLOYMENT_TARGET: floor } : {}),
   })
   const library = os === 'win32' ? 'varve_node.dll' : `libvarve_node.${isMac ? 'dylib' : 'so'}`

@@ -42,20 +42,13 @@ export const wineEnv = {
 const rustEnvironment = {
   ...wineEnv,
   [`CARGO_TARGET_${TARGET.replaceAll('-', '_').toUpperCase()}_RUNNER`]: WINE,
-  LIBNODE_PATH: place, // required by `napi-build`; the addon resolves its symbols when it is loaded
-  RUSTFLAGS: `-L ${place}`,
 }
 
-/** The libraries that Wine lacks. */
+/** The library that Wine lacks. */
 export async function makeWineLibraries() {
   await mkdir(place, { recursive: true })
   await writeFile(join(place, 'random.c'), RANDOM)
-  await writeFile(join(place, 'empty.c'), '')
-  await writeFile(join(place, 'node.def'), 'LIBRARY node.exe\nEXPORTS\n')
-  const inPlace = { cwd: place }
-  await run(GCC, ['-shared', '-o', 'bcryptprimitives.dll', 'random.c', '-ladvapi32'], inPlace)
-  await run(GCC, ['-shared', '-o', 'libnode.dll', 'empty.c'], inPlace)
-  await run(GCC.replace('gcc', 'dlltool'), ['-d', 'node.def', '-l', 'libnode.a'], inPlace)
+  await run(GCC, ['-shared', '-o', 'bcryptprimitives.dll', 'random.c', '-ladvapi32'], { cwd: place })
 }
 
 /** Tests the one crate that calls the operating system. */

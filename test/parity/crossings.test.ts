@@ -9,7 +9,7 @@ const calls: string[] = []
 /** The addon, whose stores write down the name of each function that is called. */
 vi.mock('../../packages/varve/src/engine/addon.ts', async (original) => {
   const { requireAddon } = await original<{ requireAddon<Addon>(): Addon }>()
-  type Opened = Record<string, unknown> | null
+  type Opened = Record<string, unknown> | undefined
   return {
     requireAddon<Addon>(): Addon {
       const addon = requireAddon<Addon & { openSmall(...order: readonly unknown[]): Opened }>()
@@ -18,8 +18,8 @@ vi.mock('../../packages/varve/src/engine/addon.ts', async (original) => {
   }
 })
 
-function counted(opened: Record<string, unknown> | null): Record<string, unknown> | null {
-  if (opened === null) return null
+function counted(opened: Record<string, unknown> | undefined): Record<string, unknown> | undefined {
+  if (opened === undefined) return undefined
   const wrapped = Object.entries(opened).map(([name, value]) => {
     if (typeof value !== 'function') return [name, value]
     return [name, (...args: readonly unknown[]): unknown => (calls.push(name), Reflect.apply(value, undefined, args))]

@@ -2,7 +2,7 @@
 //!
 //! A module uses the modules below it:
 //!
-//! - `open.rs`: what the addon exports. Opening a store gives an object of functions.
+//! - `module.rs`, `open.rs`: what the addon exports. Opening a store gives an object of functions.
 //! - `calls`: those functions. Most answer when they return; large commits, flush, compact, stats, verify and close run
 //!   on a thread of libuv's pool and answer with a promise.
 //! - `store`: one open cache as the callbacks of one JavaScript thread use it, with the watches of its long calls.
@@ -14,6 +14,7 @@
 //! terminated drops its handle, and the last one drops the store (`varve_disk::SharedStore`).
 
 mod calls;
+mod module;
 mod node_api;
 mod open;
 mod store;

@@ -3,15 +3,16 @@
 
 mod answer;
 mod arguments;
+mod bytes;
+mod env;
 mod functions;
-mod made;
 mod scratch;
 mod status;
 mod task;
 
 pub(crate) use answer::Answer;
 pub(crate) use arguments::Arguments;
+pub(crate) use env::{Env, Value};
 pub(crate) use functions::{Call, Callee, Functions};
-pub(crate) use made::Made;
 pub(crate) use scratch::Scratch;
 pub(crate) use task::{Reply, Task};

@@ -43,6 +43,7 @@ impl NodeStore {
     }
 
     /// Runs `call` on the handle.
+    #[inline(always)]
     pub(crate) fn with<T>(&self, call: impl FnOnce(&mut JsHandle<Scratch>) -> Result<T>) -> Result<T> {
         call(&mut *self.handle.try_borrow_mut().map_err(nested)?)
     }
@@ -115,8 +116,8 @@ impl NodeStore {
 }
 
 impl Callee for NodeStore {
-    fn guard(&self) -> &Guard {
-        &self.guard
+    fn guarded<T>(&self, call: impl FnOnce() -> Result<T>) -> Result<T> {
+        self.guard.run(call)
     }
 }
 

@@ -3,8 +3,9 @@
 //! No JavaScript runs while a slice of JavaScript memory is borrowed: Node-API calls that read arguments run none.
 #![expect(unsafe_code, reason = "Node-API is a C interface; every block states what it relies on")]
 
+use crate::node_api::env::Env;
 use crate::node_api::status::checked;
-use napi::sys;
+use napi_sys as sys;
 use std::ffi::c_void;
 use std::ptr;
 use std::slice;
@@ -25,6 +26,11 @@ impl Arguments {
         Self { env, values }
     }
 
+    pub(crate) fn env(&self) -> Env {
+        Env(self.env)
+    }
+
+    #[inline(always)]
     pub(crate) fn number(&self, index: usize) -> Result<u32> {
         let mut number = 0;
         // SAFETY: a handle of the running callback, and a place for the number.
@@ -71,6 +77,7 @@ impl Arguments {
     }
 
     /// The bytes of a Uint8Array or Buffer. They may lie in the scratch buffer; then both are only read.
+    #[inline(always)]
     pub(crate) fn bytes(&self, index: usize) -> Result<&[u8]> {
         let (data, length) = self.buffer(index)?;
         // SAFETY: the array lives as long as the callback runs, and nothing writes to it meanwhile, because no
@@ -78,7 +85,17 @@ impl Arguments {
         Ok(unsafe { slice::from_raw_parts(data, length) })
     }
 
+    /// The same, or nothing for `null` and `undefined`.
+    pub(crate) fn optional_bytes(&self, index: usize) -> Result<Option<&[u8]>> {
+        let mut kind = 0;
+        // SAFETY: a handle of the running callback, and a place for the type.
+        checked(unsafe { sys::napi_typeof(self.env, self.values[index], &raw mut kind) }, "read a type")?;
+        let is_missing = kind == sys::ValueType::napi_null || kind == sys::ValueType::napi_undefined;
+        if is_missing { Ok(None) } else { self.bytes(index).map(Some) }
+    }
+
     /// Writes to the bytes of a Uint8Array from `start` on.
+    #[inline(always)]
     pub(crate) fn write_bytes<T>(&self, index: usize, start: u32, write: impl FnOnce(&mut [u8]) -> T) -> Result<T> {
         let (data, length) = self.buffer(index)?;
         // SAFETY: the array lives as long as the callback runs, and this is the only slice of its memory while `write`
@@ -99,6 +116,7 @@ impl Arguments {
     }
 
     /// The words of a Uint32Array.
+    #[inline(always)]
     pub(crate) fn words(&self, index: usize) -> Result<&[u32]> {
         let (data, length) = self.typed(index, sys::TypedarrayType::uint32_array)?;
         if length == 0 {
@@ -125,6 +143,7 @@ impl Arguments {
     }
 
     /// Never a null pointer, also for an empty or detached array.
+    #[inline(always)]
     fn buffer(&self, index: usize) -> Result<(*mut u8, usize)> {
         let (mut data, mut length) = (ptr::null_mut(), 0);
         // SAFETY: a handle of the running callback, and places for data and length.

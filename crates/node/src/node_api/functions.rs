@@ -4,7 +4,7 @@
 //! One call:
 //!
 //! 1. `napi_get_cb_info` gives the arguments and the callee, which is the data pointer of the callback.
-//! 2. [`Call::run`] does the work inside the [`Guard`] of the callee, which catches panics.
+//! 2. [`Call::run`] does the work inside [`Callee::guarded`], which catches panics.
 //! 3. The answer becomes a JavaScript value, or the failure is thrown as an Error with a `code`.
 //!
 //! Invariants:
@@ -15,19 +15,25 @@
 
 use crate::node_api::answer::Answer;
 use crate::node_api::arguments::{ARGUMENTS_MAX, Arguments};
+use crate::node_api::env::{Env, Value};
 use crate::node_api::scratch::Scratch;
 use crate::node_api::status::checked;
-use napi::{Env, sys};
+use napi_sys as sys;
 use std::ffi::{CString, c_void};
 use std::ptr;
 use std::rc::Rc;
-use varve_bindings::{Failure, Guard, Result, guarded};
+use varve_bindings::{Failure, Result, guarded};
 use varve_core::failpoints;
+
+// SAFETY: Node-API is the only caller of both.
+type Callback = unsafe extern "C" fn(sys::napi_env, sys::napi_callback_info) -> sys::napi_value;
+// SAFETY: as above.
+type Finalizer = unsafe extern "C" fn(sys::napi_env, *mut c_void, *mut c_void);
 
 /// What the functions of one object share.
 pub(crate) trait Callee: 'static {
     /// Runs each call; a panic becomes a failure.
-    fn guard(&self) -> &Guard;
+    fn guarded<T>(&self, call: impl FnOnce() -> Result<T>) -> Result<T>;
 }
 
 /// One function of an object.
@@ -41,52 +47,68 @@ pub(crate) trait Call<C> {
 
 /// An object under construction: the functions of one callee.
 pub(crate) struct Functions<C> {
-    env: sys::napi_env,
+    env: Env,
     callee: Rc<C>,
-    object: sys::napi_value,
+    object: Value,
 }
 
 impl<C: Callee> Functions<C> {
-    /// An object with the property `scratch`, and the callee that `callee_of` makes of it.
-    pub(crate) fn new(env: &Env, callee_of: impl FnOnce(Scratch) -> C) -> Result<Self> {
-        let env = env.raw();
-        let (scratch, view) = Scratch::new(env)?;
+    /// A new object with the property `scratch`, and the callee that `callee_of` makes of it.
+    pub(crate) fn new(env: Env, callee_of: impl FnOnce(Scratch) -> C) -> Result<Self> {
+        let (scratch, view) = Scratch::new(env.0)?;
         let mut object = ptr::null_mut();
         // SAFETY: `env` is the current environment, `object` a place for one handle.
-        checked(unsafe { sys::napi_create_object(env, &raw mut object) }, "make an object")?;
+        checked(unsafe { sys::napi_create_object(env.0, &raw mut object) }, "make an object")?;
         // SAFETY: both handles were just made; the name ends with a zero.
-        let status = unsafe { sys::napi_set_named_property(env, object, c"scratch".as_ptr(), view) };
+        let status = unsafe { sys::napi_set_named_property(env.0, object, c"scratch".as_ptr(), view) };
         checked(status, "make an object")?;
-        Ok(Self { env, callee: Rc::new(callee_of(scratch)), object })
+        Ok(Self::of(env, object, callee_of(scratch)))
+    }
+
+    /// An object that exists.
+    pub(crate) fn of(env: Env, object: Value, callee: C) -> Self {
+        Self { env, callee: Rc::new(callee), object }
     }
 
     /// Adds one function.
     pub(crate) fn add<F: Call<C>>(self) -> Result<Self> {
-        let (name, mut function) = (F::NAME, ptr::null_mut());
         let data = Rc::into_raw(Rc::clone(&self.callee)).cast_mut().cast::<c_void>();
-        // SAFETY: the name is copied; `data` holds one count of the callee, which the finalizer gives back.
-        let status = unsafe {
-            let (text, length) = (name.as_ptr().cast(), name.len() as isize);
-            sys::napi_create_function(self.env, text, length, Some(enter::<C, F>), data, &raw mut function)
-        };
-        checked(status, "make a function")?;
-        // SAFETY: as above. If this fails the count leaks, which keeps `data` valid for the function.
-        let status = unsafe {
-            let unset = ptr::null_mut();
-            sys::napi_add_finalizer(self.env, function, data, Some(release::<C>), unset, ptr::null_mut())
-        };
-        checked(status, "watch a function")?;
-        let key = c_string(name);
-        // SAFETY: both handles are alive in the scope of the running callback; the name ends with a zero.
-        let status = unsafe { sys::napi_set_named_property(self.env, self.object, key.as_ptr(), function) };
-        checked(status, "add a function")?;
+        // SAFETY: both handles are those of the running callback; `data` holds one count of the callee, which the
+        // finalizer gives back.
+        unsafe { add_function(self.env.0, self.object, F::NAME, enter::<C, F>, release::<C>, data) }?;
         Ok(self)
     }
 
     /// The object.
-    pub(crate) fn finish(self) -> sys::napi_value {
+    pub(crate) fn finish(self) -> Value {
         self.object
     }
+}
+
+/// Adds a function to an object. Not generic, because there are about fifty.
+// SAFETY: the caller promises that `env` is the current environment, `object` a handle of it, and that `data` is valid
+// for `callback` until `finalizer` ran with it.
+unsafe fn add_function(
+    env: sys::napi_env,
+    object: sys::napi_value,
+    name: &str,
+    callback: Callback,
+    finalizer: Finalizer,
+    data: *mut c_void,
+) -> Result<()> {
+    let (key, mut function) = (c_string(name), ptr::null_mut());
+    // SAFETY: the name is copied; the caller promises the rest.
+    let status = unsafe {
+        let (text, length) = (name.as_ptr().cast(), name.len() as isize);
+        sys::napi_create_function(env, text, length, Some(callback), data, &raw mut function)
+    };
+    checked(status, "make a function")?;
+    // SAFETY: as above. If this fails the count leaks, which keeps `data` valid for the function.
+    let status =
+        unsafe { sys::napi_add_finalizer(env, function, data, Some(finalizer), ptr::null_mut(), ptr::null_mut()) };
+    checked(status, "watch a function")?;
+    // SAFETY: both handles are alive in the scope of the running callback; the name ends with a zero.
+    checked(unsafe { sys::napi_set_named_property(env, object, key.as_ptr(), function) }, "add a function")
 }
 
 /// The callback of every function.
@@ -107,9 +129,9 @@ unsafe extern "C" fn enter<C: Callee, F: Call<C>>(
     let arguments = Arguments::new(env, values);
     let run = || {
         failpoints::panics("callback");
-        F::run(callee, &arguments)?.into_raw(env)
+        F::run(callee, &arguments)?.into_value(Env(env))
     };
-    match callee.guard().run(run) {
+    match callee.guarded(run) {
         Ok(value) => value,
         Err(failure) => {
             throw(env, &failure);

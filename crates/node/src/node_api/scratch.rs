@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "Node-API is a C interface; every block states what it relies on")]
 
 use crate::node_api::status::checked;
-use napi::sys;
+use napi_sys as sys;
 use std::ptr;
 use std::slice;
 use varve_bindings::Result;

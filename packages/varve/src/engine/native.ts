@@ -64,17 +64,13 @@ interface StoreFunctions extends FileFunctions {
 /** A packed report, or a failure as JSON. */
 type PackedCommit = Promise<Uint8Array | string>
 
-type OpenOrder = [
-  folder: string, durability: string, readOnly: boolean, bytesMax: number, secret: Uint8Array | null, layers: readonly string[],
-]
-
 /** What the addon exports. */
 export interface NativeAddon {
-  openStore(...order: OpenOrder): Promise<StoreFunctions | string>
-  /** Opens a small cache on this thread, because switching threads twice takes longer. Null if it cannot. */
-  openSmall(...order: OpenOrder): StoreFunctions | null
-  /** Null if the secret is too short. */
-  folderName(secret: Uint8Array | null): string | null
+  openStore(request: string, secret: Uint8Array | undefined): Promise<StoreFunctions | string>
+  /** Opens a small cache on this thread, because switching threads twice takes longer. Undefined if it cannot. */
+  openSmall(request: string, secret: Uint8Array | undefined): StoreFunctions | undefined
+  /** Undefined if the secret is too short. */
+  folderName(secret: Uint8Array | undefined): string | undefined
 }
 
 /** Interval between two reads of the progress of a long call, milliseconds. */
@@ -86,14 +82,14 @@ export function loadNative(): Engine {
   return {
     name: 'native',
     folderName(secret) {
-      const name = addon.folderName(secret ?? null)
-      if (name === null) throw new EngineFailure('INVALID_ARGUMENT', 'the secret is too short')
+      const name = addon.folderName(secret)
+      if (name === undefined) throw new EngineFailure('INVALID_ARGUMENT', 'the secret is too short')
       return name
     },
     async open(directory, options) {
-      const { durability, readOnly, maxBytes, secret = null, layers } = options
-      const order: OpenOrder = [directory, durability, readOnly, maxBytes, secret, layers]
-      const functions = addon.openSmall(...order) ?? (await addon.openStore(...order))
+      const { durability, readOnly, maxBytes, secret, layers } = options
+      const request = JSON.stringify({ folder: directory, durability, readOnly, bytesMax: maxBytes, layers })
+      const functions = addon.openSmall(request, secret) ?? (await addon.openStore(request, secret))
       return typeof functions === 'string' ? reportOf<never>(functions) : new NativeStore(functions)
     },
   }
