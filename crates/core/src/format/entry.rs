@@ -47,6 +47,7 @@ impl<'a> Entry<'a> {
     }
 
     /// Reads one entry from untrusted bytes.
+    #[inline(always)]
     pub(crate) fn read(bytes: &mut Reader<'a>) -> Option<Self> {
         let tag = bytes.u16()?;
         let key_bytes = bytes.u16()?;

@@ -268,6 +268,7 @@ struct Head {
 
 impl Head {
     /// The bytes before the head's own checksum.
+    #[inline(always)]
     fn fields(&self) -> [u8; HEAD_BYTES - 4] {
         let Label { kind, tag, after_sync } = self.label;
         let [first, second] = [kind as u32, self.body_bytes as u32].map(u32::to_le_bytes);

@@ -123,14 +123,14 @@ pub(crate) struct Range<'a> {
 
 impl Range<'_> {
     /// The entry of an item. `None` = its block has a correct checksum but no valid layout.
-    #[inline]
+    #[inline(always)]
     pub(super) fn row(&self, item: Item) -> Option<Row<'_>> {
         let place = item as u32;
         let index = place as usize % CHUNK_ENTRIES;
         match self.chunks.get((place >> CHUNK_BITS) as usize)? {
             Chunk::Table { keys, table, source } => {
-                let (key, stored) = keys.layout.entry(&keys.bytes, index)?;
                 let sequence = table.meta.sequence_base.saturating_add(keys.layout.sequence(&keys.bytes, index)?);
+                let (key, stored) = keys.layout.entry(&keys.bytes, index)?;
                 Some(Row { key, sequence, stored, table: Some((table, *source)) })
             }
             Chunk::Memory { places, start } => {
