@@ -24,7 +24,7 @@ pub(crate) use directory::{FOOTER_BYTES, Footer, reseal_rows};
 pub(crate) use key_block::{NAMES_BLOBS, Stored as ScanStored};
 pub(crate) use reader::{Found, Keys, Origin, Table, Value};
 pub(crate) use scan::{Hole, TableScan};
-pub(crate) use writer::{TableWriter, ValueBytes};
+pub(crate) use writer::{OWN_BLOCK_BYTES, StoredBlock, TableWriter, ValueBytes};
 
 use crate::format::bytes::Reader;
 use crate::format::file_names::TableName;

@@ -143,7 +143,7 @@ fn merge_over(
     let (state, ranks) =
         (&claimed.state, plan.evictions.and_then(|evictions| evictions.ranks(plan.number, &claimed.state)));
     let (missing, merged) = (&claimed.missing, Merged::default());
-    let output = Output { context, state, ranks, name, writer: None, missing, merged, times };
+    let output = Output { context, state, ranks, name, writer: None, missing, merged, times, is_damaged };
     let mut merging = Merging { plan, progress, entries: Entries::new(namespace.hidden_below), output };
     let mut ranges = Ranges::new(sources, 0);
     if context.pool.threads() > 1 {
@@ -244,6 +244,8 @@ struct Output<'a> {
     missing: &'a BTreeSet<BlobRef>,
     merged: Merged,
     times: Times,
+    /// Whether a table to merge is known as damaged.
+    is_damaged: bool,
 }
 
 impl Output<'_> {
@@ -266,7 +268,12 @@ impl Output<'_> {
         let names_blobs = entry.names_blobs();
         let known_day = self.state.known_day(entry.table_ms(), sequence);
         let is_evicted = self.ranks.as_mut().is_some_and(|ranks| ranks.is_evicted(&entry));
-        let value = if is_hidden || is_evicted { None } else { entry.value() };
+        let value = match is_hidden || is_evicted {
+            true => None,
+            // What cannot be decompressed must not stay.
+            false if self.is_damaged || names_blobs => entry.value().map(ValueBytes::Passing),
+            false => entry.stored_value(),
+        };
         if value.is_some() && known_day > day_of(self.times.oldest_ms) {
             self.merged.marks.push(Mark::new(hash, known_day, false));
         }
@@ -275,21 +282,19 @@ impl Output<'_> {
         let obsolete = is_obsolete || shadowed > 0 && failpoints::bug("compaction-drops-newest");
         self.merged.dropped += u64::from(obsolete || is_evicted);
         let sequence = if plan.settle { 0 } else { sequence };
-        let stepped = progress.step(key.len() + value.map_or(0, <[u8]>::len));
+        let stepped = progress.step(key.len() + value.map_or(0, |value| value.len()));
         let outcome = stepped.and_then(|()| match value {
             _ if obsolete => Ok(()),
-            Some(value) if names_blobs => self.add_with_blobs(hash, key, sequence, value),
+            Some(ValueBytes::Passing(value)) if names_blobs => self.add_with_blobs(hash, key, sequence, value),
             value => self.add(hash, key, sequence, value),
         });
         outcome.map_or_else(ControlFlow::Break, ControlFlow::Continue)
     }
 
     #[inline]
-    fn add(&mut self, hash: u32, key: &[u8], sequence: u64, value: Option<&[u8]>) -> Result<()> {
+    fn add(&mut self, hash: u32, key: &[u8], sequence: u64, value: Option<ValueBytes<'_, 'static>>) -> Result<()> {
         let (name, writer) = self.open_writer()?;
-        writer
-            .add(hash, key, sequence, value.map(ValueBytes::Passing))
-            .map_err(|source| Error::io("write", &name.to_string(), source))
+        writer.add(hash, key, sequence, value).map_err(|source| Error::io("write", &name.to_string(), source))
     }
 
     /// Adds a value that names blobs, unless one of them is lost.

@@ -19,7 +19,7 @@ use std::sync::Arc;
 const KEY_BLOCK_BYTES: usize = 4 << 10;
 
 /// Smaller values share blocks of [`SHARED_BYTES`]; others have a block of their own.
-pub(super) const OWN_BLOCK_BYTES: usize = 4 << 10;
+pub(crate) const OWN_BLOCK_BYTES: usize = 4 << 10;
 /// A lookup decompresses the whole block of its value, and longer blocks save little space.
 const SHARED_BYTES: usize = 8 << 10;
 
@@ -49,13 +49,31 @@ pub(crate) enum ValueBytes<'b, 'v> {
     Passing(&'b [u8]),
     /// Valid until the table is finished.
     Staying(&'v [u8]),
+    /// The block of another table that has only this value. It is not compressed again.
+    Block(StoredBlock<'b>),
+}
+
+/// A verified block as its table stores it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StoredBlock<'b> {
+    pub(crate) stored: &'b [u8],
+    pub(crate) raw_bytes: usize,
 }
 
 impl<'b, 'v: 'b> ValueBytes<'b, 'v> {
-    fn get(self) -> &'b [u8] {
+    pub(crate) fn len(&self) -> usize {
         match self {
-            Self::Passing(bytes) => bytes,
-            Self::Staying(bytes) => bytes,
+            Self::Passing(bytes) | Self::Staying(bytes) => bytes.len(),
+            Self::Block(block) => block.raw_bytes,
+        }
+    }
+
+    /// The value; `None` = it is in a stored block.
+    fn raw(self) -> Option<&'b [u8]> {
+        match self {
+            Self::Passing(bytes) => Some(bytes),
+            Self::Staying(bytes) => Some(bytes),
+            Self::Block(_) => None,
         }
     }
 }
@@ -106,10 +124,12 @@ impl<'v> TableWriter<'v> {
         self.make_room()?;
         let stored = match value {
             None => Stored::Deleted,
-            Some(bytes) if bytes.get().len() <= INLINE_BYTES_MAX => Stored::Inline(bytes.get()),
-            Some(bytes) => self.place(bytes)?,
+            Some(value) => match value.raw() {
+                Some(bytes) if bytes.len() <= INLINE_BYTES_MAX => Stored::Inline(bytes),
+                _ => self.place(value)?,
+            },
         };
-        self.add_stored(hash, key, sequence, stored, value.map(|bytes| bytes.get().len()));
+        self.add_stored(hash, key, sequence, stored, value.map(|value| value.len()));
         Ok(())
     }
 
@@ -195,16 +215,12 @@ impl<'v> TableWriter<'v> {
     }
 
     fn place(&mut self, value: ValueBytes<'_, 'v>) -> io::Result<Stored<'static>> {
-        let bytes = value.get();
-        if bytes.len() >= OWN_BLOCK_BYTES {
+        let Some(bytes) = value.raw().filter(|bytes| bytes.len() < OWN_BLOCK_BYTES) else {
             let row = self.write_block(value)?;
             self.value_rows.push(row);
-            return Ok(Stored::Placed {
-                block: self.value_rows.len() as u32 - 1,
-                offset: 0,
-                bytes: bytes.len() as u32,
-            });
-        }
+            let block = self.value_rows.len() as u32 - 1;
+            return Ok(Stored::Placed { block, offset: 0, bytes: value.len() as u32 });
+        };
         if self.shared.len() + bytes.len() > SHARED_BYTES {
             self.close_shared()?;
         }
@@ -244,17 +260,19 @@ impl<'v> TableWriter<'v> {
     }
 
     /// Writes a block, compressed if that pays.
-    fn write_block(&mut self, raw: ValueBytes<'_, 'v>) -> io::Result<BlockRow> {
-        let bytes = raw.get();
-        let packed = lz4::pack(bytes, &mut self.scratch);
-        let stored = packed.unwrap_or(bytes);
+    fn write_block(&mut self, value: ValueBytes<'_, 'v>) -> io::Result<BlockRow> {
         let offset = self.out.position();
-        let row = row_of(&self.checksum, offset, stored, bytes.len());
-        match (packed, raw) {
-            (None, ValueBytes::Staying(bytes)) => self.out.lend(bytes)?,
-            _ => self.out.write(stored)?,
-        }
-        Ok(row)
+        let packed = value.raw().and_then(|raw| lz4::pack(raw, &mut self.scratch));
+        let stored = match (packed, value) {
+            (Some(packed), _) => packed,
+            (None, ValueBytes::Passing(bytes) | ValueBytes::Block(StoredBlock { stored: bytes, .. })) => bytes,
+            (None, ValueBytes::Staying(bytes)) => {
+                self.out.lend(bytes)?;
+                return Ok(row_of(&self.checksum, offset, bytes, bytes.len()));
+            }
+        };
+        self.out.write(stored)?;
+        Ok(row_of(&self.checksum, offset, stored, value.len()))
     }
 }
 

@@ -3,6 +3,7 @@
 
 use crate::history::{Expected, commit, compact, dump, open, open_with, open_with_blobs};
 use std::io::ErrorKind;
+use varve_core::testing::reseal;
 use varve_core::testing::sim::{Call, Effect, Fault, SimVfs};
 use varve_core::vfs::Vfs;
 use varve_core::{Durability, Handle, Options};
@@ -195,6 +196,39 @@ fn a_damaged_value_block_causes_a_miss_of_its_own_value_only() {
     let mut handle = open(&vfs).expect("open");
     let id = handle.namespace("n", "1").expect("namespace");
     assert_eq!(check_answers(&handle, id, &content, "flip"), 49);
+}
+
+/// Compaction copies a large value without decompressing it, so it copies this one, too.
+#[test]
+fn a_value_whose_forged_block_cannot_be_decompressed_is_a_miss_until_compaction_removes_it() {
+    const FOOTER_BYTES: usize = 96;
+    const ROW_BYTES: usize = 24;
+    let vfs = SimVfs::new();
+    let mut handle = open(&vfs).expect("open");
+    let id = handle.namespace("n", "1").expect("namespace");
+    let value = b"text that can be compressed ".repeat(300);
+    handle.put(id, b"forged", &value).expect("put");
+    commit(&mut handle, Durability::Durable).expect("commit");
+    compact(&handle, true).expect("compact");
+    drop(handle);
+    let table = vfs.list().expect("list").into_iter().find(|name| name.ends_with(".table")).expect("table");
+    let mut bytes = vfs.contents(&table);
+    let place = bytes.len() - FOOTER_BYTES - ROW_BYTES + 8;
+    let offset = u64::from_le_bytes(bytes[place..place + 8].try_into().expect("8 bytes")) as usize;
+    bytes[offset..offset + 20].fill(0xff);
+    vfs.set_contents(&table, bytes);
+    reseal::reseal(&vfs);
+    let mut handle = open(&vfs).expect("open");
+    let id = handle.namespace("n", "1").expect("namespace");
+    handle.put(id, b"sound", &value).expect("put");
+    for (round, is_sound) in [false, true].into_iter().enumerate() {
+        commit(&mut handle, Durability::Durable).expect("commit");
+        compact(&handle, true).expect("compact");
+        let report = handle.store().verify(&|_, _| std::ops::ControlFlow::Continue(())).expect("verify");
+        assert_eq!(report.sound, is_sound, "compaction {round}: {report:?}");
+        assert_eq!(handle.get(id, b"forged", <[u8]>::to_vec).expect("get"), None);
+        assert_eq!(handle.get(id, b"sound", <[u8]>::to_vec).expect("get").as_ref(), Some(&value));
+    }
 }
 
 /// A failed read counted as damage, and the next compaction left out what it could not read.

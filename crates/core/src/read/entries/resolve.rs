@@ -2,7 +2,7 @@
 
 use super::gather::{BATCH_SEQUENCE, Range, Row};
 use crate::format::hash_sort::{Item, hash_of, same_hash};
-use crate::table::{Hole, NAMES_BLOBS, ScanStored, Table};
+use crate::table::{Hole, NAMES_BLOBS, OWN_BLOCK_BYTES, ScanStored, Table, ValueBytes};
 use std::borrow::Cow;
 use std::cmp::{Ordering, Reverse};
 use std::ops::ControlFlow;
@@ -42,6 +42,15 @@ impl<'v> Visit<'v> {
             ScanStored::Placed { block, offset, bytes } => {
                 self.values.read(&self.row, block & !NAMES_BLOBS, offset, bytes)
             }
+        }
+    }
+
+    /// The value for another table; `None` = deleted or unreadable. A block that has only this value stays as it is.
+    #[inline]
+    pub(crate) fn stored_value(self) -> Option<ValueBytes<'v, 'static>> {
+        match self.row.alone_in_block() {
+            Some((table, block)) => table.read_stored(block, &mut self.values.stored).map(ValueBytes::Block),
+            None => self.value().map(ValueBytes::Passing),
         }
     }
 
@@ -138,9 +147,22 @@ impl Entries {
     }
 }
 
-impl Row<'_> {
+impl<'r> Row<'r> {
     pub(super) fn level(&self) -> u32 {
         self.table.map_or(0, |(table, _)| table.origin.level)
+    }
+
+    /// The block that has this value and no other. A value that names blobs is none: it is read, not only copied.
+    #[inline]
+    fn alone_in_block(&self) -> Option<(&'r Table, usize)> {
+        let (ScanStored::Placed { block, offset: 0, bytes }, Some((table, _))) = (self.stored, self.table) else {
+            return None;
+        };
+        if (bytes as usize) < OWN_BLOCK_BYTES || block & NAMES_BLOBS != 0 {
+            return None;
+        }
+        let row = table.directory()?.value_row(block as usize)?;
+        (row.raw_bytes == bytes).then_some((table, block as usize))
     }
 
     /// Whether the sequence number hides the entry; it is one of the cache, and has no meaning for layers.
@@ -244,9 +266,11 @@ fn same_key(left: &Row<'_>, right: &Row<'_>) -> bool {
     left.key == right.key
 }
 
-/// The value block read last from each source; the next value is usually in the same block.
 #[derive(Debug, Default)]
 struct Values {
+    /// A block that has one value, as it is stored.
+    stored: Vec<u8>,
+    /// The value block read last from each source; the next value is usually in the same block.
     last: Vec<Option<(u32, Box<[u8]>)>>,
 }
 

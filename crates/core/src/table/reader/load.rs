@@ -7,6 +7,7 @@ use crate::format::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
 use crate::platform::failpoints;
 use crate::platform::vfs::File;
 use crate::report::{Damage, DamagedKeys};
+use crate::table::StoredBlock;
 use crate::table::directory::{BlockRow, Directory, FOOTER_BYTES, Footer};
 use crate::table::key_block::{ENTRIES_MAX, KeyBlock};
 use crate::usage::UsageBits;
@@ -44,6 +45,20 @@ impl Table {
     /// Reads a value block into `target`, which has its length; `None` = damaged.
     pub(super) fn read_values_into(&self, index: usize, target: &mut [u8]) -> Option<()> {
         self.values_of(index, |row| self.read_block(row, target))
+    }
+
+    /// Reads a value block as it is stored to the start of `target`, and verifies it; `None` = damaged.
+    pub(crate) fn read_stored<'t>(&self, index: usize, target: &'t mut Vec<u8>) -> Option<StoredBlock<'t>> {
+        self.values_of(index, |row| {
+            let bytes = row.stored_bytes as usize;
+            if target.len() < bytes {
+                target.try_reserve_exact(bytes - target.len()).ok()?;
+                target.resize(bytes, 0);
+            }
+            let stored = target.get_mut(..bytes)?;
+            self.fill(row, stored)?;
+            Some(StoredBlock { stored, raw_bytes: row.raw_bytes as usize })
+        })
     }
 
     /// Calls `use_values` with a value block that is not cached; `None` = damaged.
