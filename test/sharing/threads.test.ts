@@ -66,6 +66,23 @@ describe('worker threads', () => {
     await Promise.all([cache.close(), one.terminate(), two.terminate()])
   })
 
+  // The second length is more than the memory that an engine and JavaScript share.
+  it.each([100, 100_000])('native: getMany never mixes values of two commits of another thread, values of %i bytes', slow, async (bytes) => {
+    const dir = join(makeFolder(), 'cache')
+    const writer = await start(dir, 'native')
+    const cache = await openCache({ name: 'threads', dir, engine: 'native' })
+    const namespace = cache.namespace('n', { codec: 'text' })
+    await ask(writer, 'pairs', 'x'.repeat(bytes))
+    let before = ''
+    for (let changes = 0; changes < 300; ) {
+      const [first = '', second = ''] = namespace.getMany(['first', 'second']).map((value) => value?.slice(0, 8))
+      expect(second === first, `${first} beside ${second}`).toBe(true)
+      if (first !== before) changes++
+      before = first
+    }
+    await Promise.all([cache.close(), writer.terminate()])
+  })
+
   it.each(ENGINES)('%s: 20 threads that end during commits lose no acknowledged commit', slow, async (engine) => {
     const dir = join(makeFolder(), 'cache')
     for (let round = 0; round < 5; round++) {

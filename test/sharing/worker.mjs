@@ -17,6 +17,13 @@ parentPort?.on('message', async ({ order, key }) => {
     space.put(key, `value of ${key}`)
     await cache.close()
     parentPort?.postMessage('closed')
+  } else if (order === 'pairs') {
+    for (let number = 0; ; number++) {
+      const value = `${number} ${key}`
+      space.putMany([['first', value], ['second', value]])
+      await cache.commit()
+      if (number === 0) parentPort?.postMessage('committing')
+    }
   } else if (order === 'storm') {
     for (let number = 0; ; number++) {
       space.put(`${key} ${number}`, 'x'.repeat(number % 5000))

@@ -12,7 +12,7 @@ use crate::commit::{Begun, Commit, Committed};
 use crate::export::{ExportOptions, ExportProgress};
 use crate::failure::{Failure, Result};
 use crate::import::ImportProgress;
-use crate::packed::{Page, length_of, reserve};
+use crate::packed::{Page, Values, length_of, reserve};
 use crate::reads::{PackedKeys, Reads};
 use crate::transfer::Transfers;
 use std::sync::Arc;
@@ -166,9 +166,9 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> JsHandle<S> {
         self.with_key(key_bytes, |handle, key| handle.delete(namespace, key))
     }
 
-    /// Looks up the keys from number `first` on, until a value does not fit into the rest of `target`. Values begin at
-    /// multiples of eight. Returns how many keys have their answer in `lengths`: -1 for a miss. The next one, if any,
-    /// has the length of its value there, and is chosen for `read`.
+    /// Looks up the keys from number `first` on, all in one state, until a value is a blob or has no room in the rest of
+    /// `target`. Values begin at multiples of eight. Returns how many keys have their answer in `lengths`: -1 for a
+    /// miss. The next one, if any, has the length of its value there, and is chosen for `read`.
     pub fn get_many(
         &mut self,
         namespace: u32,
@@ -178,22 +178,35 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> JsHandle<S> {
         lengths: &mut [i32],
     ) -> Result<usize> {
         let Self { handle: Some(handle), key: chosen, .. } = self else { return Err(Error::Closed.into()) };
-        let mut used = 0;
+        let lookups = handle.lookups(namespace)?;
+        let (mut used, mut answered) = (0, first);
         for (index, place) in lengths.iter_mut().enumerate().take(keys.ends.len()).skip(first) {
-            let room = target.get_mut(used..).unwrap_or_default();
             let key = keys.get(index)?;
-            let found = handle.get_into(namespace, key, room)?;
-            *place = found.map_or(Ok(MISS), length_of)?;
-            let bytes = found.unwrap_or(0);
-            if bytes > room.len() {
+            let found = lookups.get_into(key, target.get_mut(used..).unwrap_or_default());
+            *place = found.map_or(Ok(MISS), |found| length_of(found.bytes))?;
+            if found.is_some_and(|found| !found.is_whole) {
                 self.namespace = namespace;
                 chosen.clear();
                 chosen.extend_from_slice(key);
-                return Ok(index);
+                break;
             }
-            used = (used + bytes).next_multiple_of(VALUE_ALIGNMENT);
+            used = (used + found.map_or(0, |found| found.bytes)).next_multiple_of(VALUE_ALIGNMENT);
+            answered = index + 1;
         }
-        Ok(keys.ends.len())
+        lookups.finish()?;
+        Ok(answered)
+    }
+
+    /// The values of all keys in one state, packed. The answer is held; returns its length.
+    pub fn get_many_at_once(&mut self, namespace: u32, keys: PackedKeys<'_>) -> Result<i32> {
+        let (parts, handle) = (keys.all()?, self.open()?);
+        let values = Values::collect(parts.len(), |each| handle.get_many(namespace, parts.into_iter(), each))?;
+        self.hold(values)
+    }
+
+    /// A number that changes whenever another commit becomes visible.
+    pub fn revision(&self) -> Result<u64> {
+        Ok(self.store()?.revision()?)
     }
 
     /// The same with the first `room` bytes of the scratch buffer as target.
@@ -404,91 +417,4 @@ fn key_in(scratch: &[u8], key_bytes: usize) -> Result<&[u8]> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::JsHandle;
-    use crate::commit::{Begun, Commit};
-    use crate::failure::Result;
-    use std::sync::Arc;
-    use varve_core::vfs::MemVfs;
-    use varve_core::{Durability, Options, SerialPool, Store};
-
-    type Handle = JsHandle<Box<[u8]>>;
-
-    fn opened() -> Result<(Handle, u32)> {
-        let store = Store::open(Arc::new(MemVfs::default()), Arc::new(SerialPool), Options::default())?;
-        let mut handle = JsHandle::new(&store, vec![0; 1 << 10].into_boxed_slice());
-        let namespace = handle.namespace("n", "1")?;
-        Ok((handle, namespace))
-    }
-
-    fn put(handle: &mut Handle, namespace: u32, value: &[u8]) -> Result<()> {
-        handle.scratch[..3].copy_from_slice(b"key");
-        handle.put(namespace, 3, value)
-    }
-
-    fn ready(handle: &mut Handle, durability: Durability) -> Result<Commit> {
-        match handle.begin_commit(durability)? {
-            Begun::Ready(commit) => Ok(commit),
-            other => panic!("{other:?}"),
-        }
-    }
-
-    fn value(handle: &mut Handle, namespace: u32) -> Result<Vec<u8>> {
-        handle.scratch[..3].copy_from_slice(b"key");
-        handle.choose(namespace, 3)?;
-        let length = handle.read_to_scratch()?;
-        Ok(handle.scratch[..length as usize].to_vec())
-    }
-
-    #[test]
-    fn a_commit_that_begins_while_another_runs_waits_and_follows_it() -> Result<()> {
-        let (mut handle, namespace) = opened()?;
-        put(&mut handle, namespace, b"first")?;
-        let first = ready(&mut handle, Durability::Relaxed)?;
-        for later in [b"second", b"third!"] {
-            put(&mut handle, namespace, later)?;
-            assert!(matches!(handle.begin_commit(Durability::Relaxed)?, Begun::Waits));
-        }
-        assert_eq!((handle.pending_entries()?, value(&mut handle, namespace)?), (0, b"third!".to_vec()));
-        first.run(1)?;
-        let committed = |handle: &Handle| -> Result<Vec<u8>> {
-            let mut reader = JsHandle::new(handle.store()?, vec![0; 1 << 10].into_boxed_slice());
-            let namespace = reader.namespace("n", "1")?;
-            value(&mut reader, namespace)
-        };
-        assert_eq!(committed(&handle)?, b"first");
-        handle.next_commit(Durability::Relaxed)?.run(2)?;
-        assert_eq!(committed(&handle)?, b"second");
-        handle.next_commit(Durability::Relaxed)?.run(3)?;
-        assert_eq!(committed(&handle)?, b"third!");
-        assert!(handle.next_commit(Durability::Relaxed).is_err());
-        Ok(())
-    }
-
-    #[test]
-    fn a_commit_that_fails_is_part_of_the_next_one() -> Result<()> {
-        let (mut handle, namespace) = opened()?;
-        put(&mut handle, namespace, b"first")?;
-        drop(handle.begin_commit(Durability::Relaxed)?);
-        assert_eq!(handle.pending_entries()?, 1);
-        assert_eq!(ready(&mut handle, Durability::Relaxed)?.run(1)?.report.entries, 1);
-        assert_eq!(handle.pending_entries()?, 0);
-        Ok(())
-    }
-
-    #[test]
-    fn only_a_small_relaxed_commit_runs_on_the_thread_that_asks_for_it() -> Result<()> {
-        let (mut handle, namespace) = opened()?;
-        assert!(matches!(handle.begin_commit(Durability::Relaxed)?, Begun::Empty));
-        put(&mut handle, namespace, b"small")?;
-        let small = ready(&mut handle, Durability::Relaxed)?;
-        assert!(small.is_short());
-        drop(small);
-        let durable = ready(&mut handle, Durability::Durable)?;
-        assert!(!durable.is_short());
-        drop(durable);
-        put(&mut handle, namespace, &vec![0; 256 << 10])?;
-        assert!(!ready(&mut handle, Durability::Relaxed)?.is_short());
-        Ok(())
-    }
-}
+mod tests;

@@ -62,4 +62,5 @@ pub use report::{
 pub use store::Store;
 pub use store::blob_writer::BlobWriter;
 pub use store::handle::{Handle, PendingCommit};
+pub use store::lookups::{Copied, Lookups};
 pub use store::pending_reads::PendingReads;

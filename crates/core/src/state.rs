@@ -12,6 +12,7 @@ mod memtable;
 mod namespace;
 mod namespace_tables;
 pub(crate) mod record_usage;
+mod revision;
 mod table_index;
 mod usage;
 
@@ -39,6 +40,7 @@ use crate::platform::vfs::{Access, Stat};
 use crate::state::context::Context;
 use crate::table::block_cache::BlockCache;
 use crate::table::{Directory, Origin, Table, TableMeta};
+use revision::Revision;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use usage::CommitTimes;
@@ -51,6 +53,8 @@ const INDEX_SHARE: usize = 4;
 pub(crate) struct State {
     pub(crate) manifest: Manifest,
     pub(crate) last_sequence: u64,
+    /// Another one with each change of what lookups find.
+    pub(crate) revision: Revision,
     /// The current version of each namespace, by its number.
     namespaces: Vec<Option<Box<Namespace>>>,
     pub(crate) current: BTreeMap<String, Current>,
@@ -150,6 +154,7 @@ impl State {
     /// Applies one commit of a log; `open_attached` follows. The entries of `commit` were checked by the log's reader
     /// or written by this process.
     pub(crate) fn apply(&mut self, context: &Context, writer: u32, commit: &LogCommit<'_>) -> Result<()> {
+        self.revision = Revision::default();
         if self.is_outline {
             self.last_sequence = self.last_sequence.max(commit.sequence);
             return Ok(());

@@ -6,6 +6,7 @@
 pub(crate) mod blob_writer;
 mod close;
 pub(crate) mod handle;
+pub(crate) mod lookups;
 pub(crate) mod multi_get;
 pub(crate) mod pending_reads;
 mod reads;
@@ -312,6 +313,12 @@ impl Store {
     pub fn seal(&self, target: &Arc<dyn Vfs>, since: &[LayerSource], watch: Watch<'_>) -> Result<SealReport> {
         let (context, state) = (self.open_context()?, self.state()?.snapshot());
         seal(context, &state, target, since, watch)
+    }
+
+    /// A number that changes whenever another commit becomes visible, so lookups with the same number before and after
+    /// them were in one state.
+    pub fn revision(&self) -> Result<u64> {
+        Ok(self.state()?.revision.number())
     }
 
     /// Number of damaged places found so far; `status` names them.

@@ -7,9 +7,7 @@ use crate::watch::{Watcher, watched};
 use serde::Deserialize;
 use std::collections::HashMap;
 use std::sync::Arc;
-use varve_bindings::{
-    Begun, Failure, JsHandle, PackedKeys, Reads, Result, answer, durability, durability_of, request, top,
-};
+use varve_bindings::{Begun, Failure, JsHandle, PackedKeys, Result, answer, durability, durability_of, request, top};
 use varve_core::vfs::Vfs;
 use varve_core::{BlobWriter, LayerSource, MacKey, Options, PendingCommit, SerialPool, Store, folder_of};
 use wasm_bindgen::prelude::*;
@@ -141,11 +139,10 @@ impl WasmStore {
         self.number(answered.map(|count| count as i32))
     }
 
-    /// Looks up all keys at once. Returns the length of the kept result, or -2 for a failure.
-    #[wasm_bindgen(js_name = getAll)]
-    pub fn get_all(&mut self, namespace: u32, packed: &[u8], ends: &[u32]) -> i32 {
-        let reads = self.handle.begin_reads(namespace, PackedKeys { packed, ends });
-        let held = reads.and_then(Reads::run).and_then(|values| self.handle.hold(values));
+    /// Returns the length of the kept result, or -2 for a failure.
+    #[wasm_bindgen(js_name = getManyAtOnce)]
+    pub fn get_many_at_once(&mut self, namespace: u32, packed: &[u8], ends: &[u32]) -> i32 {
+        let held = self.handle.get_many_at_once(namespace, PackedKeys { packed, ends });
         self.number(held)
     }
 

@@ -16,6 +16,7 @@ use crate::read::entries::Source;
 use crate::read::lookup::copy_fitting;
 use crate::report::CommitReport;
 use crate::store::Store;
+use crate::store::lookups::Lookups;
 use crate::store::pending_reads::{PendingRead, PendingReads};
 use crate::store::reads::EachEntry;
 use std::collections::HashMap;
@@ -101,6 +102,14 @@ impl Handle {
         }
     }
 
+    /// Begins lookups that are all in the state that is visible now.
+    pub fn lookups(&self, namespace: u32) -> Result<Lookups<'_>> {
+        let id = self.known(namespace)?;
+        // The state comes first: what leaves the buffer is in the state before.
+        let state = self.store.state()?;
+        Ok(Lookups { handle: self, id, state })
+    }
+
     /// Like `get` for each of `keys`, all from one committed state.
     pub fn get_many<'k>(
         &self,
@@ -141,7 +150,13 @@ impl Handle {
     }
 
     /// Calls `answer` with the buffered entry of a key.
-    fn buffered<R>(&self, id: &NamespaceId, hash: u64, key: &[u8], answer: impl FnOnce(Entry<'_>) -> R) -> Option<R> {
+    pub(super) fn buffered<R>(
+        &self,
+        id: &NamespaceId,
+        hash: u64,
+        key: &[u8],
+        answer: impl FnOnce(Entry<'_>) -> R,
+    ) -> Option<R> {
         if let Some(entry) = self.pending.get(id.number, hash, key) {
             return Some(answer(entry));
         }

@@ -50,6 +50,27 @@ fn commit_number(handle: &mut Handle, id: u32, writer: usize, number: u64) {
     commit(handle, Durability::Relaxed).expect("commit");
 }
 
+/// JavaScript reads many values with several calls, and takes them only if the number is the same before and after.
+#[test]
+fn the_revision_of_a_store_changes_with_each_visible_commit_and_with_no_lookup() {
+    let vfs = SimVfs::new();
+    let ((mut own, id), (mut other, other_id)) = (open(&vfs), open(&vfs));
+    let revision = |handle: &Handle| handle.store().revision().expect("revision");
+    let mut before = revision(&own);
+    for number in 1..4 {
+        commit_number(&mut other, other_id, 0, number);
+        put(&mut own, id, 1, number, 8);
+        seen(&own, id);
+        assert_eq!(revision(&own), before, "nothing became visible");
+        assert!(own.store().refresh().expect("refresh"));
+        let refreshed = revision(&own);
+        assert_ne!(refreshed, before, "a refresh showed commit {number}");
+        commit(&mut own, Durability::Relaxed).expect("commit");
+        before = revision(&own);
+        assert_ne!(before, refreshed, "own commit {number}");
+    }
+}
+
 /// A compaction made commits of other processes visible between two reads: 59 of two million reads mixed two commits.
 #[test]
 fn two_reads_around_a_compaction_of_the_same_process_see_one_state() {

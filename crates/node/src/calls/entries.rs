@@ -9,8 +9,8 @@ use varve_bindings::{PackedKeys, Result};
 pub(crate) fn add(functions: Functions<NodeStore>) -> Result<Functions<NodeStore>> {
     let functions = functions.add::<Namespace>()?.add::<Get>()?.add::<Read>()?.add::<Take>()?;
     let functions = functions.add::<Has>()?.add::<Put>()?.add::<PutWithBlobs>()?;
-    let functions = functions.add::<Delete>()?.add::<GetMany>()?.add::<GetManyAsync>()?;
-    functions.add::<Scan>()?.add::<ScanKeys>()
+    let functions = functions.add::<Delete>()?.add::<GetMany>()?.add::<GetManyAtOnce>()?.add::<GetManyAsync>()?;
+    functions.add::<Revision>()?.add::<Scan>()?.add::<ScanKeys>()
 }
 
 struct Namespace;
@@ -22,7 +22,9 @@ struct Put;
 struct PutWithBlobs;
 struct Delete;
 struct GetMany;
+struct GetManyAtOnce;
 struct GetManyAsync;
+struct Revision;
 struct Scan;
 struct ScanKeys;
 
@@ -122,7 +124,26 @@ impl Call<NodeStore> for GetMany {
     }
 }
 
-/// The answer of `getMany` as a promise of its bytes.
+/// The answer is held; returns its length.
+impl Call<NodeStore> for GetManyAtOnce {
+    const NAME: &'static str = "getManyAtOnce";
+
+    fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
+        let keys = PackedKeys { packed: arguments.bytes(1)?, ends: arguments.words(2)? };
+        let namespace = arguments.number(0)?;
+        store.with(|handle| handle.get_many_at_once(namespace, keys)).map(Answer::Number)
+    }
+}
+
+impl Call<NodeStore> for Revision {
+    const NAME: &'static str = "revision";
+
+    fn run(store: &NodeStore, _arguments: &Arguments) -> Result<Answer> {
+        store.with(|handle| handle.revision()).map(Answer::Count)
+    }
+}
+
+/// The answer of `getManyAtOnce` as a promise of its bytes.
 impl Call<NodeStore> for GetManyAsync {
     const NAME: &'static str = "getManyAsync";
 

@@ -53,7 +53,7 @@ export interface EnginePage {
 /** A page of keys, packed as in EnginePage, with the lengths of values, which are not read. */
 export type EngineKeys = Pick<EnginePage, 'keys' | 'keyEnds' | 'next'> & { readonly valueBytes: Uint32Array }
 
-/** Answer of getManyAsync: values packed one after another, in memory that the caller owns; `lengths[i]` is -1 for a miss. */
+/** Answer of getManyAtOnce: values packed one after another, in memory that the caller owns; `lengths[i]` is -1 for a miss. */
 export interface EngineValues {
   readonly values: Uint8Array
   readonly lengths: Int32Array
@@ -98,12 +98,22 @@ export interface EngineStore {
   /** Key in scratch[0, keyBytes), buffered until commit. */
   delete(namespace: number, keyBytes: number): void
   /**
-   * Keys packed as in EnginePage. Writes the values of keys[first], ... to target from `start` on, each at the next multiple
-   * of eight, until one does not fit. Returns the number of the first key without an answer; its length is in `lengths`, too.
+   * Keys packed as in EnginePage. Looks up keys[first], ... in one state, and writes the values to target from `start` on, each at
+   * the next multiple of eight, until one does not fit. Returns the number of the first key without an answer; its length is in
+   * `lengths`, too.
    */
   getMany(
     namespace: number, keys: Uint8Array, keyEnds: Uint32Array, first: number, target: Uint8Array, start: number, lengths: Int32Array,
   ): number
+  /**
+   * The values of all keys in one state, which take memory twice for a moment.
+   */
+  getManyAtOnce(namespace: number, keys: Uint8Array, keyEnds: Uint32Array): EngineValues
+  /**
+   * Another number whenever a commit has become visible: lookups with the same number before and after them were in one state,
+   * apart from what this thread has put.
+   */
+  revision(): number
   /**
    * The values of all keys, looked up on another thread if the engine has one. It sees what was put before the call, and perhaps what is put
    * meanwhile.

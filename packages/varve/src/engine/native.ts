@@ -22,7 +22,9 @@ interface StoreFunctions extends FileFunctions {
   put(namespace: number, keyBytes: number, value: Uint8Array): void
   delete(namespace: number, keyBytes: number): void
   getMany: EngineStore['getMany']
+  getManyAtOnce(namespace: number, keys: Uint8Array, keyEnds: Uint32Array): number
   getManyAsync(namespace: number, keys: Uint8Array, keyEnds: Uint32Array): Promise<Uint8Array | string>
+  revision(): number
   namespace(name: string, version: string): number
   scan(namespace: number, cursor: bigint, bytesMax: number): number
   scanKeys(namespace: number, cursor: bigint, bytesMax: number): number
@@ -103,6 +105,7 @@ class NativeStore implements EngineStore {
   readonly get: EngineStore['get']
   readonly read: EngineStore['read']
   readonly getMany: EngineStore['getMany']
+  readonly revision: EngineStore['revision']
   readonly has: EngineStore['has']
   readonly put: EngineStore['put']
   readonly putWithBlobs: EngineStore['putWithBlobs']
@@ -127,6 +130,7 @@ class NativeStore implements EngineStore {
     this.get = functions.get
     this.read = functions.read
     this.getMany = functions.getMany
+    this.revision = functions.revision
     this.has = functions.has
     this.put = functions.put
     this.putWithBlobs = functions.putWithBlobs
@@ -143,6 +147,10 @@ class NativeStore implements EngineStore {
     const { NativeFiles: Files } = await import('./native-files.ts')
     this.#files ??= new Files(this.#functions, (control, call) => this.#watched(control, call))
     return this.#files
+  }
+
+  getManyAtOnce(namespace: number, keys: Uint8Array, keyEnds: Uint32Array): EngineValues {
+    return valuesOf(this.#taken(this.#functions.getManyAtOnce(namespace, keys, keyEnds)), keyEnds.length)
   }
 
   async getManyAsync(namespace: number, keys: Uint8Array, keyEnds: Uint32Array): Promise<EngineValues> {

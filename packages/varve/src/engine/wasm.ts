@@ -75,6 +75,8 @@ class WasmEngineStore implements EngineStore {
     this.#folder = folder
   }
 
+  readonly revision = (): number => 0 // no other thread commits to this store
+
   async files(): Promise<EngineFiles> {
     const { WasmTrees: Files } = await import('./wasm-files.ts')
     this.#files ??= new Files({
@@ -149,8 +151,12 @@ class WasmEngineStore implements EngineStore {
     return next
   }
 
+  getManyAtOnce(namespace: number, keys: Uint8Array, keyEnds: Uint32Array): EngineValues {
+    return valuesOf(this.#taken(() => this.#store.getManyAtOnce(namespace, keys, keyEnds)), keyEnds.length)
+  }
+
   async getManyAsync(namespace: number, keys: Uint8Array, keyEnds: Uint32Array): Promise<EngineValues> {
-    return valuesOf(this.#taken(() => this.#store.getAll(namespace, keys, keyEnds)), keyEnds.length)
+    return this.getManyAtOnce(namespace, keys, keyEnds)
   }
 
   scan(namespace: number, cursor: bigint, bytesMax: number): EnginePage {
@@ -186,9 +192,7 @@ class WasmEngineStore implements EngineStore {
 
   exportChunk(transfer: number): EngineChunk {
     const { bytes, ...progress } = reportOf<ChunkReport>(this.#call(() => this.#store.exportChunk(transfer)))
-    const chunk = new Uint8Array(bytes)
-    this.#takeInto(chunk)
-    return { chunk, ...progress }
+    return { chunk: this.#taken(() => bytes), ...progress }
   }
 
   beginImport(overwrite: boolean): number {

@@ -59,7 +59,10 @@ export async function getManyAsync<V>(lookup: Lookup<V>, keys: readonly Key[]): 
   return found
 }
 
-/** Appends the values of the packed keys to `found`. If the engine fails for all of them, looks up each on its own. */
+/**
+ * Appends the values of the packed keys to `found`, all from one state of the cache. If the engine fails for all of them, looks up
+ * each on its own.
+ */
 function addPart<V>(
   lookup: Lookup<V>,
   store: EngineStore,
@@ -69,16 +72,48 @@ function addPart<V>(
   found: (V | undefined)[],
 ): void {
   const first = found.length
-  const lengths = new Int32Array(ends.length)
   try {
-    for (let done = 0; done < ends.length; ) done = addRoom(lookup, store, packed, ends, done, lengths, found)
+    const lengths = readInPlace(lookup, store, packed, ends, found)
+    if (lengths === undefined) {
+      found.length = first
+      const values = store.getManyAtOnce(lookup.namespace, packed, ends)
+      addValues(lookup, values, found)
+      if (values.lengths.includes(MISS)) lookup.session.lookForDamage()
+      return
+    }
+    countIn(lookup.tally, lengths)
+    if (lengths.includes(MISS)) lookup.session.lookForDamage()
   } catch {
-    for (let i = found.length; i < first + ends.length; i++) found.push(lookup.get(keys[i] as Key))
+    found.length = first
+    for (let i = first; i < first + ends.length; i++) found.push(lookup.get(keys[i] as Key))
   }
-  if (lengths.includes(MISS)) lookup.session.lookForDamage()
 }
 
-/** Appends the values from number `first` on that fit into one piece of memory, and the next one, which does not. Returns what is next. */
+/**
+ * Appends values that the engine writes where the caller keeps them, one piece of memory after another. Returns their lengths;
+ * undefined if another thread has committed between two calls of the engine.
+ */
+function readInPlace<V>(
+  lookup: Lookup<V>,
+  store: EngineStore,
+  packed: Uint8Array,
+  ends: Uint32Array,
+  found: (V | undefined)[],
+): Int32Array | undefined {
+  const lengths = new Int32Array(ends.length)
+  const revision = store.revision()
+  let next = addRoom(lookup, store, packed, ends, 0, lengths, found)
+  if (next === ends.length) return lengths
+  while (next < ends.length) {
+    const value = readLong(store, lengths[next] ?? 0)
+    lengths[next] = value?.length ?? MISS
+    found.push(lookup.decodeLong(value))
+    next = addRoom(lookup, store, packed, ends, next + 1, lengths, found)
+  }
+  return store.revision() === revision ? lengths : undefined
+}
+
+/** Appends the values from number `first` on that fit into one piece of memory. Returns the number of the next one, which does not. */
 function addRoom<V>(
   lookup: Lookup<V>,
   store: EngineStore,
@@ -88,7 +123,8 @@ function addRoom<V>(
   lengths: Int32Array,
   found: (V | undefined)[],
 ): number {
-  const { session, tally, isRaw } = lookup
+  if (first === ends.length) return first
+  const { session, isRaw } = lookup
   const target = isRaw ? poolOf() : session.scratchOf(store)
   let start = isRaw ? poolStart() : 0
   const next = store.getMany(lookup.namespace, packed, ends, first, target, start, lengths)
@@ -96,36 +132,32 @@ function addRoom<V>(
   for (let index = first; index < next; index++) {
     const length = lengths[index] ?? MISS
     if (length < 0) {
-      tally.missed++
       found.push(undefined)
       continue
     }
     const end = start + length
-    tally.found++
-    tally.readBytes += length
     found.push(lookup.decode(source, start, end, false))
     start = (end + 7) & ~7
   }
-  if (next === ends.length) return next
-  const value = readLong(store, lengths[next] ?? 0)
-  if (value === undefined) tally.missed++
-  else tally.found++
-  tally.readBytes += value?.length ?? 0
-  found.push(lookup.decodeLong(value))
-  return next + 1
+  return next
+}
+
+function countIn(tally: NamespaceTally, lengths: Int32Array): void {
+  for (const length of lengths) {
+    if (length < 0) tally.missed++
+    else tally.found++
+    tally.readBytes += Math.max(length, 0)
+  }
 }
 
 function addValues<V>(lookup: Lookup<V>, { values, lengths }: EngineValues, found: (V | undefined)[]): void {
-  const { tally } = lookup
   let start = 0
   for (const length of lengths) {
     const end = start + Math.max(length, 0)
-    if (length < 0) tally.missed++
-    else tally.found++
     if (length < 0) found.push(undefined)
     else if (length < SHARED_BYTES_MIN) found.push(lookup.decode(values, start, end, false))
     else found.push(lookup.decode(values.subarray(start, end), 0, length, true))
     start = end
   }
-  tally.readBytes += start
+  countIn(lookup.tally, lengths)
 }
