@@ -166,8 +166,8 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> JsHandle<S> {
         self.with_key(key_bytes, |handle, key| handle.delete(namespace, key))
     }
 
-    /// Looks up the keys from number `first` on, all in one state, until a value is a blob or has no room in the rest of
-    /// `target`. Values begin at multiples of eight. Returns how many keys have their answer in `lengths`: -1 for a
+    /// Looks up the keys from number `first` on, all in one state, until a value is a blob or has no room in the rest
+    /// of `target`. Values begin at multiples of eight. Returns how many keys have their answer in `lengths`: -1 for a
     /// miss. The next one, if any, has the length of its value there, and is chosen for `read`.
     pub fn get_many(
         &mut self,
