@@ -10,7 +10,7 @@
 //! u32 count | count x namespace                          sorted by name
 //! log: u32 writer | u64 id | u64 end                     it has at least `end` bytes
 //! namespace: text name | text version | u64 latest sequence number | u64 hidden below
-//!            | u32 count | count x table (104 bytes)
+//!            | u32 count | count x table (112 bytes)
 //! ```
 //! `parent` is the id of the manifest that this one was built on. It is 0 for the first manifest of a cache, and after
 //! a reset.

@@ -50,6 +50,9 @@ pub(crate) struct TableMeta {
     /// Times of the commits from which it was written.
     pub(crate) oldest_ms: u64,
     pub(crate) newest_ms: u64,
+    /// Upper halves of the hashes of its first and its last key.
+    pub(crate) first_hash: u32,
+    pub(crate) last_hash: u32,
 }
 
 impl TableMeta {
@@ -72,6 +75,8 @@ impl TableMeta {
         ] {
             out.extend_from_slice(&number.to_le_bytes());
         }
+        out.extend_from_slice(&self.first_hash.to_le_bytes());
+        out.extend_from_slice(&self.last_hash.to_le_bytes());
     }
 
     pub(crate) fn read(bytes: &mut Reader<'_>) -> Option<Self> {
@@ -89,6 +94,15 @@ impl TableMeta {
             blob_bytes: bytes.amount()?,
             oldest_ms: bytes.amount()?,
             newest_ms: bytes.amount()?,
+            first_hash: bytes.u32()?,
+            last_hash: bytes.u32()?,
         })
+    }
+
+    /// Whether the table may have a key of this hash. The tables of one merge divide the hashes among them, so a lookup
+    /// reads only the directory of one of them.
+    #[inline]
+    pub(crate) fn spans(&self, hash: u32) -> bool {
+        self.first_hash <= hash && hash <= self.last_hash
     }
 }

@@ -78,6 +78,9 @@ pub(crate) fn lookup<'a>(state: &'a State, id: u32, hash: u64, key: &[u8]) -> Op
         if newest < namespace.hidden_below || best_sequence.is_some_and(|sequence| sequence >= newest) {
             break;
         }
+        if !live.table.meta.spans(upper(hash)) {
+            continue;
+        }
         let (sequence, value) = match live.table.get(hash, key) {
             Found::Miss => {
                 wasted += 1;

@@ -13,7 +13,7 @@ use super::current_manifest::{NewestManifest, newest_manifest};
 use crate::error::{Error, Result};
 use crate::format::checksum::Checksum;
 use crate::format::file_names::FileName;
-use crate::format::hash::key_hash;
+use crate::format::hash::{key_hash, upper};
 use crate::format::namespace_ids::NamespaceId;
 use crate::manifest::Manifest;
 use crate::options::LayerSource;
@@ -144,7 +144,8 @@ impl Layers {
 
     #[inline]
     fn find(&self, number: u32, hash: u64, key: &[u8]) -> Option<(Found<'_>, &Origin)> {
-        let found = self.tables(number).iter().map(|table| (table.get(hash, key), &table.origin));
+        let spanning = self.tables(number).iter().filter(|table| table.meta.spans(upper(hash)));
+        let found = spanning.map(|table| (table.get(hash, key), &table.origin));
         found.into_iter().find(|(found, _)| !matches!(found, Found::Miss))
     }
 

@@ -1,5 +1,6 @@
 //! Reads a table from front to back, as compaction does; blocks are not cached.
 
+use super::TableMeta;
 use super::reader::{Keys, Table};
 use crate::format::file_names::TableName;
 use std::sync::Arc;
@@ -41,11 +42,11 @@ impl TableScan {
 
     /// The next block that can be read; `holes` receives those that cannot.
     pub(crate) fn next(&mut self, holes: &mut Vec<Hole>) -> Option<Keys> {
-        let (sequence_max, table) = (self.table.meta.sequence_max, self.table.meta.name);
+        let TableMeta { sequence_max, name: table, first_hash, last_hash, .. } = self.table.meta;
         let level = self.table.origin.level;
         let Some(directory) = self.table.directory() else {
             if self.next_block == 0 {
-                holes.push(Hole { start: 0, end: None, sequence_max, level, table });
+                holes.push(Hole { start: first_hash, end: last_hash.checked_add(1), sequence_max, level, table });
                 self.next_block = 1;
             }
             return None;

@@ -39,6 +39,8 @@ pub(crate) struct TableWriter<'v> {
     scratch: Vec<u8>,
     /// Blobs that its entries name.
     blobs: BTreeSet<BlobRef>,
+    first_hash: u32,
+    last_hash: u32,
     footer: Footer,
 }
 
@@ -105,6 +107,8 @@ impl<'v> TableWriter<'v> {
             shared_row: 0,
             scratch: Vec::new(),
             blobs: BTreeSet::new(),
+            first_hash: u32::MAX,
+            last_hash: 0,
             footer,
         }
     }
@@ -155,6 +159,8 @@ impl<'v> TableWriter<'v> {
     #[inline]
     fn add_stored(&mut self, hash: u32, key: &[u8], sequence: u64, stored: Stored<'_>, value_bytes: Option<usize>) {
         self.keys.add(hash, key, sequence, stored);
+        self.first_hash = self.first_hash.min(hash);
+        self.last_hash = hash;
         self.footer.entries += 1;
         self.footer.deletes += u64::from(value_bytes.is_none());
         self.footer.sequence_min = self.footer.sequence_min.min(sequence);
@@ -211,6 +217,8 @@ impl<'v> TableWriter<'v> {
             blob_bytes: self.blobs.iter().map(|file| file.bytes).sum(),
             oldest_ms,
             newest_ms,
+            first_hash: self.first_hash,
+            last_hash: self.last_hash,
         })
     }
 

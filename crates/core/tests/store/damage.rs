@@ -198,6 +198,36 @@ fn a_damaged_value_block_causes_a_miss_of_its_own_value_only() {
     assert_eq!(check_answers(&handle, id, &content, "flip"), 49);
 }
 
+/// A lookup reads only tables that may have the hash of its key.
+#[test]
+fn a_table_with_a_damaged_directory_hides_only_keys_between_its_first_and_its_last_hash() {
+    let vfs = SimVfs::new();
+    let mut handle = open_with_blobs(&vfs, 4 << 20).expect("open");
+    let id = handle.namespace("n", "1").expect("namespace");
+    for number in 0..100u8 {
+        handle.put(id, &[number], b"value").expect("put");
+    }
+    commit(&mut handle, Durability::Durable).expect("commit");
+    compact(&handle, true).expect("compact");
+    let tables = || vfs.list().expect("list").into_iter().filter(|name| name.ends_with(".table")).collect::<Vec<_>>();
+    let before = tables();
+    let mut random = fastrand::Rng::with_seed(1);
+    let large: Vec<u8> = (0..2 << 20).map(|_| random.u8(..)).collect();
+    handle.put(id, &[7], &large).expect("put");
+    commit(&mut handle, Durability::Durable).expect("a commit that is large enough for a table");
+    drop(handle);
+    let added = tables().into_iter().find(|name| !before.contains(name)).expect("a second table");
+    vfs.flip(&added, vfs.contents(&added).len() as u64 - 100, 1);
+    for is_compacted in [false, true] {
+        let mut handle = open(&vfs).expect("open");
+        let id = handle.namespace("n", "1").expect("namespace");
+        let found = |number: u8| handle.get(id, &[number], <[u8]>::to_vec).expect("get");
+        let hidden: Vec<u8> = (0..100).filter(|number| found(*number).is_none()).collect();
+        assert_eq!(hidden, [7], "compacted: {is_compacted}");
+        compact(&handle, true).expect("compact");
+    }
+}
+
 /// Compaction copies a large value without decompressing it, so it copies this one, too.
 #[test]
 fn a_value_whose_forged_block_cannot_be_decompressed_is_a_miss_until_compaction_removes_it() {
