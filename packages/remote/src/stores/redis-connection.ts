@@ -1,21 +1,18 @@
 /**
- * One connection to Redis, opened at the first request:
+ * What a store has of Redis: a connection to a server or to a cluster, opened at the first request:
  *
  *   1. Commands are sent without waiting for the replies of earlier ones.
  *   2. A connection that fails is replaced, and the command is sent once more. One that takes longer than its budget is closed.
- *   3. Only commands that are under way keep the process running.
+ *   3. A server that names another one for a key (MOVED) is part of a cluster: the connection is opened again, to all of it.
+ *   4. Only commands that are under way keep the process running.
  */
-import type * as client from '@redis/client'
 import { VarveError } from 'varve'
 import { invalidOption } from '../options.ts'
 import { isLoopback } from './http.ts'
+import { type Arguments, openCluster, openServer, type RedisAddress, type RedisClient, type RedisCredentials } from './redis-client.ts'
 import { budgetOf } from './store.ts'
 
-/** Credentials of Redis. A server with only a password has no username. */
-export interface RedisCredentials {
-  readonly username?: string | undefined
-  readonly password: string
-}
+export type { RedisCredentials } from './redis-client.ts'
 
 type CredentialsOption = RedisCredentials | (() => RedisCredentials | Promise<RedisCredentials>)
 
@@ -24,20 +21,15 @@ const ATTEMPTS = 2
 /** Replies that refuse the credentials, or what they allow. */
 const DENIED: ReadonlySet<string> = new Set(['NOAUTH', 'WRONGPASS', 'NOPERM', 'READONLY'])
 
-/** What is used of a client of `@redis/client`. */
-interface Client {
-  sendCommand(args: readonly (string | Buffer)[]): Promise<unknown>
-  ref(): void
-  unref(): void
-  destroy(): void
-}
-
 export class RedisConnection {
   readonly #label: string
   readonly #url: string
   readonly #requestMs: number
   readonly #credentials: CredentialsOption | undefined
-  #client: Promise<Client> | undefined
+  #open: (address: RedisAddress) => Promise<RedisClient> = openServer
+  /** The servers of a cluster that answered last; one of them may have gone. */
+  #known: readonly string[] = []
+  #client: Promise<RedisClient> | undefined
   #pending = 0
 
   constructor(label: string, url: string, requestMs: number, credentials: CredentialsOption | undefined) {
@@ -47,62 +39,77 @@ export class RedisConnection {
     this.#credentials = credentials
   }
 
-  /** Sends a command that transfers about so many bytes. `name` is the blob, for messages, which contain nothing else of the command. */
-  async send(name: string, args: readonly (string | Buffer)[], bytes: number, signal: AbortSignal | undefined): Promise<unknown> {
+  /**
+   * Sends a command that transfers about so many bytes. `name` is the blob, for messages, which contain nothing else of the command.
+   * Without a number of a server, the key of the command chooses it.
+   */
+  async send(name: string, args: Arguments, bytes: number, signal: AbortSignal | undefined, server?: number): Promise<unknown> {
     for (let attempt = 1; ; attempt++) {
       signal?.throwIfAborted()
+      const open = this.#open
       const client = (this.#client ??= this.#connect().catch((error: unknown) => {
         this.#client = undefined
         throw error
       }))
       try {
-        return await within(this.#run(client, args), budgetOf(this.#requestMs, bytes), signal)
+        return await within(this.#run(client, args, server), budgetOf(this.#requestMs, bytes), signal)
       } catch (error) {
         if (signal?.aborted === true) throw signal.reason
         if (error instanceof VarveError) throw error
         const reply = replyCode(error)
+        if (reply === 'MOVED' && open === openServer) {
+          this.#becomeCluster()
+          continue
+        }
         if (reply === undefined) this.#close(client)
         if (reply !== undefined || error instanceof Overdue || attempt === ATTEMPTS) throw this.#failure(name, args[0], reply, error)
       }
     }
   }
 
-  async #connect(): Promise<Client> {
-    const { createClient, RESP_TYPES } = await loadRedis()
+  /** The number of servers that have keys of their own. */
+  async servers(name: string, signal: AbortSignal | undefined): Promise<number> {
+    const information = String(await this.send(name, ['INFO', 'cluster'], 0, signal))
+    if (information.includes('cluster_enabled:1') && this.#open === openServer) {
+      this.#becomeCluster()
+      await this.send(name, ['INFO', 'cluster'], 0, signal)
+    }
+    return (await this.#client)?.servers() ?? 1
+  }
+
+  /** Treats the server as one of a cluster from now on. */
+  #becomeCluster(): void {
+    if (this.#open === openCluster) return
+    this.#open = openCluster
+    if (this.#client !== undefined) this.#close(this.#client)
+  }
+
+  async #connect(): Promise<RedisClient> {
     const credentials = typeof this.#credentials === 'function' ? await this.#credentials() : this.#credentials
-    const socket = { connectTimeout: this.#requestMs, reconnectStrategy: false } as const
-    const { username, password } = credentials ?? {}
-    const account = { ...(username === undefined ? {} : { username }), ...(password === undefined ? {} : { password }) }
-    const client = createClient({ url: this.#url, ...account, socket, RESP: 2, disableOfflineQueue: true })
-    client.on('error', () => undefined) // the commands that fail report it
+    const client = await this.#open({ url: this.#url, known: this.#known, credentials, connectMs: this.#requestMs })
     try {
       await within(client.connect(), this.#requestMs, undefined)
     } catch (error) {
-      if (client.isOpen) client.destroy()
+      client.destroy()
       throw error
     }
-    const buffers = client.withTypeMapping({ [RESP_TYPES.BLOB_STRING]: Buffer })
+    this.#known = client.known()
     client.unref()
-    return {
-      sendCommand: (args) => buffers.sendCommand(args),
-      ref: () => client.ref(),
-      unref: () => client.unref(),
-      destroy: () => client.destroy(),
-    }
+    return client
   }
 
-  async #run(opening: Promise<Client>, args: readonly (string | Buffer)[]): Promise<unknown> {
+  async #run(opening: Promise<RedisClient>, args: Arguments, server: number | undefined): Promise<unknown> {
     const client = await opening
     this.#pending++
     client.ref()
     try {
-      return await client.sendCommand(args)
+      return await client.send(args, server)
     } finally {
       if (--this.#pending === 0) client.unref()
     }
   }
 
-  #close(failed: Promise<Client>): void {
+  #close(failed: Promise<RedisClient>): void {
     if (this.#client === failed) this.#client = undefined
     failed.then((client) => client.destroy()).catch(() => undefined)
   }
@@ -161,12 +168,4 @@ export function redisUrl(given: string, allowInsecure: boolean): URL {
     throw new VarveError('INVALID_OPTION', `option 'url' of redis() has no TLS to '${url.host}': ${risk}. Use rediss, or set 'allowInsecure: true'`)
   }
   return url
-}
-
-async function loadRedis(): Promise<typeof client> {
-  try {
-    return await import('@redis/client')
-  } catch (cause) {
-    throw new VarveError('INVALID_OPTION', "a store in Redis needs '@redis/client': run 'npm install --save-dev @redis/client'", { cause })
-  }
 }

@@ -1,5 +1,5 @@
 /**
- * Redis, Valkey, or a service that is compatible:
+ * Redis, Valkey, or a service that is compatible, one server or a cluster:
  *
  *   <prefix>:<name>    13 digits: the time of the server in milliseconds at the write | the bytes
  *
@@ -15,7 +15,10 @@ import {
 
 /** Options of `redis`. */
 export interface RedisOptions {
-  /** Address without credentials: `redis://host:6379/0`, or `rediss://` for TLS. The path is the number of the database. */
+  /**
+   * Address without credentials: `redis://host:6379/0`, or `rediss://` for TLS. The path is the number of the database. Of a cluster, one
+   * server is named; it names the others.
+   */
   readonly url: string
   /**
    * What all keys begin with.
@@ -119,14 +122,18 @@ class RedisStore implements BlobStore {
   async *list(prefix: string, { signal }: { readonly signal?: AbortSignal | undefined } = {}): AsyncIterable<Listed> {
     const pattern = `${this.#prefix}${prefix}`.replace(/[\\*?[\]]/g, '\\$&')
     const listed = new Set<string>() // SCAN may return a key twice
-    for (let cursor = '0'; ; ) {
-      const reply = await this.#connection.send(prefix, ['SCAN', cursor, 'MATCH', `${pattern}*`, 'COUNT', '1000'], 0, signal)
-      const [next, keys] = Array.isArray(reply) ? reply : []
-      const found = (Array.isArray(keys) ? keys : []).map(String).filter((key) => !listed.has(key))
-      for (const key of found) listed.add(key)
-      for (const each of await Promise.all(found.map((key) => this.#listed(key, signal)))) if (each !== undefined) yield each
-      cursor = String(next ?? '0')
-      if (cursor === '0') return
+    const servers = await this.#connection.servers(prefix, signal)
+    for (let server = 0; server < servers; server++) {
+      let cursor = '0'
+      do {
+        const scan = ['SCAN', cursor, 'MATCH', `${pattern}*`, 'COUNT', '1000']
+        const reply = await this.#connection.send(prefix, scan, 0, signal, server)
+        const [next, keys] = Array.isArray(reply) ? reply : []
+        const found = (Array.isArray(keys) ? keys : []).map(String).filter((key) => !listed.has(key))
+        for (const key of found) listed.add(key)
+        for (const each of await Promise.all(found.map((key) => this.#listed(key, signal)))) if (each !== undefined) yield each
+        cursor = String(next ?? '0')
+      } while (cursor !== '0')
     }
   }
 
