@@ -31,8 +31,8 @@ describe.skipIf(!canRun)('a store in a cluster of Redis', slow, () => {
   beforeAll(async () => {
     for (let number = 0; number < 6; number++) {
       const port = await clusterPort()
-      const folder = makeFolder()
-      const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--dir', folder, '--cluster-enabled', 'yes', '--cluster-node-timeout', '1000']
+      const files = ['--save', '', '--dir', makeFolder()]
+      const args = ['--port', String(port), '--bind', '127.0.0.1', ...files, '--cluster-enabled', 'yes', '--cluster-node-timeout', '1000']
       stops.set(port, await serve('redis-server', args, port))
       ports.push(port)
     }
