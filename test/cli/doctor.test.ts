@@ -82,7 +82,7 @@ describe.each(Object.entries(TOOLS))('varve doctor after builds by %s', (tool, {
 })
 
 describe('varve doctor', () => {
-  it('two versions of a tool that take turns get no remark with webpack, whose cache keeps both', async () => {
+  it('two versions of a tool that take turns get no remark with webpack, whose cache keeps both', slow, async () => {
     const folder = makeFolder()
     writeProject(folder)
     for (const version of ['7.29.13', '7.30.0', '7.29.13', '7.30.0']) {

@@ -6,6 +6,7 @@ import { openCache } from 'varve'
 import { describe, expect, it } from 'vitest'
 import { MAIN, type Ran, runVarve } from '../command.ts'
 import { makeFolder, snapshot } from '../folders.ts'
+import { slow } from '../slow.ts'
 
 /** A running `varve watch`, and all that it has printed. */
 class Watching {
@@ -80,7 +81,7 @@ describe('varve watch', () => {
   })
 
   // `script` of util-linux gives a command a terminal.
-  it.runIf(spawnSync('script', ['--version']).status === 0)('updates one line on a terminal', async () => {
+  it.runIf(spawnSync('script', ['--version']).status === 0)('updates one line on a terminal', slow, async () => {
     const dir = join(makeFolder(), 'site')
     const cache = await openCache({ name: 'site', dir, history: 'never' })
     for (let number = 0; number < 3; number++) cache.namespace('a', { codec: 'text' }).put(`${number}`, 'value')

@@ -7,6 +7,7 @@ import { runVarve } from '../../command.ts'
 import { makeFolder } from '../../folders.ts'
 import { writeProject } from './projects.ts'
 import { build as buildIn } from './runner.ts'
+import { slow } from '../../slow.ts'
 
 type Found = CliJson['why']['records'][number]
 
@@ -65,7 +66,7 @@ describe('varve why of a webpack build', () => {
     expect(why(folder, 'main.js').variants).toHaveLength(1)
   })
 
-  it('names what makes the whole cache invalid', async () => {
+  it('names what makes the whole cache invalid', slow, async () => {
     const folder = makeProject()
     await build(folder)
     const env = { TEST_WORD: 'x' }
