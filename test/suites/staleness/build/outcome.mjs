@@ -28,5 +28,8 @@ export function digestsOf(folder) {
   return Object.fromEntries(names.sort().map((name) => [name.split(sep).join('/'), digest(name)]))
 }
 
-/** @param {unknown} error */
-export const messageOf = (error) => String(error instanceof Error ? error.message : error).split('\n', 1)[0] ?? ''
+/** The first line of an error, also of one that another thread sent as a plain object. @param {unknown} error */
+export function messageOf(error) {
+  const isObject = typeof error === 'object' && error !== null && 'message' in error
+  return String(isObject ? error.message : error).split('\n', 1)[0] ?? ''
+}

@@ -73,6 +73,10 @@ export const ROLLUP = [
     steps: {
       'no key': [['replace', 'build.config.mjs', "{ f: () => 'one' }, onStats", 'undefined, onStats']],
     },
+    limits: {
+      'first build': 'a function in the key cannot be compared, so cached() throws',
+      again: 'a function in the key cannot be compared, so cached() throws',
+    },
   },
   {
     name: 'Rollup: a Babel config and a .browserslistrc',

@@ -240,6 +240,7 @@ export const VITE_CONFIGS = [
           x = 1
         }
         console.log(new K())`,
+      'node_modules/.keep': '',
       'tsconfig.json': '{ "extends": "./tsconfig.base.json" }',
       'tsconfig.base.json': '{ "compilerOptions": { "target": "es2022", "useDefineForClassFields": true } }',
     },
