@@ -70,7 +70,7 @@ export const FLOORS = new Map([
   ['crates/node/src/', [['module'], ['open'], ['calls'], ['store'], ['node_api']]],
   ['crates/disk/src/', [['registry'], ['vfs'], ['tree'], ['file'], ['direct'], ['platform'], ['map'], ['guard', 'pool']]],
   ['crates/bindings/src/', [
-    ['files', 'handle'], ['transfer'], ['export', 'import'], ['objects'],
+    ['files', 'handle'], ['transfer'], ['export', 'import'], ['folders', 'objects'],
     ['commit', 'guard', 'reads', 'restored', 'top'], ['json', 'packed'], ['failure'],
   ]],
 ])

@@ -11,9 +11,10 @@
 use crate::commit::{Begun, Commit, Committed};
 use crate::export::{ExportOptions, ExportProgress};
 use crate::failure::{Failure, Result};
+use crate::folders::{Folders, Sums};
 use crate::import::ImportProgress;
 use crate::packed::{Page, Values, length_of, reserve};
-use crate::reads::{PackedKeys, Reads};
+use crate::reads::{PackedKeys, PagePlace, Reads};
 use crate::transfer::Transfers;
 use std::sync::Arc;
 use varve_core::failpoints;
@@ -234,32 +235,37 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> JsHandle<S> {
         Ok(Reads::new(self.open()?.begin_reads(namespace, parts.into_iter())?))
     }
 
-    /// A page of entries from `cursor` on, about `bytes_max` bytes. The answer is held; returns its length.
-    pub fn scan(&mut self, namespace: u32, cursor: u64, bytes_max: u64) -> Result<i32> {
-        let Self { handle: Some(handle), held, .. } = self else { return Err(Error::Closed.into()) };
+    /// A page of entries, those in `folders`; if there are none, all. The answer is held; returns its length.
+    pub fn scan(&mut self, (namespace, cursor, bytes_max): PagePlace, folders: PackedKeys<'_>) -> Result<i32> {
+        let folders = Folders::new(folders)?;
         let (mut page, mut added) = (Page::default(), Ok(()));
-        let next = handle.scan(namespace, cursor, bytes_max, &mut |key, value| {
-            if added.is_ok() {
+        let next = self.open()?.scan(namespace, cursor, bytes_max, &mut |key, value| {
+            if added.is_ok() && folders.have(key) {
                 added = page.add(key, value);
             }
         })?;
         added?;
-        page.finish(next, held)?;
-        length_of(held.len())
+        page.finish(next, &mut self.held)
     }
 
     /// The same with keys and the lengths of values, which are not read.
-    pub fn scan_keys(&mut self, namespace: u32, cursor: u64, bytes_max: u64) -> Result<i32> {
-        let Self { handle: Some(handle), held, .. } = self else { return Err(Error::Closed.into()) };
+    pub fn scan_keys(&mut self, (namespace, cursor, bytes_max): PagePlace, folders: PackedKeys<'_>) -> Result<i32> {
+        let folders = Folders::new(folders)?;
         let (mut page, mut added) = (Page::default(), Ok(()));
-        let next = handle.scan_keys(namespace, cursor, bytes_max, &mut |key, value_bytes| {
-            if added.is_ok() {
+        let next = self.open()?.scan_keys(namespace, cursor, bytes_max, &mut |key, value_bytes| {
+            if added.is_ok() && folders.have(key) {
                 added = page.add_key(key, value_bytes);
             }
         })?;
         added?;
-        page.finish(next, held)?;
-        length_of(held.len())
+        page.finish(next, &mut self.held)
+    }
+
+    /// The folders of the keys of such a page, each with its number of entries and their bytes.
+    pub fn scan_folders(&mut self, (namespace, cursor, bytes_max): PagePlace) -> Result<i32> {
+        let mut sums = Sums::default();
+        let next = self.open()?.scan_keys(namespace, cursor, bytes_max, &mut |key, bytes| sums.add(key, bytes))?;
+        sums.page()?.finish(next, &mut self.held)
     }
 
     /// Reads the content of a file. The answer is held; returns its length, -1 if the file is missing or damaged.

@@ -4,6 +4,7 @@
 //!   that the binding provides; longer answers are held until a second call takes them.
 //! - [`Commit`]: a commit, to be run on the calling thread or on another one.
 //! - `reads.rs`, `packed.rs`: lookups of many keys, and answers with many entries as one run of bytes.
+//! - `folders.rs`: sums over entries by folder, for keys that are paths.
 //! - `export.rs`, `import.rs`: entries as JSON and back, in pieces; `transfer.rs` numbers them, `objects.rs` splits a
 //!   stream into objects.
 //! - `files.rs`: manifests of files as JSON, and archives; `restored.rs`: what is remembered of a restore.
@@ -17,6 +18,7 @@ mod commit;
 mod export;
 mod failure;
 mod files;
+mod folders;
 mod guard;
 mod handle;
 mod import;
@@ -38,6 +40,6 @@ pub use files::{
 pub use guard::{Guard, guarded};
 pub use handle::JsHandle;
 pub use import::{Import, ImportProgress};
-pub use reads::{PackedKeys, Reads};
+pub use reads::{PackedKeys, PagePlace, Reads};
 pub use restored::{Restored, RestoredFile};
 pub use top::{TopItem, top};

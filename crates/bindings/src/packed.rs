@@ -7,7 +7,8 @@
 //! commit:  entries: f64 | bytes: f64 | batch_bytes: f64 | damage_count: u32 | maintenance_due: u32
 //! ```
 //! `next` is only valid if `more` is 1. Ends are offsets from the start of the keys and of the values. A page of keys
-//! has no values, and the length of each in place of its end.
+//! has no values, and the length of each in place of its end. A page of folders has two f64 as each value: the number
+//! of its entries, and their bytes.
 
 use crate::failure::{Failure, Result};
 
@@ -76,8 +77,8 @@ impl Page {
         Ok(())
     }
 
-    /// Writes the page to `out`.
-    pub(crate) fn finish(self, next: Option<u64>, out: &mut Vec<u8>) -> Result<()> {
+    /// Writes the page to `out`, and returns its length.
+    pub(crate) fn finish(self, next: Option<u64>, out: &mut Vec<u8>) -> Result<i32> {
         out.clear();
         reserve(out, 24 + 8 * self.key_ends.len() + self.keys.len() + self.values.len())?;
         out.extend_from_slice(&next.unwrap_or(0).to_le_bytes());
@@ -90,7 +91,7 @@ impl Page {
         }
         out.extend_from_slice(&self.keys);
         out.extend_from_slice(&self.values);
-        Ok(())
+        length_of(out.len())
     }
 }
 

@@ -21,6 +21,9 @@ impl Reads {
     }
 }
 
+/// A namespace, a cursor in it, and about how many bytes a page from there has.
+pub type PagePlace = (u32, u64, u64);
+
 /// Keys, packed one after another, and the end of each.
 #[derive(Clone, Copy, Debug)]
 pub struct PackedKeys<'k> {

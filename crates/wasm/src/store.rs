@@ -147,15 +147,22 @@ impl WasmStore {
     }
 
     /// Returns the length of the kept result, or -2 for a failure.
-    pub fn scan(&mut self, namespace: u32, cursor: u64, bytes_max: f64) -> i32 {
-        let held = self.handle.scan(namespace, cursor, bytes_max as u64);
+    pub fn scan(&mut self, namespace: u32, cursor: u64, bytes_max: f64, packed: &[u8], ends: &[u32]) -> i32 {
+        let held = self.handle.scan((namespace, cursor, bytes_max as u64), PackedKeys { packed, ends });
         self.number(held)
     }
 
     /// Returns the length of the kept result, or -2 for a failure.
     #[wasm_bindgen(js_name = scanKeys)]
-    pub fn scan_keys(&mut self, namespace: u32, cursor: u64, bytes_max: f64) -> i32 {
-        let held = self.handle.scan_keys(namespace, cursor, bytes_max as u64);
+    pub fn scan_keys(&mut self, namespace: u32, cursor: u64, bytes_max: f64, packed: &[u8], ends: &[u32]) -> i32 {
+        let held = self.handle.scan_keys((namespace, cursor, bytes_max as u64), PackedKeys { packed, ends });
+        self.number(held)
+    }
+
+    /// Returns the length of the kept result, or -2 for a failure.
+    #[wasm_bindgen(js_name = scanFolders)]
+    pub fn scan_folders(&mut self, namespace: u32, cursor: u64, bytes_max: f64) -> i32 {
+        let held = self.handle.scan_folders((namespace, cursor, bytes_max as u64));
         self.number(held)
     }
 

@@ -3,14 +3,14 @@
 use crate::node_api::Reply;
 use crate::node_api::{Answer, Arguments, Call, Functions};
 use crate::store::NodeStore;
-use varve_bindings::{PackedKeys, Result};
+use varve_bindings::{PackedKeys, PagePlace, Result};
 
 /// Adds the functions of this file.
 pub(crate) fn add(functions: Functions<NodeStore>) -> Result<Functions<NodeStore>> {
     let functions = functions.add::<Namespace>()?.add::<Get>()?.add::<Read>()?.add::<Take>()?;
     let functions = functions.add::<Has>()?.add::<Put>()?.add::<PutWithBlobs>()?;
     let functions = functions.add::<Delete>()?.add::<GetMany>()?.add::<GetManyAtOnce>()?.add::<GetManyAsync>()?;
-    functions.add::<Revision>()?.add::<Scan>()?.add::<ScanKeys>()
+    functions.add::<Revision>()?.add::<Scan>()?.add::<ScanKeys>()?.add::<ScanFolders>()
 }
 
 struct Namespace;
@@ -27,6 +27,7 @@ struct GetManyAsync;
 struct Revision;
 struct Scan;
 struct ScanKeys;
+struct ScanFolders;
 
 impl Call<NodeStore> for Namespace {
     const NAME: &'static str = "namespace";
@@ -160,8 +161,9 @@ impl Call<NodeStore> for Scan {
     const NAME: &'static str = "scan";
 
     fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
-        let (namespace, cursor, bytes_max) = (arguments.number(0)?, arguments.big(1)?, arguments.count(2)?);
-        store.with(|handle| handle.scan(namespace, cursor, bytes_max)).map(Answer::Number)
+        let page = page_in(arguments)?;
+        let folders = folders_in(arguments)?;
+        store.with(|handle| handle.scan(page, folders)).map(Answer::Number)
     }
 }
 
@@ -170,7 +172,27 @@ impl Call<NodeStore> for ScanKeys {
     const NAME: &'static str = "scanKeys";
 
     fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
-        let (namespace, cursor, bytes_max) = (arguments.number(0)?, arguments.big(1)?, arguments.count(2)?);
-        store.with(|handle| handle.scan_keys(namespace, cursor, bytes_max)).map(Answer::Number)
+        let page = page_in(arguments)?;
+        let folders = folders_in(arguments)?;
+        store.with(|handle| handle.scan_keys(page, folders)).map(Answer::Number)
     }
+}
+
+/// The answer is held; returns its length.
+impl Call<NodeStore> for ScanFolders {
+    const NAME: &'static str = "scanFolders";
+
+    fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
+        let page = page_in(arguments)?;
+        store.with(|handle| handle.scan_folders(page)).map(Answer::Number)
+    }
+}
+
+fn page_in(arguments: &Arguments) -> Result<PagePlace> {
+    Ok((arguments.number(0)?, arguments.big(1)?, arguments.count(2)?))
+}
+
+/// The folders whose entries are wanted.
+fn folders_in(arguments: &Arguments) -> Result<PackedKeys<'_>> {
+    Ok(PackedKeys { packed: arguments.bytes(3)?, ends: arguments.words(4)? })
 }

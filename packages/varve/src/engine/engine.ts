@@ -53,6 +53,12 @@ export interface EnginePage {
 /** A page of keys, packed as in EnginePage, with the lengths of values, which are not read. */
 export type EngineKeys = Pick<EnginePage, 'keys' | 'keyEnds' | 'next'> & { readonly valueBytes: Uint32Array }
 
+/** Folders of keys that are paths, packed as the keys of EnginePage. None at all stands for all folders. */
+export type EngineFolders = Pick<EnginePage, 'keys' | 'keyEnds'>
+
+/** The folders of the keys of a page: of each, the number of its entries, and the bytes of their keys and values. */
+export type EngineSums = Pick<EnginePage, 'keys' | 'keyEnds' | 'next'> & { readonly entries: Float64Array; readonly bytes: Float64Array }
+
 /** Answer of getManyAtOnce: values packed one after another, in memory that the caller owns; `lengths[i]` is -1 for a miss. */
 export interface EngineValues {
   readonly values: Uint8Array
@@ -119,10 +125,15 @@ export interface EngineStore {
    * meanwhile.
    */
   getManyAsync(namespace: number, keys: Uint8Array, keyEnds: Uint32Array): Promise<EngineValues>
-  /** Entries in order of their key's hash from `cursor` (0n = first), about `bytesMax` bytes of them. */
-  scan(namespace: number, cursor: bigint, bytesMax: number): EnginePage
+  /**
+   * Entries in order of their key's hash from `cursor` (0n = first), about `bytesMax` bytes of them. Of these, the page has the entries in
+   * `folders`. The folder of a key is the part up to its last `/` or `\` before a `?`, '' for a key that is not UTF-8.
+   */
+  scan(namespace: number, cursor: bigint, bytesMax: number, folders?: EngineFolders): EnginePage
   /** The same keys without reading values: `bytesMax` limits keys and lengths. */
-  scanKeys(namespace: number, cursor: bigint, bytesMax: number): EngineKeys
+  scanKeys(namespace: number, cursor: bigint, bytesMax: number, folders?: EngineFolders): EngineKeys
+  /** Sums over the entries that scanKeys reads, by folder. */
+  scanFolders(namespace: number, cursor: bigint, bytesMax: number): EngineSums
 
   /** Stores and restores files; its code loads at the first call. */
   files(): Promise<EngineFiles>

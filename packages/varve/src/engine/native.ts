@@ -3,14 +3,14 @@
  * the order in which they began.
  */
 import type {
-  CommitReport, CompactReport, Damage, Engine, EngineChunk, EngineCommit, EngineControl, EngineExport, EngineImport, EngineKeys, EnginePage,
-  EngineStatus, EngineStore, EngineTop, EngineValues, RepairReport, SealReport, Stats, TopItem, VerifyReport,
+  CommitReport, CompactReport, Damage, Engine, EngineChunk, EngineCommit, EngineControl, EngineExport, EngineImport, EngineFolders,
+  EngineKeys, EnginePage, EngineStatus, EngineStore, EngineSums, EngineTop, EngineValues, RepairReport, SealReport, Stats, TopItem, VerifyReport,
 } from './engine.ts'
 import { requireAddon } from './addon.ts'
 import { type ChunkReport, EngineFailure, reportOf } from './answer.ts'
 import type { EngineFiles } from './files.ts'
 import type { FileFunctions, NativeFiles } from './native-files.ts'
-import { commitOf, keysOf, pageOf, valuesOf, viewOf } from './packed.ts'
+import { ALL_FOLDERS, commitOf, keysOf, pageOf, sumsOf, valuesOf, viewOf } from './packed.ts'
 
 /** The functions of one open store: `crates/node/src/calls`. */
 interface StoreFunctions extends FileFunctions {
@@ -26,8 +26,9 @@ interface StoreFunctions extends FileFunctions {
   getManyAsync(namespace: number, keys: Uint8Array, keyEnds: Uint32Array): Promise<Uint8Array | string>
   revision(): number
   namespace(name: string, version: string): number
-  scan(namespace: number, cursor: bigint, bytesMax: number): number
-  scanKeys(namespace: number, cursor: bigint, bytesMax: number): number
+  scan(namespace: number, cursor: bigint, bytesMax: number, folders: Uint8Array, folderEnds: Uint32Array): number
+  scanKeys(namespace: number, cursor: bigint, bytesMax: number, folders: Uint8Array, folderEnds: Uint32Array): number
+  scanFolders(namespace: number, cursor: bigint, bytesMax: number): number
   pendingBytes(): number
   pendingEntries(): number
   refresh(): boolean
@@ -158,12 +159,16 @@ class NativeStore implements EngineStore {
     return typeof answer === 'string' ? reportOf<never>(answer) : valuesOf(answer, keyEnds.length)
   }
 
-  scan(namespace: number, cursor: bigint, bytesMax: number): EnginePage {
-    return pageOf(this.#taken(this.#functions.scan(namespace, cursor, bytesMax)))
+  scan(namespace: number, cursor: bigint, bytesMax: number, folders: EngineFolders = ALL_FOLDERS): EnginePage {
+    return pageOf(this.#taken(this.#functions.scan(namespace, cursor, bytesMax, folders.keys, folders.keyEnds)))
   }
 
-  scanKeys(namespace: number, cursor: bigint, bytesMax: number): EngineKeys {
-    return keysOf(this.#taken(this.#functions.scanKeys(namespace, cursor, bytesMax)))
+  scanKeys(namespace: number, cursor: bigint, bytesMax: number, folders: EngineFolders = ALL_FOLDERS): EngineKeys {
+    return keysOf(this.#taken(this.#functions.scanKeys(namespace, cursor, bytesMax, folders.keys, folders.keyEnds)))
+  }
+
+  scanFolders(namespace: number, cursor: bigint, bytesMax: number): EngineSums {
+    return sumsOf(this.#taken(this.#functions.scanFolders(namespace, cursor, bytesMax)))
   }
 
   commit(durability: 'relaxed' | 'durable'): EngineCommit | Promise<EngineCommit> {

@@ -7,11 +7,15 @@
  *         | key end: u32 * count | value end: u32 * count | keys | values
  * commit: entries: f64 | bytes: f64 | batch bytes: f64 | damage count: u32 | maintenance due: u32
  * ```
- * A page of keys has no values, and the length of each in place of its end.
+ * A page of keys has no values, and the length of each in place of its end. A page of folders has two f64 as each value: the number of its
+ * entries, and their bytes.
  */
-import type { EngineCommit, EngineKeys, EnginePage, EngineValues } from './engine.ts'
+import type { EngineCommit, EngineFolders, EngineKeys, EnginePage, EngineSums, EngineValues } from './engine.ts'
 
 const PAGE_HEAD_BYTES = 24
+
+/** For pages with the entries of all folders. */
+export const ALL_FOLDERS: EngineFolders = { keys: new Uint8Array(0), keyEnds: new Uint32Array(0) }
 
 /** The answer of getMany for `count` keys. */
 export function valuesOf(bytes: Uint8Array, count: number): EngineValues {
@@ -46,6 +50,14 @@ export function pageOf(bytes: Uint8Array): EnginePage {
 export function keysOf(bytes: Uint8Array): EngineKeys {
   const { keys, keyEnds, valueEnds: valueBytes, next } = pageOf(bytes)
   return { keys, keyEnds, valueBytes, next }
+}
+
+/** The answer of scanFolders. */
+export function sumsOf(bytes: Uint8Array): EngineSums {
+  const { keys, keyEnds, values, next } = pageOf(bytes)
+  const view = viewOf(values)
+  const numbers = (start: number): Float64Array => Float64Array.from(keyEnds, (_, index) => view.getFloat64(16 * index + start, true))
+  return { keys, keyEnds, next, entries: numbers(0), bytes: numbers(8) }
 }
 
 /** The report of a commit, at the start of `view`. */

@@ -3,14 +3,14 @@ import * as glue from '../../generated/varve_wasm.js'
 import { folderName, type Host, WasmStore } from '../../generated/varve_wasm.js'
 import { bytes as engineBytes } from '../../generated/varve_wasm_bytes.js'
 import type {
-  CommitReport, CompactReport, Damage, Engine, EngineChunk, EngineCommit, EngineControl, EngineExport, EngineImport, EngineOptions,
-  EngineKeys, EnginePage, EngineStatus, EngineStore, EngineTop, EngineValues, RepairReport, SealReport, Stats, TopItem, VerifyReport,
+  CommitReport, CompactReport, Damage, Engine, EngineChunk, EngineCommit, EngineControl, EngineExport, EngineFolders, EngineImport, EngineKeys,
+  EngineOptions, EnginePage, EngineStatus, EngineStore, EngineSums, EngineTop, EngineValues, RepairReport, SealReport, Stats, TopItem, VerifyReport,
 } from './engine.ts'
 import { type ChunkReport, reportOf } from './answer.ts'
 import { heldHost } from './held-host.ts'
 import { tableHost } from './table-files.ts'
 import { MetDamage } from './met-damage.ts'
-import { commitOf, keysOf, pageOf, valuesOf, viewOf } from './packed.ts'
+import { ALL_FOLDERS, commitOf, keysOf, pageOf, sumsOf, valuesOf, viewOf } from './packed.ts'
 import type { EngineFiles } from './files.ts'
 import type { WasmTrees } from './wasm-files.ts'
 import { viewOf as viewAt } from '../values/bytes.ts'
@@ -159,12 +159,16 @@ class WasmEngineStore implements EngineStore {
     return this.getManyAtOnce(namespace, keys, keyEnds)
   }
 
-  scan(namespace: number, cursor: bigint, bytesMax: number): EnginePage {
-    return pageOf(this.#taken(() => this.#store.scan(namespace, cursor, bytesMax)))
+  scan(namespace: number, cursor: bigint, bytesMax: number, folders: EngineFolders = ALL_FOLDERS): EnginePage {
+    return pageOf(this.#taken(() => this.#store.scan(namespace, cursor, bytesMax, folders.keys, folders.keyEnds)))
   }
 
-  scanKeys(namespace: number, cursor: bigint, bytesMax: number): EngineKeys {
-    return keysOf(this.#taken(() => this.#store.scanKeys(namespace, cursor, bytesMax)))
+  scanKeys(namespace: number, cursor: bigint, bytesMax: number, folders: EngineFolders = ALL_FOLDERS): EngineKeys {
+    return keysOf(this.#taken(() => this.#store.scanKeys(namespace, cursor, bytesMax, folders.keys, folders.keyEnds)))
+  }
+
+  scanFolders(namespace: number, cursor: bigint, bytesMax: number): EngineSums {
+    return sumsOf(this.#taken(() => this.#store.scanFolders(namespace, cursor, bytesMax)))
   }
 
   pendingBytes(): number {

@@ -1,5 +1,7 @@
 /** The raw entries of a cache: keys and values as bytes, for every codec. */
 import { InvalidArgumentError } from 'commander'
+import type { EngineFolders, EngineKeys, EngineStore } from '../../engine/engine.ts'
+import { readText } from '../../values/bytes.ts'
 import { type Key, readKey } from '../../values/key.ts'
 import type { LayerReport, NamespaceStats } from '../../reports.ts'
 import { readBytes } from '../../session/read-long.ts'
@@ -7,6 +9,8 @@ import type { Session } from '../../session/session.ts'
 import { VarveError } from '../../errors.ts'
 
 const PAGE_BYTES = 1 << 20
+/** Bytes of keys and lengths over which one page of folders has sums. */
+const FOLDERS_PAGE_BYTES = 4 << 20
 
 /** One entry. `value` is valid until the next one is read. */
 export interface RawEntry {
@@ -26,14 +30,10 @@ export async function namespacesOf(session: Session, only: string | undefined): 
   throw new VarveError('INVALID_ARGUMENT', `there is no namespace '${only}'; the cache has ${known === '' ? 'none' : known}`)
 }
 
-/** All entries of these namespaces, page by page. */
-export function* entriesOf(session: Session, namespaces: readonly NamespaceStats[]): Generator<RawEntry> {
+/** The entries of these namespaces, page by page: of all folders, or of some. */
+export function* entriesOf(session: Session, namespaces: readonly NamespaceStats[], folders?: EngineFolders): Generator<RawEntry> {
   for (const namespace of namespaces) {
-    const number = session.call((store) => store.namespace(namespace.name, namespace.version))
-    let cursor: bigint | undefined = 0n
-    while (cursor !== undefined) {
-      const from: bigint = cursor
-      const page = session.call((store) => store.scan(number, from, PAGE_BYTES))
+    for (const page of pagesOf(session, namespace, (store, number, from) => store.scan(number, from, PAGE_BYTES, folders))) {
       let [keyStart, valueStart] = [0, 0]
       for (const [index, keyEnd] of page.keyEnds.entries()) {
         const valueEnd = page.valueEnds[index] ?? valueStart
@@ -42,7 +42,6 @@ export function* entriesOf(session: Session, namespaces: readonly NamespaceStats
         keyStart = keyEnd
         valueStart = valueEnd
       }
-      cursor = page.next
     }
   }
 }
@@ -55,21 +54,47 @@ export interface RawKey {
   readonly valueBytes: number
 }
 
-/** All keys of these namespaces, page by page. Reads no values. */
-export function* keysOf(session: Session, namespaces: readonly NamespaceStats[]): Generator<RawKey> {
+/** The keys of these namespaces, page by page: of all folders, or of some. Reads no values. */
+export function* keysOf(session: Session, namespaces: readonly NamespaceStats[], folders?: EngineFolders): Generator<RawKey> {
   for (const namespace of namespaces) {
-    const number = session.call((store) => store.namespace(namespace.name, namespace.version))
-    for (let cursor: bigint | undefined = 0n; cursor !== undefined; ) {
-      const from: bigint = cursor
-      const { keys, keyEnds, valueBytes, next } = session.call((store) => store.scanKeys(number, from, PAGE_BYTES))
+    for (const page of pagesOf(session, namespace, (store, number, from) => store.scanKeys(number, from, PAGE_BYTES, folders))) {
       let start = 0
-      for (let index = 0; index < keyEnds.length; index++) {
-        const end = keyEnds[index] ?? start
-        yield { namespace, key: readKey(keys, start, end), keyBytes: end - start, valueBytes: valueBytes[index] ?? 0 }
+      for (const [index, end] of page.keyEnds.entries()) {
+        yield { namespace, key: readKey(page.keys, start, end), keyBytes: end - start, valueBytes: page.valueBytes[index] ?? 0 }
         start = end
       }
-      cursor = next
     }
+  }
+}
+
+/** Entries whose keys are in one folder: their number, and the bytes of keys and values. */
+export interface FolderSums {
+  readonly folder: string
+  readonly entries: number
+  readonly bytes: number
+}
+
+/** The folders of a namespace, page by page. Each page has the sums over its own entries. */
+export function* foldersOf(session: Session, namespace: NamespaceStats): Generator<FolderSums> {
+  for (const page of pagesOf(session, namespace, (store, number, from) => store.scanFolders(number, from, FOLDERS_PAGE_BYTES))) {
+    let start = 0
+    for (const [index, end] of page.keyEnds.entries()) {
+      yield { folder: readText(page.keys, start, end), entries: page.entries[index] ?? 0, bytes: page.bytes[index] ?? 0 }
+      start = end
+    }
+  }
+}
+
+type Scan<Page> = (store: EngineStore, number: number, from: bigint) => Page
+type AnyPage = Pick<EngineKeys, 'next'>
+
+function* pagesOf<Page extends AnyPage>(session: Session, { name, version }: NamespaceStats, scan: Scan<Page>): Generator<Page> {
+  const number = session.call((store) => store.namespace(name, version))
+  for (let cursor: bigint | undefined = 0n; cursor !== undefined; ) {
+    const from: bigint = cursor
+    const page = session.call((store) => scan(store, number, from))
+    yield page
+    cursor = page.next
   }
 }
 

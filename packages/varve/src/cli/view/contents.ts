@@ -1,24 +1,27 @@
 /**
- * Reads what the entries of a cache are about, each twice (`tree.ts`):
+ * Finds what the entries of a cache are about, in two passes (`tree.ts`):
  *
- *   records of tasks     keys and values: what results cost, and which of them the last build made
- *   everything else      keys and lengths of values: no value is read
+ *   1. the engine sums entries and bytes by folder; the records of tasks are read for what results cost, and which of them the last
+ *      build made
+ *   2. the entries of the folders that are listed are read: of records keys and values, of everything else no values
  *
  * Memory has one page, and the sums.
  */
 import { setImmediate } from 'node:timers/promises'
 import type { ContentsJson } from '../../cli-json.ts'
-import type { EngineControl } from '../../engine/engine.ts'
+import type { EngineControl, EngineFolders } from '../../engine/engine.ts'
 import { VarveError } from '../../errors.ts'
 import type { BuildRecord } from '../../history/record.ts'
 import type { NamespaceStats } from '../../reports.ts'
 import type { Session } from '../../session/session.ts'
 import { groupOf, RECORDS_PREFIX } from '../../task/names.ts'
 import { costOf, type Variant } from '../../task/record.ts'
-import { entriesOf, keysOf, namespacesOf, type RawEntry } from '../open/entries.ts'
+import type { Key } from '../../values/key.ts'
+import { entriesOf, foldersOf, keysOf, namespacesOf, type RawEntry } from '../open/entries.ts'
 import { type IdRecord, recordIn } from '../open/tasks.ts'
+import { Folders } from './folders.ts'
 import { Made } from './made.ts'
-import { placesOf } from './place.ts'
+import { folderOf, parentOf, placesOf } from './place.ts'
 import { Tree, type Weight } from './tree.ts'
 import { Wholes } from './wholes.ts'
 
@@ -26,80 +29,102 @@ import { Wholes } from './wholes.ts'
 const SLICE_MS = 20
 const LOOK_ENTRIES = 256
 
-/** Progress counts entries. */
+/** Progress counts entries, those that are only in sums too. */
 export async function contentsOf(session: Session, build: BuildRecord | undefined, control: EngineControl): Promise<ContentsJson> {
   const [tree, made] = [new Tree(), new Made(build)]
   const namespaces = await namespacesOf(session, undefined)
-  const total = namespaces.reduce((sum, { entries }) => sum + entries, 0)
-  await inSlices(addAll(), 2 * total, control)
+  const total = namespaces.reduce((sum, { name, entries }) => sum + entries * (isRecords(name) ? 3 : 2), 0)
+  await inSlices(addAll(), total, control)
   return { tree: tree.toJson(), made: made.toJson() }
 
-  function* addAll(): Generator<undefined> {
+  function* addAll(): Generator<number> {
     const wholes = new Wholes(session, namespaces)
+    const folders = new Map<string, Folders>()
     for (const namespace of namespaces) {
-      yield* isRecords(namespace) ? addRecords(session, namespace, tree, made) : addKeys(session, namespace, tree, wholes)
+      if (wholes.has(namespace.name)) yield* addKeys(session, namespace, tree, wholes)
+      else folders.set(namespace.name, yield* addFolders(session, namespace, tree))
+      if (isRecords(namespace.name)) yield* addRecords(session, namespace, tree, made)
     }
     for (const { group, parent, weight } of wholes.parts()) tree.add(group, parent, weight)
     tree.choose()
     for (const namespace of namespaces) {
-      yield* isRecords(namespace) ? addRecordedModules(session, namespace, tree) : addModules(session, namespace, tree, wholes)
+      const group = groupOf(namespace.name)
+      const listed = folders.get(namespace.name)?.chosen((folder) => tree.lists(group, parentOf(folder)))
+      if (listed?.keyEnds.length === 0) continue // the engine would take this for all folders
+      const weights = isRecords(namespace.name) ? recordWeights(session, namespace, listed) : keyWeights(session, namespace, listed, wholes)
+      const place = placesOf(namespace.name)
+      for (const [key, weight] of weights) {
+        tree.addModule(group, ...place(key), weight)
+        yield 1
+      }
     }
     for (const { group, parent, module, weight } of wholes.parts()) tree.addModule(group, parent, module, weight)
   }
 }
 
-function isRecords({ name }: NamespaceStats): boolean {
-  return name.startsWith(RECORDS_PREFIX)
+function isRecords(namespace: string): boolean {
+  return namespace.startsWith(RECORDS_PREFIX)
 }
 
-function* addKeys(session: Session, namespace: NamespaceStats, tree: Tree, wholes: Wholes): Generator<undefined> {
+/** Adds the sums of each folder, and returns the folders. */
+function* addFolders(session: Session, namespace: NamespaceStats, tree: Tree): Generator<number, Folders> {
+  const [group, folders] = [groupOf(namespace.name), new Folders()]
+  for (const { folder, entries, bytes } of foldersOf(session, namespace)) {
+    folders.add(folder)
+    tree.add(group, parentOf(folder), { entries, bytes, workMs: 0 })
+    yield entries
+  }
+  return folders
+}
+
+function* addKeys(session: Session, namespace: NamespaceStats, tree: Tree, wholes: Wholes): Generator<number> {
   const [group, place] = [groupOf(namespace.name), placesOf(namespace.name)]
-  for (const { key, keyBytes, valueBytes } of keysOf(session, [namespace])) {
-    const bytes = keyBytes + valueBytes
-    if (!wholes.has(namespace.name, key, bytes)) tree.add(group, place(key)[0], { entries: 1, bytes, workMs: 0 })
-    yield
+  for (const [key, weight] of keyWeights(session, namespace, undefined, wholes)) {
+    tree.add(group, place(key)[0], weight)
+    yield 1
   }
 }
 
-function* addRecords(session: Session, namespace: NamespaceStats, tree: Tree, made: Made): Generator<undefined> {
-  const [group, place] = [groupOf(namespace.name), placesOf(namespace.name)]
+/** Adds what results cost; `addFolders` has counted the entries. */
+function* addRecords(session: Session, namespace: NamespaceStats, tree: Tree, made: Made): Generator<number> {
+  const group = groupOf(namespace.name)
   for (const entry of entriesOf(session, [namespace])) {
     const record = recordIn(entry)
     const newest = newestOf(record)
-    if (record !== undefined && newest !== undefined) made.add(record, newest)
-    tree.add(group, place(entry.key)[0], weightOf(entry, newest))
-    yield
+    if (record !== undefined && newest !== undefined) {
+      made.add(record, newest)
+      tree.add(group, parentOf(folderOf(record.id)), { entries: 0, bytes: 0, workMs: costOf(newest) })
+    }
+    yield 1
   }
 }
 
-function* addModules(session: Session, namespace: NamespaceStats, tree: Tree, wholes: Wholes): Generator<undefined> {
-  const [group, place] = [groupOf(namespace.name), placesOf(namespace.name)]
-  for (const { key, keyBytes, valueBytes } of keysOf(session, [namespace])) {
+type Weights = Generator<readonly [Key, Weight]>
+
+/** The entries of these folders but those whose parts take their place. */
+function* keyWeights(session: Session, namespace: NamespaceStats, folders: EngineFolders | undefined, wholes: Wholes): Weights {
+  for (const { key, keyBytes, valueBytes } of keysOf(session, [namespace], folders)) {
     const bytes = keyBytes + valueBytes
-    if (!wholes.has(namespace.name, key, bytes)) tree.addModule(group, ...place(key), { entries: 1, bytes, workMs: 0 })
-    yield
+    if (!wholes.replaces(namespace.name, key, bytes)) yield [key, { entries: 1, bytes, workMs: 0 }]
   }
 }
 
-function* addRecordedModules(session: Session, namespace: NamespaceStats, tree: Tree): Generator<undefined> {
-  const [group, place] = [groupOf(namespace.name), placesOf(namespace.name)]
-  for (const entry of entriesOf(session, [namespace])) {
-    const [parent, module] = place(entry.key)
-    if (tree.lists(group, parent)) tree.addModule(group, parent, module, weightOf(entry, newestOf(recordIn(entry))))
-    yield
-  }
+function* recordWeights(session: Session, namespace: NamespaceStats, folders: EngineFolders | undefined): Weights {
+  for (const entry of entriesOf(session, [namespace], folders)) yield [entry.key, weightOf(entry, newestOf(recordIn(entry)))]
 }
 
 function weightOf({ keyBytes, value }: RawEntry, newest: Variant | undefined): Weight {
   return { entries: 1, bytes: keyBytes + value.length, workMs: newest === undefined ? 0 : costOf(newest) }
 }
 
-/** Takes all steps, and lets other work of the process run between them. */
-async function inSlices(steps: Iterable<undefined>, total: number, { signal, onProgress }: EngineControl): Promise<void> {
-  let [done, lookedMs] = [0, performance.now()]
-  for (const _ of steps) {
-    done += 1
-    if (done % LOOK_ENTRIES !== 0 || performance.now() - lookedMs < SLICE_MS) continue
+/** Takes all steps, each of a number of entries, and lets other work of the process run between them. */
+async function inSlices(steps: Iterable<number>, total: number, { signal, onProgress }: EngineControl): Promise<void> {
+  let [done, looked, lookedMs] = [0, 0, performance.now()]
+  for (const entries of steps) {
+    done += entries
+    if (done - looked < LOOK_ENTRIES) continue
+    looked = done
+    if (performance.now() - lookedMs < SLICE_MS) continue
     await setImmediate()
     if (signal?.aborted === true) throw new VarveError('CANCELLED', 'the caller stopped reading the entries')
     onProgress?.(done, total)

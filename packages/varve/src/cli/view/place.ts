@@ -1,5 +1,6 @@
 /** The place of an entry in the tree, by its namespace and key. */
 import { RESULTS_PREFIX } from '../../task/names.ts'
+import { isWellFormed } from '../../values/bytes.ts'
 import type { Key } from '../../values/key.ts'
 import { escapeKey } from '../output/escape.ts'
 
@@ -19,22 +20,24 @@ export function placesOf(namespace: string): (key: Key) => Place {
     if (typeof key !== 'string') return [TOP, escapeKey(key)]
     // The key of a result is the id, NUL and a digest; an id may itself begin with NUL.
     const id = isResult ? key.slice(0, Math.max(key.lastIndexOf('\0'), 0)) : key
-    return [parentOf(id), id]
+    return [parentOf(folderOf(key)), id]
   }
 }
 
-/** The installed package of a module, or else its first two directories. Called for each entry, so it splits nothing. */
-function parentOf(id: string): string {
-  const path = pathOf(id)
+/** The folder of a key as the engine's `scanFolders` has it. */
+export function folderOf(key: string): string {
+  const query = key.indexOf('?')
+  const path = query < 0 ? key : key.slice(0, query)
+  const end = Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\')) + 1
+  return isWellFormed(key) ? path.slice(0, end) : ''
+}
+
+/** The installed package of a folder, or else its first two directories. */
+export function parentOf(folder: string): string {
+  const path = folder.includes('\\') ? folder.replaceAll('\\', '/') : folder
   const start = path.lastIndexOf(MODULES)
   if (start >= 0) return PACKAGE.exec(path.slice(start + MODULES.length))?.[0] ?? MODULES
   const first = path.indexOf('/') + 1
   if (first === 0) return TOP
   return path.slice(0, path.indexOf('/', first) + 1 || first)
-}
-
-function pathOf(id: string): string {
-  const query = id.indexOf('?')
-  const path = query < 0 ? id : id.slice(0, query)
-  return path.includes('\\') ? path.replaceAll('\\', '/') : path
 }

@@ -35,8 +35,13 @@ export class Wholes {
     }
   }
 
-  /** Whether an entry has parts. Notes its bytes. */
-  has(namespace: string, key: Key, bytes: number): boolean {
+  /** Whether entries of a namespace have parts. */
+  has(namespace: string): boolean {
+    return this.#bytes.has(namespace)
+  }
+
+  /** Whether its parts take the place of an entry. Notes its bytes. */
+  replaces(namespace: string, key: Key, bytes: number): boolean {
     const keys = this.#bytes.get(namespace)
     if (keys?.has(key) !== true) return false
     keys.set(key, bytes)
