@@ -51,6 +51,7 @@ class WasmEngineStore implements EngineStore {
   #files: WasmTrees | undefined
   readonly #damage: MetDamage = new MetDamage()
   #scratch: Uint8Array = new Uint8Array(0)
+  readonly revision = (): number => 0 // no other thread commits to this store
   /** The length of the value that the last `get` has left there, if it fits. */
   #inScratch = -1
 
@@ -69,13 +70,12 @@ class WasmEngineStore implements EngineStore {
         const order = JSON.stringify({ ...rest, layers })
         return WasmStore.open(heldHost(tableHost(host), engineInstance), order, secret, random, layers.map(this.#layerHost))
       } catch (error) {
-        return typeof error === 'string' ? reportOf<never>(error) : thrown(error)
+        if (typeof error !== 'string') throw error
+        return reportOf<never>(error)
       }
     })
     this.#folder = folder
   }
-
-  readonly revision = (): number => 0 // no other thread commits to this store
 
   async files(): Promise<EngineFiles> {
     const { WasmTrees: Files } = await import('./wasm-files.ts')
@@ -297,8 +297,4 @@ class WasmEngineStore implements EngineStore {
       this.#store.release()
     })
   }
-}
-
-function thrown(error: unknown): never {
-  throw error
 }
