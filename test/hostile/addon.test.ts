@@ -123,3 +123,25 @@ it('a package of exactly this version is loaded, and its addon works', async () 
   plant(folder, NAME, version, ADDON)
   expect([engine, load(folder)]).toEqual(['native', { engine: 'native', reason: 'native: the addon loaded', warnings: [] }])
 })
+
+it('opens natively, small or not, in a program that added setters that throw to Object.prototype', () => {
+  const folder = project(makeFolder(), [MACHINE])
+  plant(folder, NAME, version, ADDON)
+  const program = `
+    const { openCache } = await import('varve')
+    const filled = await openCache({ name: 'x', dir: './large' })
+    const entries = filled.namespace('n', { version: '1', codec: 'text' })
+    for (let i = 0; i < 40_000; i++) entries.put('key' + i, String(i).repeat(20))
+    await filled.close()
+    const set = () => { throw new Error('a setter of the program ran') }
+    for (const name of ['scratch', 'openSmall', 'pendingBytes']) Object.defineProperty(Object.prototype, name, { configurable: true, set })
+    for (const dir of ['./small', './large']) {
+      const cache = await openCache({ name: 'x', dir })
+      const values = cache.namespace('n', { version: '1', codec: 'text' })
+      values.put('key', 'value')
+      console.log(cache.status().engine, values.get('key'))
+    }`
+  const options = { cwd: folder, encoding: 'utf8', env: { ...process.env, VARVE_ENGINE: '' } } as const
+  const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', program], options)
+  expect([stdout, stderr]).toEqual(['native value\nnative value\n', ''])
+})

@@ -19,7 +19,7 @@ use crate::node_api::env::{Env, Value};
 use crate::node_api::scratch::Scratch;
 use crate::node_api::status::checked;
 use napi_sys as sys;
-use std::ffi::{CString, c_void};
+use std::ffi::{CStr, CString, c_void};
 use std::ptr;
 use std::rc::Rc;
 use varve_bindings::{Failure, Result, guarded};
@@ -59,9 +59,8 @@ impl<C: Callee> Functions<C> {
         let mut object = ptr::null_mut();
         // SAFETY: `env` is the current environment, `object` a place for one handle.
         checked(unsafe { sys::napi_create_object(env.0, &raw mut object) }, "make an object")?;
-        // SAFETY: both handles were just made; the name ends with a zero.
-        let status = unsafe { sys::napi_set_named_property(env.0, object, c"scratch".as_ptr(), view) };
-        checked(status, "make an object")?;
+        // SAFETY: `env` is the current environment, both handles were just made.
+        unsafe { define(env.0, object, c"scratch", view) }?;
         Ok(Self::of(env, object, callee_of(scratch)))
     }
 
@@ -107,8 +106,26 @@ unsafe fn add_function(
     let status =
         unsafe { sys::napi_add_finalizer(env, function, data, Some(finalizer), ptr::null_mut(), ptr::null_mut()) };
     checked(status, "watch a function")?;
-    // SAFETY: both handles are alive in the scope of the running callback; the name ends with a zero.
-    checked(unsafe { sys::napi_set_named_property(env, object, key.as_ptr(), function) }, "add a function")
+    // SAFETY: the caller promises it; `function` was just made.
+    unsafe { define(env, object, &key, function) }
+}
+
+/// Adds a property by definition: an assignment would call a setter that the program added to `Object.prototype`.
+// SAFETY: the caller promises that `env` is the current environment, and both handles those of the running callback.
+unsafe fn define(env: sys::napi_env, object: sys::napi_value, name: &CStr, value: sys::napi_value) -> Result<()> {
+    use sys::PropertyAttributes::{configurable, enumerable, writable};
+    let property = sys::napi_property_descriptor {
+        utf8name: name.as_ptr(),
+        name: ptr::null_mut(),
+        method: None,
+        getter: None,
+        setter: None,
+        value,
+        attributes: writable | enumerable | configurable,
+        data: ptr::null_mut(),
+    };
+    // SAFETY: the caller promises the handles; the descriptor is read before this returns.
+    checked(unsafe { sys::napi_define_properties(env, object, 1, &raw const property) }, "add a property")
 }
 
 /// The callback of every function.

@@ -49,7 +49,7 @@ pub(crate) struct Task {
 }
 
 impl Task {
-    /// `job` must not panic.
+    /// A panic of `job` becomes a failure.
     pub(crate) fn new(job: impl FnOnce() -> Reply + Send + 'static) -> Self {
         Self { job: Box::new(job) }
     }
@@ -88,7 +88,10 @@ pub(super) fn spawn(env: Env, task: Task) -> Result<Value> {
         let queued =
             if created == sys::Status::napi_ok { sys::napi_queue_async_work(env.0, (*data).handle) } else { created };
         if queued != sys::Status::napi_ok {
-            drop(Box::from_raw(data));
+            let work = Box::from_raw(data);
+            if created == sys::Status::napi_ok {
+                sys::napi_delete_async_work(env.0, work.handle);
+            }
         }
         checked(queued, "start a task")?;
     }
@@ -99,7 +102,7 @@ pub(super) fn spawn(env: Env, task: Task) -> Result<Value> {
 unsafe extern "C" fn execute(_env: sys::napi_env, data: *mut c_void) {
     // SAFETY: the invariant: nothing else uses the work until this returns.
     let work = unsafe { &mut *data.cast::<Work>() };
-    work.reply = work.job.take().map(|job| job());
+    work.reply = work.job.take().map(|job| guarded(|| Ok(job())).unwrap_or_else(Reply::failed));
 }
 
 // SAFETY: only Node-API calls it, with the data of a queued work.
