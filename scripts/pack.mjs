@@ -3,6 +3,7 @@
 // `npm run build:all` made, then `varve`, which depends on them, then the packages that depend on it.
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { removeUnreachable } from './build/declarations.mjs'
 import { writeRelease } from './build/embed.mjs'
 import { crossAddon, optionalDependencies, platforms, writePlatformPackage } from './build/platforms.mjs'
 import { repositoryFields } from './release/repository.mjs'
@@ -28,6 +29,7 @@ export async function writePackage(name, target) {
   await rm(tarball)
   await rm(target, { recursive: true, force: true })
   await rename(join(parent, 'package'), target)
+  await removeUnreachable(target)
   const path = join(target, 'package.json')
   const manifest = JSON.parse(await readFile(path, 'utf8'))
   const added = repositoryFields(`packages/${name.replace('@varve/', '')}`)

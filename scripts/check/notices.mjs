@@ -18,7 +18,7 @@ ${RULE}
 The addon and the WebAssembly modules of Varve contain the crates below, and the standard library of Rust
 (copyright The Rust Project Developers, MIT OR Apache-2.0, https://www.rust-lang.org/policies/licenses). The command
 \`varve\` contains the npm packages at the end.
-Of licences to choose from, Varve takes the MIT license if it is offered. Which crates a file contains depends on
+Of licences to choose from, Varve takes the MIT license, or else CC0, if it is offered. Which crates a file contains depends on
 its platform.
 `
 
@@ -73,13 +73,13 @@ function bundledPackages(folder) {
 /** @param {string} path relative to the root */
 const readJson = (path) => JSON.parse(readFileSync(at(path), 'utf8'))
 
-/** The licence texts of a crate: only that of MIT if it is one of the choices. @param {Crate} crate */
+/** The licence texts of a crate: only that of MIT or else of CC0 if it is one of the choices. @param {Crate} crate */
 function textsOf({ name: crate, manifest_path: manifest, license, authors }) {
   const folder = dirname(manifest)
   const names = readdirSync(folder).filter((name) => TEXTS.test(name)).sort()
-  const chosen = names.filter((name) => /mit/i.test(name))
-  const isChoice = /\bMIT\b/.test(license) && !license.includes('AND')
-  const texts = (isChoice && chosen.length > 0 ? chosen : names).map((name) => readFileSync(join(folder, name), 'utf8'))
+  const [choice] = license.includes('AND') ? [] : (/\bMIT\b/.exec(license) ?? /\bCC0\b/.exec(license) ?? [])
+  const chosen = names.filter((name) => choice !== undefined && name.toUpperCase().includes(choice))
+  const texts = (chosen.length > 0 ? chosen : names).map((name) => readFileSync(join(folder, name), 'utf8'))
   if (texts.length === 0 && license === 'MIT' && authors.length > 0) texts.push(`Copyright (c) ${authors.join(', ')}\n\n${MIT}`)
   if (texts.length === 0) throw new Error(`the crate '${crate}' comes without the text of its licence: add it to ${NAME}`)
   return texts.map((text) => text.replaceAll('\r', '').replaceAll(/[ \t]+$/gm, '').trim())
