@@ -4,9 +4,10 @@ import { slow } from '../../slow.ts'
 import { differenceOf, runScenario } from './run.mjs'
 import { SCENARIOS } from './scenarios.mjs'
 
-/** For webpack what a loader reads by itself, and one scenario for each other bundler. */
+/** For webpack what a loader and the config read by themselves, and one scenario for each other bundler. */
 const SHORT = [
   'a loader that reads files and the environment',
+  'environment variables that the config reads',
   'Rollup: options and the source',
   'Rolldown: options and the source',
   'esbuild: watched files and build options',

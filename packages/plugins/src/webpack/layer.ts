@@ -244,10 +244,10 @@ export class DiskLayer {
     const codec = new ValueCodec(this.#compiler.webpack, root)
     const identity = identityOf(this.#compiler, this.#options, { folder: this.#folder, root }, this.#ordinal ?? 1)
     for (const dependency of [...identity.buildDependencies, ...(this.#reads === undefined ? [] : loadedFiles())]) this.#dependencies.add(dependency)
+    this.#reads?.noteConfig(this.#dependencies)
     const records = new Entries(cache.namespace('webpack environments', { version: String(LAYOUT) }), root)
-    const compiler = this.#compiler
-    const why = new Why(cache, identity, compiler.context)
-    const environments = new Environments({ compiler, records, identity, fileSystemInfo, why, codec, root: root.folder })
+    const why = new Why(cache, identity, this.#compiler.context)
+    const environments = new Environments({ compiler: this.#compiler, records, identity, fileSystemInfo, why, codec, root: root.folder })
     const changed = (this.#stats.changed = await environments.begin())
     if (changed.length > 0) this.#logger.log(`everything is built again, because these changed: ${changed.join(', ')}`)
     const { name, version } = environments.entries

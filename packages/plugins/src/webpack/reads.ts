@@ -10,9 +10,9 @@
  */
 import { tmpdir } from 'node:os'
 import { basename, sep } from 'node:path'
-import { installReads, isCountedVariable } from 'varve/reads'
+import { installReads, isCountedVariable, unrecordedNow } from 'varve/reads'
 import type { Compilation, Compiler, NormalModule } from 'webpack'
-import { isInstalled, manifestOf } from '../build/modules.ts'
+import { isInstalled, localModules, manifestOf } from '../build/modules.ts'
 import { type InputKind, inputOf } from './recorded.ts'
 
 type Installation = NonNullable<ReturnType<typeof installReads>>
@@ -62,6 +62,16 @@ export class BuildReads {
   initialize(): void {
     const { context, outputPath } = this.#compiler
     if (outputPath !== '' && !isBelow(context, outputPath)) outputs.add(outputPath)
+  }
+
+  /**
+   * Called with the files that configure the compiler. The variables that they and their imports name are inputs: options made from them
+   * are in no key of webpack. Variables that a CI service sets for each run are left out, because a commit in a define would rebuild
+   * everything; webpack compares the values of `DefinePlugin` itself.
+   */
+  noteConfig(files: Iterable<string>): void {
+    const { variables } = unrecordedNow(() => localModules([...files]))
+    for (const name of variables) if (isCountedVariable(name, true)) this.#inputs.add(inputOf('variable', name))
   }
 
   /** Runs the rest of a build; called from a hook before it. */

@@ -5,6 +5,32 @@ import { GREETING } from '../parts.mjs'
 /** @type {readonly import('../../scenario.mjs').Scenario[]} */
 export const CONFIGS = [
   {
+    name: 'environment variables that the config reads',
+    files: {
+      'src/main.js': "import { greet } from './g.js'\n console.log(greet('w'))",
+      'src/g.js': "export const greet = (n) => 'hello ' + n + COMMIT",
+      'webpack.config.cjs': `const { DefinePlugin } = require('webpack')
+        module.exports = {
+          mode: 'production',
+          entry: './src/main.js',
+          module: {
+            rules: [
+              { test: /main\\.js$/, use: [{ loader: './l.cjs', options: { word: process.env.WORD ?? 'one' } }] },
+              { test: /g\\.js$/, use: [{ loader: './f.cjs', options: { f: (s) => s.replace('hello', process.env.GREETING ?? 'hello') } }] },
+            ],
+          },
+          plugins: [new DefinePlugin({ COMMIT: JSON.stringify(process.env.COMMIT ?? 'none') })],
+        }`,
+      'l.cjs': "module.exports = function (s) { return s.replace('w', this.getOptions().word) }",
+      'f.cjs': 'module.exports = function (s) { return this.getOptions().f(s) }',
+    },
+    steps: {
+      'an option of a loader': [['env', 'WORD', 'two']],
+      'a value of DefinePlugin': [['env', 'COMMIT', 'abc']],
+      'a variable that a function in the config reads while loaders run': [['env', 'GREETING', 'bye']],
+    },
+  },
+  {
     name: 'a config with a function and a loader of the project',
     files: {
       'webpack.config.cjs': String.raw`const webpack = require('webpack')
