@@ -18,7 +18,7 @@ mod tracker;
 
 pub(crate) use bits::UsageBits;
 pub(crate) use folder::UsageFolder;
-#[cfg(feature = "sim")]
+#[cfg(any(test, feature = "sim"))]
 pub(crate) use folder::number_of_record;
 pub(crate) use tracker::UsageTracker;
 

@@ -184,7 +184,7 @@ impl UsageFolder {
 }
 
 /// The number in the name of a record.
-#[cfg(feature = "sim")]
+#[cfg(any(test, feature = "sim"))]
 pub(crate) fn number_of_record(name: &str) -> Option<u64> {
     Name::parse(name).map(|name| name.number)
 }
