@@ -4,9 +4,9 @@
 //
 //   --only <name>    one example; may be repeated; then the table is printed, not written
 //   --rounds <n>     the number of rounds (default 3)
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { at } from '../../scripts/common/root.mjs'
 import { setup } from '../../scripts/setup.mjs'
@@ -16,27 +16,11 @@ import { buildThrice, installExample, packVarve, WAYS } from '../../test/suites/
 import { EXAMPLES } from '../../test/suites/examples/projects.mjs'
 import { median } from '../median.mjs'
 import { bars } from './bars.mjs'
+import { writeCopies } from './copies.mjs'
 
 /** @typedef {import('../../test/suites/examples/build.mjs').Way} Way */
 
 const HEAD = ['example', 'what is cached', 'copies', 'without Varve', 'first build', 'next builds']
-
-/**
- * Writes the copies. Each has another name, in its path and in its text.
- * @param {import('../../test/suites/examples/projects.mjs').Example} example
- * @param {string} project
- */
-async function writeCopies({ pages, copies }, project) {
-  for (const page of pages) {
-    const text = await readFile(join(project, page), 'utf8')
-    for (let index = 1; index <= copies; index++) {
-      const renamed = (/** @type {string} */ value) => value.replaceAll(/orders/gi, (name) => `${name}${index}`)
-      const path = join(project, renamed(page))
-      await mkdir(dirname(path), { recursive: true })
-      await writeFile(path, renamed(text))
-    }
-  }
-}
 
 /**
  * Medians of CPU seconds.

@@ -74,7 +74,7 @@ async function countsOf(project) {
 }
 
 /** The path and the digest of each file that a build wrote. @param {Example} example @param {string} project */
-async function filesOf({ output, random = [], unordered = [], ignored = [] }, project) {
+export async function filesOf({ output, random = [], unordered = [], ignored = [] }, project) {
   const folder = join(project, output)
   const entries = await readdir(folder, { recursive: true, withFileTypes: true })
   const files = entries.filter((entry) => entry.isFile()).map((entry) => relative(folder, join(entry.parentPath, entry.name)).split(sep).join('/'))
