@@ -3,7 +3,7 @@
  * for people. `cause` holds what the engine threw.
  */
 
-import { errorCode } from './host/permission.ts'
+import { codeOf, errorCode } from './host/permission.ts'
 
 /** Why a call failed. Codes keep their meaning; releases may add new ones. */
 export type ErrorCode =
@@ -137,11 +137,14 @@ export class TaskCycleError extends VarveError {
 /** Makes a VarveError from what an engine threw, with its code if that is an ErrorCode, otherwise with INTERNAL. */
 export function toVarveError(error: unknown): VarveError {
   if (error instanceof VarveError) return error
-  if (!(error instanceof Error)) return new VarveError('INTERNAL', `internal error: ${String(error)}`, { cause: error })
-  const code: unknown = 'code' in error ? error.code : undefined
-  if (isErrorCode(code)) return new VarveError(code, error.message, { cause: error })
-  if (errorCode(error) === 'EACCES') return new VarveError('PERMISSION', error.message, { cause: error })
-  return new VarveError('INTERNAL', `internal error: ${error.message}`, { cause: error })
+  const [code, text] = [codeOf(error), textOf(error)]
+  if (isErrorCode(code)) return new VarveError(code, text, { cause: error })
+  if (errorCode(error) === 'EACCES') return new VarveError('PERMISSION', text, { cause: error })
+  return new VarveError('INTERNAL', `internal error: ${text}`, { cause: error })
+}
+
+function textOf(error: unknown): string {
+  return typeof error === 'object' && error !== null && 'message' in error ? String(error.message) : String(error)
 }
 
 function isErrorCode(code: unknown): code is ErrorCode {

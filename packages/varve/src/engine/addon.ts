@@ -12,6 +12,7 @@ import { release, type Release } from '../../generated/release.js'
 import { VarveError } from '../errors.ts'
 import { builtin } from '../host/builtin.ts'
 import { codeFile, packagePath } from '../host/code.ts'
+import { codeOf } from '../host/permission.ts'
 import { libcName } from './libc.ts'
 
 /** Whether this code is part of the bundle of a tool. */
@@ -47,7 +48,7 @@ function installed<Addon>(require: Require, name: string, { version, platforms }
   try {
     return require(`${name}/varve.node`)
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ERR_DLOPEN_DISABLED') throw error
+    if (codeOf(error) === 'ERR_DLOPEN_DISABLED') throw error
     const why = error instanceof Error ? error.message.split('\n')[0] : String(error)
     const fix = "run 'npm ci' to install it again; report this with the output of 'npx varve doctor' if it remains"
     throw new VarveError('ENGINE_UNAVAILABLE', `'${name}' does not load: ${why}; ${fix}`, { cause: error })
@@ -87,7 +88,7 @@ function tryRequire<Exports>(require: Require, path: string): Exports | undefine
   try {
     return require(path)
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'MODULE_NOT_FOUND') return undefined
+    if (codeOf(error) === 'MODULE_NOT_FOUND') return undefined
     throw error
   }
 }

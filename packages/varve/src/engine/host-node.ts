@@ -5,7 +5,7 @@
 import type * as fs from 'node:fs'
 import type { Host } from '../../generated/varve_wasm.js'
 import { nowUs } from './clock.ts'
-import { isSyncRefused } from '../host/permission.ts'
+import { codeOf, isSyncRefused } from '../host/permission.ts'
 import { errnoOf, FORBIDDEN, INVALID, NO_FOLDER, NOT_FOUND, READ_ONLY, REFUSED, UNSUPPORTED } from './errno.ts'
 
 /** Error codes of `link` on file systems without hard links. */
@@ -171,7 +171,7 @@ function linkNew(files: typeof fs, source: string, target: string): number {
     files.linkSync(source, target)
     return 0
   } catch (error) {
-    const code: unknown = error instanceof Error && 'code' in error ? error.code : undefined
+    const code = codeOf(error)
     return typeof code === 'string' && NO_LINKS.has(code) ? UNSUPPORTED : errnoOf(error)
   }
 }

@@ -1,6 +1,7 @@
 /** What a target has that a manifest does not. */
 import type * as fs from 'node:fs'
 import { VarveError } from '../errors.ts'
+import { codeOf } from '../host/permission.ts'
 import { type FileEntry, isFile } from '../values/manifest.ts'
 import { type Found, walk } from './walk.ts'
 
@@ -11,7 +12,7 @@ export async function findExtra(files: typeof fs, root: string, entries: readonl
   try {
     found = await walk(files, root, signal, true)
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return []
+    if (codeOf(error) === 'ENOENT') return []
     if (error instanceof VarveError) throw error
     throw new VarveError('IO', `cannot look at '${root}': ${error instanceof Error ? error.message : String(error)}`, { cause: error })
   }

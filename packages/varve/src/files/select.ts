@@ -2,6 +2,7 @@
 import type * as fs from 'node:fs'
 import type * as paths from 'node:path'
 import { builtin } from '../host/builtin.ts'
+import { codeOf } from '../host/permission.ts'
 import { refused, VarveError } from '../errors.ts'
 import { describe } from '../checks/validate.ts'
 import { byPath, type FileEntry } from '../values/manifest.ts'
@@ -91,7 +92,7 @@ async function entryOf({ files, path, root, takesLinks }: Search, { path: at, ki
 }
 
 function failureOf(error: unknown): VarveError {
-  const code: unknown = error instanceof Error && 'code' in error ? error.code : undefined
+  const code = codeOf(error)
   const text = error instanceof Error ? error.message : String(error)
   return new VarveError(code === 'EACCES' || code === 'EPERM' ? 'PERMISSION' : 'IO', `cannot store: ${text}`, { cause: error })
 }

@@ -9,11 +9,15 @@ interface DenoPermissions {
   querySync(wanted: { readonly name: 'read' | 'write'; readonly path: string }): { readonly state: 'granted' | 'denied' | 'prompt' }
 }
 
+/** The code of an error. In a `vm` context, as Jest makes one, errors of Node are no instances of the context's `Error`. */
+export function codeOf(error: unknown): unknown {
+  return typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined
+}
+
 /** The error code of a system call; a refusal of the host counts as EACCES. */
 export function errorCode(error: unknown): unknown {
-  if (!(error instanceof Error)) return undefined
-  const code = 'code' in error ? error.code : undefined
-  return code === 'ERR_ACCESS_DENIED' || error.name === 'NotCapable' ? 'EACCES' : code
+  const code = codeOf(error)
+  return code === 'ERR_ACCESS_DENIED' || (error instanceof Error && error.name === 'NotCapable') ? 'EACCES' : code
 }
 
 /** Why the host refuses to read or write what is in `folder`, and how to allow it; undefined if it does not. */
