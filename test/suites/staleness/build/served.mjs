@@ -15,15 +15,17 @@ const fieldsOf = (map) => JSON.stringify(map ?? {}, Object.keys(map ?? {}).sort(
  * @param {Iterable<readonly [name: string, modules: Iterable<Module>]>} environments
  */
 export function digestsOfModules(environments) {
-  /** @type {Record<string, string>} */
+  /** @type {Record<string, string[]>} */
   const found = {}
   for (const [name, modules] of environments) {
     for (const { url, transformResult } of modules) {
       if (transformResult === null) continue
       const { code, map } = transformResult
       const hash = createHash('sha256').update(withoutStamps(code)).update(withoutStamps(fieldsOf(map)))
-      found[`${name} ${withoutStamps(url)}`] = hash.digest('hex').slice(0, 16)
+      const place = `${name} ${withoutStamps(url)}`
+      // A project may import one file with two stamps of its own, in any order.
+      found[place] = [...(found[place] ?? []), hash.digest('hex').slice(0, 16)].sort()
     }
   }
-  return found
+  return Object.fromEntries(Object.entries(found).map(([place, digests]) => [place, digests.join()]))
 }

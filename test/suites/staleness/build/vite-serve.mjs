@@ -14,11 +14,14 @@ process.env.VARVE_ON = cache === 'varve' ? '1' : ''
 /** @type {string[]} */
 const errors = []
 
+/** Of several imports that do not resolve, Vite names the one that it looked for first. @param {unknown} error */
+const anyImport = (error) => messageOf(error).replace(/(Failed to resolve import|Failed to load url) \S+/, '$1')
+
 /** @param {import('vite').DevEnvironment} environment */
 async function crawl(environment) {
   const waiting = ['/src/main.js']
   for (const url of waiting) {
-    await environment.transformRequest(url).catch((error) => errors.push(messageOf(error)))
+    await environment.transformRequest(url).catch((error) => errors.push(anyImport(error)))
     const module = await environment.moduleGraph.getModuleByUrl(url)
     for (const { url: next } of module?.importedModules ?? []) if (!waiting.includes(next)) waiting.push(next)
   }
