@@ -82,7 +82,7 @@ export default [
   {
     name: 'what Deno refuses is an error of another kind',
     file: 'packages/varve/src/host/permission.ts',
-    find: "code === 'ERR_ACCESS_DENIED' || error.name === 'NotCapable'",
+    find: "code === 'ERR_ACCESS_DENIED' || (error instanceof Error && error.name === 'NotCapable')",
     replace: "code === 'ERR_ACCESS_DENIED'",
     test: PERMISSION,
     only: 'a file operation that is refused',
