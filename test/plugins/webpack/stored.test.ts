@@ -1,6 +1,7 @@
 /** What is stored: results of builds that fail, values of every kind, values of every size. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { openCache } from 'varve'
 import { describe, expect, it } from 'vitest'
 import type { Compiler, Configuration } from 'webpack'
 import { makeFolder } from '../../folders.ts'
@@ -40,6 +41,25 @@ describe('a build with errors stores what succeeded', () => {
     const { counts, complaints } = await buildOnce(folder)
     expect([counts.built, complaints]).toEqual([1, []])
   })
+})
+
+/** Otherwise each build reported the damage again: nothing else makes a build that hits everything write. */
+it('a list of environments that damage has taken is written again by a build that takes everything from the cache', async () => {
+  const folder = makeProject()
+  const withList = async (change: boolean): Promise<number> => {
+    const cache = await openCache({ name: 'webpack', dir: join(folder, 'cache') })
+    const { version = '' } = (await cache.stats()).namespaces.find(({ name }) => name === 'webpack environments') ?? {}
+    const environments = cache.namespace('webpack environments', { version })
+    const lists = [...environments.keys()].filter((key) => !String(key).includes('\0'))
+    if (change) for (const key of lists) environments.delete(key)
+    await cache.commit()
+    await cache.close()
+    return lists.length
+  }
+  await buildOnce(folder)
+  expect(await withList(true)).toBe(1)
+  const { counts, complaints } = await buildOnce(folder)
+  expect([counts.built, complaints, await withList(false)]).toEqual([0, [], 1])
 })
 
 /** Gets and stores values as plugins of webpack do. */

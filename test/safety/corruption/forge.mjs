@@ -102,12 +102,12 @@ export function manifestOf(
 }
 
 /**
- * The record of a table in a manifest.
+ * The record of a table in a manifest, which may have any hash.
  * @param {{ writer?: number, index?: number, bytes: number | bigint, root: bigint, numbers?: readonly (number | bigint)[] }} of
  */
 export function metaOf({ writer = 1, index = 1, bytes, root, numbers = [] }) {
   const rest = Array.from({ length: 10 }, (_, at) => /** @type {const} */ (['u64', numbers[at] ?? (at === 0 ? 1 : 0)]))
-  return pack([['u32', writer], ['u32', index], ['u64', bytes], ['u64', root], ...rest])
+  return pack([['u32', writer], ['u32', index], ['u64', bytes], ['u64', root], ...rest, ['u32', 0], ['u32', 0xffffffff]])
 }
 
 /**

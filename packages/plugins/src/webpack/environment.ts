@@ -15,29 +15,14 @@ import { aboveOf, pathsAbove, presentAbove } from './above.ts'
 import { changedPackages, changesOf, missingIn } from './changes.ts'
 import { dependencyFiles, type FileSystemInfo } from './dependency-files.ts'
 import type { Entries } from './entries.ts'
+import { type EnvironmentRecord, isRecord, type Resolution } from './environment-record.ts'
 import { decodeGenerations, encodeGenerations, type EntriesName, entriesOf, type Generation, nextGeneration } from './generations.ts'
 import type { Identity } from './identity.ts'
 import { idOf } from './pointer.ts'
 import { changedInputs, changesIn, type Digests, digestsOf, inputsOfMissing, isUnchanged, namesOf, pathsIn, pathsOf } from './recorded.ts'
-import { isUnchangedSince, type Snapshot, takeSnapshot } from './snapshots.ts'
+import { isUnchangedSince, takeSnapshot } from './snapshots.ts'
 import type { ValueCodec } from './value.ts'
 import type { Why } from './why.ts'
-
-type Resolution = NonNullable<Parameters<Parameters<FileSystemInfo['resolveBuildDependencies']>[3]>[1]>
-
-/** The record of an environment. */
-interface EnvironmentRecord {
-  readonly dependencies: ReadonlySet<string>
-  readonly resolveResults: Resolution['resolveResults']
-  /** Snapshot of what was read to resolve the dependencies. */
-  readonly resolving: Snapshot
-  /** Snapshot of the dependencies themselves, and of the inputs that are paths. */
-  readonly contents: Snapshot
-  /** Inputs that loaders and plugins read without reporting them. */
-  readonly inputs: Digests
-  /** Names that are missing in every directory above the root. */
-  readonly above: ReadonlySet<string>
-}
 
 /** Dependencies of a build besides its modules. */
 export interface Dependencies {
@@ -186,11 +171,9 @@ export class Environments {
     const serialized = await this.#codec.serialize(record)
     const bytes = Buffer.concat((serialized?.parts ?? []).filter((part) => Buffer.isBuffer(part)))
     const id = idOf(bytes)
-    const [generation, { digest, name, digests: inputs }] = [this.#generation, this.#identity]
-    const known = this.#generations()
-    if (!known.some((other) => other.generation === generation)) this.#forgetReplaced()
+    if (!this.#isListed()) this.#forgetReplaced()
     this.#records.put(this.#recordName(id), bytes, isBound || this.#codec.isAlwaysBound)
-    this.#records.put(name, encodeGenerations([{ generation, digest, id, inputs }, ...known]), false)
+    this.#list(id)
     this.#verdicts.set(id, true)
     this.#current = this.#currentOf(id, record, true)
     return id
@@ -225,6 +208,22 @@ export class Environments {
     const wordOf = (path: string): string => (!existsSync(path) ? 'is gone' : missing.has(path) ? 'appeared' : 'changed')
     const others = changed.filter((path) => !known.has(path)).map((path) => `${namesOf([path], context)[0] ?? path} ${wordOf(path)}`)
     return [...new Set([...known.values(), ...others])]
+  }
+
+  /** Lists the environment of this build again if damage has taken the list, and nothing else would write it. True if it did. */
+  relist(): boolean {
+    if (this.#current === undefined || this.#isListed()) return false
+    this.#list(this.#current.id)
+    return true
+  }
+
+  #isListed(): boolean {
+    return this.#generations().some(({ generation }) => generation === this.#generation)
+  }
+
+  #list(id: string): void {
+    const { digest, name, digests: inputs } = this.#identity
+    this.#records.put(name, encodeGenerations([{ generation: this.#generation, digest, id, inputs }, ...this.#generations()]), false)
   }
 
   /** The generations of this compiler, the newest first. */
@@ -284,11 +283,4 @@ export class Environments {
 function isSubset(part: ReadonlySet<string>, whole: { has(item: string): boolean }): boolean {
   for (const item of part) if (!whole.has(item)) return false
   return true
-}
-
-function isRecord(value: unknown): value is EnvironmentRecord {
-  if (typeof value !== 'object' || value === null) return false
-  const { inputs, above } = value as { readonly inputs?: unknown; readonly above?: unknown }
-  const hasSets = inputs instanceof Map && above instanceof Set
-  return hasSets && 'dependencies' in value && 'resolveResults' in value && 'resolving' in value && 'contents' in value
 }

@@ -277,8 +277,9 @@ export class DiskLayer {
   async #writePending(isSliced: boolean): Promise<void> {
     await this.#beginning
     const open = this.#open
-    if (open === undefined) this.#writing.pending.clear()
-    if (open === undefined || this.#writing.isDone || this.#compilation !== undefined) return
+    if (open === undefined) return this.#writing.pending.clear()
+    if (this.#compilation !== undefined) return
+    if (this.#writing.isDone && (this.#options.readOnly === true || !open.environments.relist())) return
     if (this.#writing.pending.size > 0) {
       const { why, entries: { version } } = open.environments
       const environment = await open.environments.capture(this.#wanted)
@@ -288,8 +289,7 @@ export class DiskLayer {
     }
     if (!isSliced) await open.packs.tidy((id) => open.environments.isValid(id))
     this.#isInitialStore = false
-    const report = await this.#writing.commit(open)
-    this.#logger.log(`wrote ${report.entries} entries`)
+    this.#logger.log(`wrote ${(await this.#writing.commit(open)).entries} entries`)
   }
 }
 
