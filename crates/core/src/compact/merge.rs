@@ -268,11 +268,13 @@ impl Output<'_> {
         let names_blobs = entry.names_blobs();
         let known_day = self.state.known_day(entry.table_ms(), sequence);
         let is_evicted = self.ranks.as_mut().is_some_and(|ranks| ranks.is_evicted(&entry));
-        let value = match is_hidden || is_evicted {
-            true => None,
+        let value = if is_hidden || is_evicted {
+            None
+        } else if self.is_damaged {
             // What cannot be decompressed must not stay.
-            false if self.is_damaged || names_blobs => entry.value().map(ValueBytes::Passing),
-            false => entry.stored_value(),
+            entry.value().map(ValueBytes::Passing)
+        } else {
+            entry.stored_value()
         };
         if value.is_some() && known_day > day_of(self.times.oldest_ms) {
             self.merged.marks.push(Mark::new(hash, known_day, false));

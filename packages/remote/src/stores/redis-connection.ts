@@ -12,8 +12,6 @@ import { isLoopback } from './http.ts'
 import { type Arguments, openCluster, openServer, type RedisAddress, type RedisClient, type RedisCredentials } from './redis-client.ts'
 import { budgetOf } from './store.ts'
 
-export type { RedisCredentials } from './redis-client.ts'
-
 type CredentialsOption = RedisCredentials | (() => RedisCredentials | Promise<RedisCredentials>)
 
 const ATTEMPTS = 2

@@ -8,7 +8,8 @@
  */
 import { createHash } from 'node:crypto'
 import { checkOptions, invalidOption } from '../options.ts'
-import { RedisConnection, type RedisCredentials, redisUrl } from './redis-connection.ts'
+import type { RedisCredentials } from './redis-client.ts'
+import { RedisConnection, redisUrl } from './redis-connection.ts'
 import {
   type BlobStore, checkSize, type Fetched, type GetOptions, type Head, type Listed, type PutOptions, type PutOutcome, segmentsOf, tooLarge,
 } from './store.ts'

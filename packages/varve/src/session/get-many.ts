@@ -73,15 +73,13 @@ function addPart<V>(
 ): void {
   const first = found.length
   try {
-    const lengths = readInPlace(lookup, store, packed, ends, found)
+    let lengths = readInPlace(lookup, store, packed, ends, found)
     if (lengths === undefined) {
       found.length = first
       const values = store.getManyAtOnce(lookup.namespace, packed, ends)
       addValues(lookup, values, found)
-      if (values.lengths.includes(MISS)) lookup.session.lookForDamage()
-      return
-    }
-    countIn(lookup.tally, lengths)
+      lengths = values.lengths
+    } else countIn(lookup.tally, lengths)
     if (lengths.includes(MISS)) lookup.session.lookForDamage()
   } catch {
     found.length = first
