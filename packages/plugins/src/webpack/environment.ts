@@ -238,8 +238,10 @@ export class Environments {
   /** Deletes the environments of the generation that the current one replaces. */
   #forgetReplaced(): void {
     for (const [identifier] of this.#records.all()) {
-      const [name, generation] = identifier?.split('\0') ?? []
-      if (identifier !== undefined && name === this.entries.name && generation !== String(this.#generation)) this.#records.delete(identifier)
+      const [name, generation, id] = identifier?.split('\0') ?? []
+      const isReplaced = name === this.entries.name && generation !== String(this.#generation)
+      // The list of generations is a record too, without an id.
+      if (identifier !== undefined && id !== undefined && isReplaced) this.#records.delete(identifier)
     }
   }
 
