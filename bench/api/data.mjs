@@ -38,11 +38,12 @@ export function valuesOf(count, bytes) {
  * The same elements in an order that no file cache can predict.
  * @template T
  * @param {readonly T[]} elements
+ * @param {number} [seed]
  * @returns {T[]}
  */
-export function shuffled(elements) {
+export function shuffled(elements, seed = SEED) {
   const result = [...elements]
-  const random = randomOf(SEED)
+  const random = randomOf(seed)
   for (let index = result.length - 1; index > 0; index--) {
     const other = random(index + 1)
     const kept = /** @type {T} */ (result[index])

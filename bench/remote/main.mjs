@@ -17,6 +17,7 @@ import { openCache } from 'varve'
 import { SIZES, writeApplication } from '../../scripts/demo/application.mjs'
 import { at } from '../../scripts/common/root.mjs'
 import { run, runMain } from '../../scripts/common/steps.mjs'
+import { shuffled } from '../api/data.mjs'
 import { median } from '../median.mjs'
 import { writeApplication as writeViteApplication } from '../vite/application.mjs'
 import { CREDENTIALS, startServers } from './servers.mjs'
@@ -83,18 +84,22 @@ async function build(tool, machine, remote = { VARVE_REMOTE: '' }) {
 const clear = (machine) => rm(join(home, machine), { recursive: true, force: true })
 
 /** @typedef {Awaited<ReturnType<typeof startServers>>} Servers */
+/** @typedef {'cold' | 'warm' | '60 ms' | '5 ms'} Build */
+
+/** In an order of its own in each round, so that none follows the same one each time. @type {readonly Build[]} */
+const BUILDS = ['cold', 'warm', '60 ms', '5 ms']
 
 /** @param {Tool} tool @param {Servers} servers */
 async function measureBuilds(tool, { origin, near, setRoundTrip }) {
   await tool.write()
   await build(tool, 'publisher', environment(origin, true))
   await build(tool, 'warm')
-  /** @type {Record<'cold' | 'warm' | '60 ms' | '5 ms', number[]>} */
+  /** @type {Record<Build, number[]>} */
   const times = { cold: [], warm: [], '60 ms': [], '5 ms': [] }
   const digests = new Set()
   let missed = 0
   for (let round = 0; round < ROUNDS; round++) {
-    for (const name of /** @type {const} */ (['cold', 'warm', '60 ms', '5 ms'])) {
+    for (const name of shuffled(BUILDS, round)) {
       if (name !== 'warm') await clear('fresh')
       const isRemote = name.endsWith('ms')
       if (isRemote) await setRoundTrip(Number.parseInt(name, 10))
@@ -104,14 +109,20 @@ async function measureBuilds(tool, { origin, near, setRoundTrip }) {
       if (name !== 'cold') missed += misses
     }
   }
-  const ms = Object.fromEntries(Object.entries(times).map(([name, each]) => [name, Math.round(median(each))]))
-  const { cold = 0, warm = 0, '60 ms': far = 0, '5 ms': close = 0 } = ms
-  const ratio = (/** @type {number} */ one, /** @type {number} */ other) => (one / other).toFixed(2)
-  process.stdout.write(`${tool.name}: cold ${cold} ms, warm ${warm}; fresh machine at 60 ms ${far}, at 5 ms ${close}; modules missed ${missed}; `)
-  process.stdout.write(`outputs ${digests.size === 1 ? 'equal' : 'DIFFER'}\n`)
-  process.stdout.write(`  60 ms / warm ${ratio(far, warm)} (goal 1.25), 60 ms / cold ${ratio(far, cold)} (0.40), `)
-  process.stdout.write(`5 ms / warm ${ratio(close, warm)} (1.10)\n`)
+  process.stdout.write(`${tool.name}: modules missed ${missed}; outputs ${digests.size === 1 ? 'equal' : 'DIFFER'}\n`)
+  report('median', times, median)
+  // A virtual machine may give free memory to its host. Getting it back costs some builds 0.6 s of system time, and others nothing.
+  report('fastest', times, (each) => Math.min(...each))
   if (digests.size > 1) process.exitCode = 1
+}
+
+/** @param {string} name @param {Record<Build, number[]>} times @param {(each: readonly number[]) => number} of */
+function report(name, times, of) {
+  const [cold = 0, warm = 0, far = 0, close = 0] = BUILDS.map((kind) => Math.round(of(times[kind])))
+  const ratio = (/** @type {number} */ one, /** @type {number} */ other) => (one / other).toFixed(2)
+  process.stdout.write(`  ${name}: cold ${cold} ms, warm ${warm}; fresh machine at 60 ms ${far}, at 5 ms ${close}; `)
+  process.stdout.write(`60 ms / warm ${ratio(far, warm)} (goal 1.25), 60 ms / cold ${ratio(far, cold)} (0.40), `)
+  process.stdout.write(`5 ms / warm ${ratio(close, warm)} (1.10)\n`)
 }
 
 /** @param {string} endpoint */

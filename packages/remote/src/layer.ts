@@ -116,20 +116,23 @@ export async function readChunk(directory: string, pieces: readonly Piece[]): Pr
   return chunk
 }
 
-/** Writes the pieces of a verified chunk. Blobs verify their content when they are read; the other files are synced. */
+/** Writes the pieces of a verified chunk. */
 export async function writeChunk(directory: string, pieces: readonly Piece[], chunk: Uint8Array): Promise<void> {
-  let at = 0
-  for (const { path, offset, bytes } of pieces) {
-    const target = join(directory, path)
-    await mkdir(dirname(target), { recursive: true, mode: 0o700 })
-    const file = await open(target, constants.O_CREAT | constants.O_WRONLY, 0o600)
-    try {
-      await file.write(chunk, at, bytes, offset)
-      if (!path.includes('/files/')) await file.sync()
-    } finally {
-      await file.close()
-    }
-    at += bytes
+  let start = 0
+  const parts = pieces.map((piece) => ({ piece, content: chunk.subarray(start, (start += piece.bytes)) }))
+  await Promise.all(parts.map(({ piece, content }) => writePiece(directory, piece, content)))
+}
+
+/** Blobs verify their content when they are read; the other files are synced. */
+async function writePiece(directory: string, { path, offset }: Piece, content: Uint8Array): Promise<void> {
+  const target = join(directory, path)
+  await mkdir(dirname(target), { recursive: true, mode: 0o700 })
+  const file = await open(target, constants.O_CREAT | constants.O_WRONLY, 0o600)
+  try {
+    await file.write(content, 0, content.length, offset)
+    if (!path.includes('/files/')) await file.sync()
+  } finally {
+    await file.close()
   }
 }
 
