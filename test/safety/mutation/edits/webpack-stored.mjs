@@ -11,8 +11,8 @@ export default [
   {
     name: 'webpack: what was put counts as written before it is committed',
     file: LAYER,
-    find: 'if (open === undefined || this.#writing.isDone || this.#compilation !== undefined) return',
-    replace: 'if (open === undefined || this.#writing.pending.size === 0 || this.#compilation !== undefined) return',
+    find: 'if (this.#writing.isDone && (',
+    replace: 'if (this.#writing.pending.size === 0 && (',
     test: CLOSING,
     only: 'what was put before a build that stores nothing is committed in the idle time after it',
   },
