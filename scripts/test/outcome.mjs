@@ -18,6 +18,16 @@ export function readCargo(output) {
 }
 
 /**
+ * Reads the closing line of a command that sums up: "12 passed, 0 failed".
+ * @param {string} output
+ * @returns {Outcome}
+ */
+export function readSum(output) {
+  const [, passed = 0, failed = 0] = /^(\d+) passed, (\d+) failed$/m.exec(output) ?? []
+  return { passed: Number(passed), failed: Number(failed) }
+}
+
+/**
  * Adds up outcomes. A runner that failed without a failed test (it did not compile, it crashed) counts as one failure. So the
  * numbers never look better than the exit code.
  * @param {readonly { outcome: Outcome, exitCode: number }[]} runners

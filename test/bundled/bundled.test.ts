@@ -26,7 +26,7 @@ function run(program: string): Found {
 const WORKS = { values: 160, files: 1, result: 'made', isCompacted: true }
 
 /** Each of them stands for a defect; the others cost seconds, and find files in the same way. */
-const ALWAYS = new Set(['esbuild, minified CommonJS', 'Rollup, inlineDynamicImports', 'webpack, production'])
+const ALWAYS = new Set(['esbuild, minified CommonJS', 'Rollup, inlineDynamicImports'])
 
 describe('a bundled tool runs wherever it is moved, with the addon beside it and without', () => {
   for (const [name, bundle] of Object.entries(BUNDLERS)) it(`bundler: ${name}`, ALWAYS.has(name) ? {} : slow, () => runsAnywhere(bundle))

@@ -8,6 +8,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { runVarve } from '../command.ts'
 import { ENGINES } from '../engines.ts'
 import { makeFolder, snapshot } from '../folders.ts'
+import { slowOnWasm } from '../slow.ts'
 import { buildWith, makeApplication } from '../plugins/scenarios.ts'
 import { build as buildWebpack } from '../plugins/webpack/runner.ts'
 
@@ -104,39 +105,44 @@ describe('a build over a layer', () => {
   const build = buildWith(fileURLToPath(new URL('../plugins/vite/build.mjs', import.meta.url)), true)
   const order = { options: { dir: 'caches/vite' } }
 
-  it.each([false, true])('hits everything and writes nothing; another checkout first records its file times (wasm: %s)', async (isWasm) => {
-    const [main, worktree, out] = [makeApplication(), makeApplication(), join(makeFolder(), 'layers')]
-    const { digest } = await build(main, order, isWasm)
-    expect(runVarve(['seal', out, '--dir', join(main, 'caches')]).status).toBe(0)
-    const before = snapshot(out)
-    vi.stubEnv('VARVE_LAYERS', out)
-    rmSync(join(main, 'caches'), { recursive: true })
-    const all = { failure: null, digest, misses: 0, ran: [] }
-    expect(await build(main, order, isWasm)).toMatchObject(all)
-    expect(existsSync(join(main, 'caches'))).toBe(false)
-    expect(await build(worktree, order, isWasm)).toMatchObject(all)
-    const recorded = snapshot(join(worktree, 'caches'))
-    expect(await build(worktree, order, isWasm)).toMatchObject(all)
-    expect([snapshot(join(worktree, 'caches')), snapshot(out)]).toEqual([recorded, before])
-  })
+  for (const engine of ENGINES) {
+    it(`hits everything and writes nothing; another checkout first records its file times (${engine})`, slowOnWasm(engine), async () => {
+      const isWasm = engine === 'wasm'
+      const [main, worktree, out] = [makeApplication(), makeApplication(), join(makeFolder(), 'layers')]
+      const { digest } = await build(main, order, isWasm)
+      expect(runVarve(['seal', out, '--dir', join(main, 'caches')]).status).toBe(0)
+      const before = snapshot(out)
+      vi.stubEnv('VARVE_LAYERS', out)
+      rmSync(join(main, 'caches'), { recursive: true })
+      const all = { failure: null, digest, misses: 0, ran: [] }
+      expect(await build(main, order, isWasm)).toMatchObject(all)
+      expect(existsSync(join(main, 'caches'))).toBe(false)
+      expect(await build(worktree, order, isWasm)).toMatchObject(all)
+      const recorded = snapshot(join(worktree, 'caches'))
+      expect(await build(worktree, order, isWasm)).toMatchObject(all)
+      expect([snapshot(join(worktree, 'caches')), snapshot(out)]).toEqual([recorded, before])
+    })
+  }
 
-  it.each(ENGINES)('by webpack hits everything and writes nothing (%s)', { timeout: 120_000 }, async (engine) => {
-    const [folder, out] = [makeApplication(), join(makeFolder(), 'layers')]
-    const rules = "module: { rules: [{ test: /text$/, type: 'asset/source' }] }"
-    writeFileSync(join(folder, 'webpack.config.mjs'), `export default () => ({ entry: './main.js', ${rules} })\n`)
-    vi.stubEnv('VARVE_ENGINE', engine)
-    const dir = join(folder, 'varve-cache')
-    const [cold] = await buildWebpack([{ folder, cache: 'varve' }])
-    const cache = await openCache({ name: 'webpack', dir })
-    await cache.seal(join(out, 'webpack'))
-    await cache.close()
-    const before = snapshot(out)
-    vi.stubEnv('VARVE_LAYERS', out)
-    rmSync(dir, { recursive: true })
-    const [warm] = await buildWebpack([{ folder, cache: 'varve' }])
-    expect(warm).toMatchObject({ errors: [], complaints: [], built: 0, taken: cold?.built, files: cold?.files })
-    expect([existsSync(dir), snapshot(out)]).toEqual([false, before])
-  })
+  for (const engine of ENGINES) {
+    it(`by webpack hits everything and writes nothing (${engine})`, { timeout: 120_000, ...slowOnWasm(engine) }, async () => {
+      const [folder, out] = [makeApplication(), join(makeFolder(), 'layers')]
+      const rules = "module: { rules: [{ test: /text$/, type: 'asset/source' }] }"
+      writeFileSync(join(folder, 'webpack.config.mjs'), `export default () => ({ entry: './main.js', ${rules} })\n`)
+      vi.stubEnv('VARVE_ENGINE', engine)
+      const dir = join(folder, 'varve-cache')
+      const [cold] = await buildWebpack([{ folder, cache: 'varve' }])
+      const cache = await openCache({ name: 'webpack', dir })
+      await cache.seal(join(out, 'webpack'))
+      await cache.close()
+      const before = snapshot(out)
+      vi.stubEnv('VARVE_LAYERS', out)
+      rmSync(dir, { recursive: true })
+      const [warm] = await buildWebpack([{ folder, cache: 'varve' }])
+      expect(warm).toMatchObject({ errors: [], complaints: [], built: 0, taken: cold?.built, files: cold?.files })
+      expect([existsSync(dir), snapshot(out)]).toEqual([false, before])
+    })
+  }
 })
 
 describe('the cap', () => {

@@ -34,7 +34,7 @@ async function build(project: string, name: string, entries: Record<string, stri
 }
 
 describe.each(STORES)('a team shares caches through: $name', ({ name, start }) => {
-  const speed = name === 'directory' || name.startsWith('S3') ? {} : slow
+  const speed = name === 'directory' ? {} : slow
 
   let started: Started | undefined
   beforeAll(async () => {

@@ -4,6 +4,7 @@
 //
 //   --sample   a few parts of each suite, about a minute: what `npm test` runs
 //   --rest     the parts that `--sample` leaves out
+//   --suite    one suite, or several if it is repeated
 //
 // CI uses the same seed each time, so a red build is caused by the change; elsewhere each run has a new seed.
 // The suite `mutation` builds the engine once for each defect, so only its sample is part of this command.
@@ -12,15 +13,19 @@ import { parseArgs } from 'node:util'
 import { at, isMain } from '../../scripts/common/root.mjs'
 import { printStep, runMain, StepFailed } from '../../scripts/common/steps.mjs'
 
-const SUITES = ['power-loss', 'corruption', 'io-faults', 'concurrency', 'fuzz', 'mutation']
+/** The suites that leave the sources as they are, so that other tests can run meanwhile. */
+export const READING = ['power-loss', 'corruption', 'io-faults', 'concurrency', 'fuzz']
+/** The suite that edits the sources. */
+export const EDITING = 'mutation'
+const SUITES = [...READING, EDITING]
 
 /** @typedef {'all' | 'sample' | 'rest'} Form */
 /** @typedef {{ part: string, seconds: number, skipped?: string, missed: string[], violationsTotal: number }} Line */
 
-/** Runs the suites and prints on stderr how each part ended. @param {Form} form */
-export async function runAll(form) {
+/** Runs the suites and prints on stderr how each part ended. @param {Form} form @param {readonly string[]} suites */
+export async function runAll(form, suites = SUITES) {
   const outcome = { passed: 0, failed: 0 }
-  for (const suite of SUITES) {
+  for (const suite of suites) {
     const options = optionsOf(suite, form)
     if (options === undefined) continue
     const { lines, exitCode } = await runOne(suite, options)
@@ -35,7 +40,7 @@ export async function runAll(form) {
 
 /** The options of a suite in a form; undefined if the form does not include it. @param {string} suite @param {Form} form */
 function optionsOf(suite, form) {
-  if (suite === 'mutation') return form === 'rest' ? undefined : ['--sample']
+  if (suite === EDITING) return form === 'rest' ? undefined : ['--sample']
   return form === 'all' ? [] : [`--${form}`]
 }
 
@@ -66,9 +71,8 @@ function runOne(suite, options) {
 
 if (isMain(import.meta)) {
   await runMain(async () => {
-    const options = { sample: { type: /** @type {const} */ ('boolean') }, rest: { type: /** @type {const} */ ('boolean') } }
-    const { values } = parseArgs({ options })
-    const { passed, failed } = await runAll(values.sample ? 'sample' : values.rest ? 'rest' : 'all')
+    const { values } = parseArgs({ options: { sample: { type: 'boolean' }, rest: { type: 'boolean' }, suite: { type: 'string', multiple: true } } })
+    const { passed, failed } = await runAll(values.sample ? 'sample' : values.rest ? 'rest' : 'all', values.suite)
     process.stdout.write(`${passed} passed, ${failed} failed\n`)
     if (failed > 0) throw new StepFailed('safety')
   })

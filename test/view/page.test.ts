@@ -10,6 +10,7 @@ import { hasBrowser, startBrowser } from '../../scripts/common/browser.mjs'
 import type * as sources from '../../packages/varve/src/cli/view/source.ts'
 import { makeCache } from '../../scripts/screenshots/cache.mjs'
 import { makeFolder } from '../folders.ts'
+import { slow } from '../slow.ts'
 
 const { ViewSource }: typeof sources = await import(new URL('../../packages/varve/src/cli/view/source.ts', import.meta.url).href)
 
@@ -80,16 +81,19 @@ describe.skipIf(!hasBrowser())('the page of varve view', () => {
     }
   })
 
-  it.each(['light', 'dark'] as const)('axe-core finds nothing wrong with the page in %s, on a desktop and on a phone', async (colorScheme) => {
-    for (const viewport of [DESKTOP, PHONE]) {
-      const { page } = await open(server?.url ?? '', { viewport, colorScheme })
-      expect(await violations(page)).toEqual([])
-      await page.getByRole('button', { name: 'src/pages/part-0.js', exact: true }).first().click()
-      await page.getByText('Task transform').waitFor()
-      expect(await violations(page)).toEqual([])
-      await page.close()
-    }
-  })
+  const colours = [['light', {}], ['dark', slow]] as const
+  for (const [colorScheme, speed] of colours) {
+    it(`axe-core finds nothing wrong with the page in ${colorScheme}, on a desktop and on a phone`, speed, async () => {
+      for (const viewport of [DESKTOP, PHONE]) {
+        const { page } = await open(server?.url ?? '', { viewport, colorScheme })
+        expect(await violations(page)).toEqual([])
+        await page.getByRole('button', { name: 'src/pages/part-0.js', exact: true }).first().click()
+        await page.getByText('Task transform').waitFor()
+        expect(await violations(page)).toEqual([])
+        await page.close()
+      }
+    })
+  }
 
   it('the page is used with the keyboard alone: open a task, a directory and a module, and close its explanation', async () => {
     const { page } = await open(server?.url ?? '')

@@ -71,7 +71,7 @@ describe('a second process', () => {
     expect([await runsIn(folder, { isLeftOpen: true }), await runsIn(folder)]).toEqual([2, 0])
   })
 
-  it('in a copy of the project elsewhere, gets every result from the cache', async () => {
+  it('in a copy of the project elsewhere, gets every result from the cache', slow, async () => {
     const [folder, other] = [makeProject(), `${makeFolder()}-copy`]
     onTestFinished(() => rmSync(other, { recursive: true }))
     await runsIn(folder, { options: {} })

@@ -6,9 +6,9 @@ import { pathToFileURL } from 'node:url'
 import { directory, generateKeys, openRemote, remoteStatus } from '@varve/remote'
 import { type BuildRecord, openCache } from 'varve'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { ENGINES } from '../../engines.ts'
+import { type EngineName, ENGINES } from '../../engines.ts'
 import { makeFolder } from '../../folders.ts'
-import { slow } from '../../slow.ts'
+import { slow, slowOnWasm } from '../../slow.ts'
 import { MODULES, TOOLS, writeApplication } from './tools.ts'
 
 const ours = (lines: readonly string[]): string[] => lines.filter((line) => line.includes('varve: ')).map((line) => line.replace(/^.*varve: /, ''))
@@ -23,37 +23,39 @@ afterEach(() => {
 })
 
 describe.each(Object.keys(TOOLS))('the report of a build by %s', (tool) => {
-  const speed = tool === 'rollup' || tool === 'webpack' ? {} : slow
+  const speed = (engine: EngineName) => (tool === 'rollup' || tool === 'webpack' ? slowOnWasm(engine) : slow)
 
   const build = TOOLS[tool] ?? Promise.reject
 
-  it.each(ENGINES)('a build prints one line: from cache, time saved, and why others were rebuilt (%s)', speed, async (engine) => {
-    const folder = makeFolder()
-    writeApplication(folder)
-    const cold = ours(await build(folder, { engine, report: true }))
-    expect(cold).toEqual([`0 of ${MODULES} modules from cache, ${MODULES} rebuilt (new)`])
-    const [warm = '', ...others] = ours(await build(folder, { engine, report: true }))
-    expect(warm).toMatch(new RegExp(`^${MODULES} of ${MODULES} modules from cache, [\\d.]+ m?s saved$`))
-    expect(others).toEqual([])
-    // 5 ms of work for each module and plugin; esbuild and webpack run one for each module.
-    const [, amount, unit] = /([\d.]+) (m?s) saved/.exec(warm) ?? []
-    expect(Number(amount) * (unit === 's' ? 1000 : 1)).toBeGreaterThanOrEqual(5 * MODULES)
+  for (const engine of ENGINES) {
+    it(`a build prints one line: from cache, time saved, and why others were rebuilt (${engine})`, speed(engine), async () => {
+      const folder = makeFolder()
+      writeApplication(folder)
+      const cold = ours(await build(folder, { engine, report: true }))
+      expect(cold).toEqual([`0 of ${MODULES} modules from cache, ${MODULES} rebuilt (new)`])
+      const [warm = '', ...others] = ours(await build(folder, { engine, report: true }))
+      expect(warm).toMatch(new RegExp(`^${MODULES} of ${MODULES} modules from cache, [\\d.]+ m?s saved$`))
+      expect(others).toEqual([])
+      // 5 ms of work for each module and plugin; esbuild and webpack run one for each module.
+      const [, amount, unit] = /([\d.]+) (m?s) saved/.exec(warm) ?? []
+      expect(Number(amount) * (unit === 's' ? 1000 : 1)).toBeGreaterThanOrEqual(5 * MODULES)
 
-    appendFileSync(join(folder, 'module-3.js'), '// changed\n')
-    const [changed = ''] = ours(await build(folder, { engine, report: true }))
-    expect(changed).toMatch(new RegExp(`^${MODULES - 1} of ${MODULES} modules from cache, [\\d.]+ m?s saved, 1 rebuilt \\(.*changed\\)$`))
+      appendFileSync(join(folder, 'module-3.js'), '// changed\n')
+      const [changed = ''] = ours(await build(folder, { engine, report: true }))
+      expect(changed).toMatch(new RegExp(`^${MODULES - 1} of ${MODULES} modules from cache, [\\d.]+ m?s saved, 1 rebuilt \\(.*changed\\)$`))
 
-    writeFileSync(join(folder, 'settings.json'), '2 and more')
-    expect(ours(await build(folder, { engine, report: true }))).toEqual([
-      `0 of ${MODULES} modules from cache, ${MODULES} rebuilt (settings.json changed)`,
-    ])
-    const counts = async (): Promise<unknown> =>
-      (await historyOf(folder, tool)).map(({ name, hits, misses, engine: used }) => [name, hits, misses, used])
-    // The warm build commits nothing, so it leaves no record. esbuild does not wait until a plugin has closed its cache.
-    await expect.poll(counts, { timeout: 20_000 }).toEqual([[tool, 0, MODULES, engine], [tool, MODULES - 1, 1, engine], [tool, 0, MODULES, engine]])
-  })
+      writeFileSync(join(folder, 'settings.json'), '2 and more')
+      expect(ours(await build(folder, { engine, report: true }))).toEqual([
+        `0 of ${MODULES} modules from cache, ${MODULES} rebuilt (settings.json changed)`,
+      ])
+      const counts = async (): Promise<unknown> =>
+        (await historyOf(folder, tool)).map(({ name, hits, misses, engine: used }) => [name, hits, misses, used])
+      // The warm build commits nothing, so it leaves no record. esbuild does not wait until a plugin has closed its cache.
+      await expect.poll(counts, { timeout: 20_000 }).toEqual([[tool, 0, MODULES, engine], [tool, MODULES - 1, 1, engine], [tool, 0, MODULES, engine]])
+    })
+  }
 
-  it('a build prints nothing unless it is asked for, by the option or by VARVE_REPORT', speed, async () => {
+  it('a build prints nothing unless it is asked for, by the option or by VARVE_REPORT', speed('native'), async () => {
     const folder = makeFolder()
     writeApplication(folder)
     expect(ours(await build(folder, {}))).toEqual([])
@@ -62,31 +64,33 @@ describe.each(Object.keys(TOOLS))('the report of a build by %s', (tool) => {
     expect(ours(await build(folder, { report: false }))).toEqual([])
   })
 
-  it.each(ENGINES)('with a remote, the line ends with what came from it, and what that took (%s)', speed, async (engine) => {
-    const folder = makeFolder()
-    writeApplication(folder)
-    const { publicKey, signingKey } = generateKeys()
-    const store = join(folder, 'store')
-    const env = { VARVE_REMOTE: pathToFileURL(store).href, VARVE_TRUSTED_KEYS: publicKey, VARVE_LAYERS: '', VARVE_OFFLINE: '' }
-    for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value)
-    vi.stubEnv('VARVE_REMOTE_MODE', 'read-write')
-    vi.stubEnv('VARVE_SIGNING_KEY', signingKey)
-    const [cold] = ours(await build(folder, { engine, report: true }))
-    expect(cold).toMatch(/rebuilt \(new\); remote: no layers, nothing new, [\d.]+ m?s waited$/)
-    const remote = openRemote({ store: directory(store), dir: join(folder, 'other'), trustedKeys: [publicKey] })
-    const layers = async (): Promise<unknown> => (await remoteStatus(remote)).scopes[0]?.layers
-    await expect.poll(layers, { timeout: 20_000 }).toHaveLength(1) // esbuild does not wait until a plugin has closed its cache
-    // Another process removes them: what this one reads outside of builds counts as their configuration.
-    const remove = "for (const name of ['cache', '.remote']) require('node:fs').rmSync(name, { recursive: true })"
-    execFileSync(process.execPath, ['-e', remove], { cwd: folder })
-    vi.stubEnv('VARVE_REMOTE_MODE', 'read')
-    const [fresh = ''] = ours(await build(folder, { engine, report: true }))
-    const answered = '\\d+ lookups answered by 1 layer, \\d+ kB fetched in'
-    expect(fresh).toMatch(new RegExp(`^${MODULES} of ${MODULES} modules from cache, .* saved; remote: ${answered}`))
-    expect(Number(/(\d+) lookups/.exec(fresh)?.[1])).toBeGreaterThan(0)
-  })
+  for (const engine of ENGINES) {
+    it(`with a remote, the line ends with what came from it, and what that took (${engine})`, speed(engine), async () => {
+      const folder = makeFolder()
+      writeApplication(folder)
+      const { publicKey, signingKey } = generateKeys()
+      const store = join(folder, 'store')
+      const env = { VARVE_REMOTE: pathToFileURL(store).href, VARVE_TRUSTED_KEYS: publicKey, VARVE_LAYERS: '', VARVE_OFFLINE: '' }
+      for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value)
+      vi.stubEnv('VARVE_REMOTE_MODE', 'read-write')
+      vi.stubEnv('VARVE_SIGNING_KEY', signingKey)
+      const [cold] = ours(await build(folder, { engine, report: true }))
+      expect(cold).toMatch(/rebuilt \(new\); remote: no layers, nothing new, [\d.]+ m?s waited$/)
+      const remote = openRemote({ store: directory(store), dir: join(folder, 'other'), trustedKeys: [publicKey] })
+      const layers = async (): Promise<unknown> => (await remoteStatus(remote)).scopes[0]?.layers
+      await expect.poll(layers, { timeout: 20_000 }).toHaveLength(1) // esbuild does not wait until a plugin has closed its cache
+      // Another process removes them: what this one reads outside of builds counts as their configuration.
+      const remove = "for (const name of ['cache', '.remote']) require('node:fs').rmSync(name, { recursive: true })"
+      execFileSync(process.execPath, ['-e', remove], { cwd: folder })
+      vi.stubEnv('VARVE_REMOTE_MODE', 'read')
+      const [fresh = ''] = ours(await build(folder, { engine, report: true }))
+      const answered = '\\d+ lookups answered by 1 layer, \\d+ kB fetched in'
+      expect(fresh).toMatch(new RegExp(`^${MODULES} of ${MODULES} modules from cache, .* saved; remote: ${answered}`))
+      expect(Number(/(\d+) lookups/.exec(fresh)?.[1])).toBeGreaterThan(0)
+    })
+  }
 
-  it('the job summary of GitHub Actions gets the line if the report is a summary', speed, async () => {
+  it('the job summary of GitHub Actions gets the line if the report is a summary', speed('native'), async () => {
     const folder = makeFolder()
     const summary = join(folder, 'summary.md')
     writeApplication(folder)

@@ -32,7 +32,8 @@ afterEach(() => {
 })
 
 describe.each(Object.entries({ ...TOOLS, ...OTHER_TOOLS }))('varve why after a build by %s', (tool, { build, stamp, option }) => {
-  const speed = tool in TOOLS ? {} : slow
+  // webpack has quicker tests of its own: `../webpack/why.test.ts`.
+  const speed = tool === 'vite' ? {} : slow
 
   /** Builds twice, with a change between the builds, and returns why the module was built again. */
   async function rebuilt(change: (folder: string) => void, before: Choices = {}, after: Choices = before): Promise<[why: string, folder: string]> {
