@@ -13,6 +13,7 @@ import { performance } from 'node:perf_hooks'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import { median } from './median.mjs'
+import { printProcessor } from './processor.mjs'
 
 const RUNS = 15
 const ENTRIES = 100
@@ -46,6 +47,7 @@ async function build(checkout, dir, durability) {
 
 /** @param {readonly string[]} checkouts */
 function compare(checkouts) {
+  printProcessor()
   /** @type {Record<string, Phases[]>} */
   const found = {}
   for (let run = 0; run < RUNS; run++) {

@@ -14,6 +14,7 @@ import { Writable } from 'node:stream'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import { median } from './median.mjs'
+import { printProcessor } from './processor.mjs'
 
 const LOOKUPS = 20_000
 const own = fileURLToPath(new URL('..', import.meta.url))
@@ -84,6 +85,7 @@ async function measure(checkout, engine, keys) {
 
 /** @param {readonly string[]} checkouts */
 function compare(checkouts) {
+  printProcessor()
   /** @type {Map<string, Figures[]>} */
   const found = new Map()
   for (let round = 0; round < Number(values.rounds); round++) {

@@ -7,7 +7,10 @@ import { programPrefix } from './results.mjs'
 
 /** @typedef {import('./programs.mjs').Figure} Figure */
 /** @typedef {import('./programs.mjs').Program} Program */
-/** @typedef {{ isQuick: boolean, isFull: boolean, isJson: boolean, only: readonly string[] }} Options */
+/** @typedef {{ isQuick: boolean, isFull: boolean, isJson: boolean, only: readonly string[], runs: number }} Options */
+
+/** How often the full form of `npm run bench:rivals` measures everything. */
+const RUNS = 3
 
 /** @returns {Options} */
 export function readOptions() {
@@ -17,11 +20,14 @@ export function readOptions() {
       full: { type: 'boolean', default: false },
       json: { type: 'boolean', default: false },
       only: { type: 'string', multiple: true, default: [] },
+      runs: { type: 'string' },
     },
   })
   const { quick: isQuick, full: isFull, json: isJson, only } = values
   if (isQuick && isFull) throw new Error('--quick and --full exclude each other')
-  return { isQuick, isFull, isJson, only }
+  const runs = Number(values.runs ?? (isQuick ? 1 : RUNS))
+  if (!Number.isInteger(runs) || runs < 1) throw new Error(`--runs takes a whole number from 1 on, not ${values.runs}`)
+  return { isQuick, isFull, isJson, only, runs }
 }
 
 /**

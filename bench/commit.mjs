@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { printProcessor } from './processor.mjs'
 
 const RUNS = 5
 const [WARM_UP, COMMITS] = [2_000, 20_000]
@@ -17,6 +18,7 @@ else compare(first === undefined ? [own] : [resolve(first), own])
 
 /** @param {readonly string[]} checkouts */
 function compare(checkouts) {
+  printProcessor()
   /** @type {number[][]} */
   const times = checkouts.map(() => [])
   for (let run = 0; run < RUNS; run++) {

@@ -8,6 +8,7 @@ import { join, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { readText } from './first-read/text.mjs'
 import { median } from './median.mjs'
+import { printProcessor } from './processor.mjs'
 
 const RUNS = 5
 /** Entries, and bytes of each value. */
@@ -23,6 +24,7 @@ else compare(first === undefined ? [own] : [resolve(first), own])
 
 /** @param {readonly string[]} checkouts */
 function compare(checkouts) {
+  printProcessor()
   for (const [entries, bytes] of SIZES) {
     for (const engine of ['native', 'wasm']) {
       /** @type {{ cpu: number, wall: number }[][]} */

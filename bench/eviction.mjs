@@ -14,6 +14,7 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { randomOf } from '../test/safety/random.mjs'
+import { printProcessor } from './processor.mjs'
 
 const BUILDS = 60
 const COUNTED_FROM = 10
@@ -103,6 +104,7 @@ function share(hits) {
 const [dir, build] = process.argv.slice(2)
 if (dir !== undefined) console.log(await engineBuild(dir, Number(build)))
 else {
+  printProcessor()
   const builds = workload()
   const folder = mkdtempSync(join(homedir(), '.varve-bench-eviction-'))
   const run = (/** @type {number} */ at) => Number(execFileSync(process.execPath, [fileURLToPath(import.meta.url), folder, String(at)]))

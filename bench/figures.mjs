@@ -9,6 +9,7 @@ import { at } from '../scripts/common/root.mjs'
 import { setup } from '../scripts/setup.mjs'
 import { run, runMain } from '../scripts/common/steps.mjs'
 import { median } from './median.mjs'
+import { printProcessor } from './processor.mjs'
 
 const ENTRIES = 10_000
 const VALUE = new Uint8Array(128).fill(7)
@@ -106,6 +107,7 @@ function folderBytes(folder) {
 
 await runMain(async () => {
   await setup()
+  printProcessor()
   const figures = [...(await measure('native')), ...(await measure('wasm')), ...(await sizes())]
   if (options.json) return void process.stdout.write(`${JSON.stringify(figures, undefined, 2)}\n`)
   const { default: Table } = await import('cli-table3')

@@ -8,6 +8,7 @@ import { cpuUsage } from 'node:process'
 import { parseArgs } from 'node:util'
 import { openCache } from 'varve'
 import { median } from './median.mjs'
+import { printProcessor } from './processor.mjs'
 
 const ENTRIES = 100
 const { values } = parseArgs({ options: { builds: { type: 'string', default: '1100' } } })
@@ -26,6 +27,7 @@ async function closeMs(history, build) {
 }
 
 try {
+  printProcessor()
   /** @type {Record<'auto' | 'never', number[]>} */
   const found = { auto: [], never: [] }
   for (let build = 0; build < Number(values.builds); build++) {

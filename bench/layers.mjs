@@ -4,12 +4,13 @@
 // compress.
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
-import { availableParallelism, loadavg, tmpdir } from 'node:os'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
 import { openCache } from 'varve'
 import { median } from './median.mjs'
+import { printProcessor } from './processor.mjs'
 
 const { values: options } = parseArgs({ options: { mebibytes: { type: 'string', default: '1024' } } })
 const VALUE_BYTES = 64 << 10
@@ -53,8 +54,8 @@ async function open(engine, layers) {
 try {
   const layer = join(home, 'layer')
   const layerBytes = await makeLayer(layer)
-  const machine = `${availableParallelism()} cores, load ${loadavg()[0]?.toFixed(1)}, Node.js ${process.version}`
-  console.log(`${machine}; a layer of ${(layerBytes / 2 ** 30).toFixed(2)} GiB`)
+  printProcessor()
+  console.log(`a layer of ${(layerBytes / 2 ** 30).toFixed(2)} GiB`)
   for (const engine of /** @type {const} */ (['native', 'wasm'])) {
     /** @type {Record<'over nothing' | 'over the layer', { openMs: number, getMs: number }[]>} */
     const times = { 'over nothing': [], 'over the layer': [] }

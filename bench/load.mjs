@@ -6,6 +6,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { printProcessor } from './processor.mjs'
 
 const RUNS = 15
 const own = fileURLToPath(new URL('..', import.meta.url))
@@ -16,6 +17,7 @@ else compare(first === undefined ? [own] : [resolve(first), own])
 
 /** @param {readonly string[]} checkouts */
 function compare(checkouts) {
+  printProcessor()
   const dir = mkdtempSync(join(tmpdir(), 'varve-bench-load-'))
   /** @param {string[]} order @returns {{ order: string[], times: number[] }} */
   const caseOf = (...order) => ({ order, times: [] })

@@ -1,10 +1,11 @@
 // @ts-check
 // The machine of a measurement, and the versions of all programs in it.
 import { readFileSync } from 'node:fs'
-import { availableParallelism, cpus, release, totalmem, type } from 'node:os'
+import { availableParallelism, release, totalmem, type } from 'node:os'
 import { at } from '../scripts/common/root.mjs'
 import { run } from '../scripts/common/steps.mjs'
 import { rustEnv } from '../scripts/common/tools.mjs'
+import { processor } from './processor.mjs'
 
 /** @typedef {{ cpu: string, cores: number, memory: string, kernel: string, node: string, rustc: string }} Machine */
 
@@ -14,7 +15,7 @@ const CRATES = ['rspack-turbo-persistence', 'heed', 'redb', 'fjall', 'rusqlite']
 export async function readMachine() {
   const rustc = await run('rustc', ['--version'], { env: rustEnv() })
   return {
-    cpu: cpus()[0]?.model.trim() ?? 'unknown',
+    cpu: processor(),
     cores: availableParallelism(),
     memory: `${(totalmem() / 2 ** 30).toFixed(1)} GiB`,
     kernel: `${type()} ${release()}`,

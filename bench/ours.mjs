@@ -9,6 +9,7 @@ import { runMain } from '../scripts/common/steps.mjs'
 import { figuresOf, PLAIN, readOptions, shown, wanted } from './command.mjs'
 import { OURS } from './programs.mjs'
 import { jsonOf, resultsOfOurs } from './results.mjs'
+import { printProcessor } from './processor.mjs'
 
 /** @typedef {import('./results.mjs').Result} Result */
 
@@ -21,12 +22,13 @@ async function tableOf(results) {
     const cpu = results.find((result) => result.id === id && result.metric === 'cpu')?.ours ?? null
     table.push([id, shown(ours), shown(cpu), unit])
   }
-  return `node ${process.version}, ${process.platform}-${process.arch}\n${table.toString()}\n`
+  return `${table.toString()}\n`
 }
 
 await runMain(async () => {
   const { isFull, isJson, only } = readOptions()
   await setup()
+  printProcessor()
   const results = wanted(resultsOfOurs(await figuresOf(OURS, { isQuick: !isFull, only })), only)
   process.stdout.write(isJson ? jsonOf(results) : await tableOf(results))
 })

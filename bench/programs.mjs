@@ -23,6 +23,7 @@ import { cargo, LOCKED, rustEnv } from '../scripts/common/tools.mjs'
 /** @typedef {{ isQuick: boolean, only: readonly string[] }} Choice */
 
 const RUST_AREAS = ['write/', 'compaction/', 'lookup/', 'open/', 'sequential/']
+const API_AREAS = ['js/', 'update/']
 const SLOW_ROUNDS = 2
 const rivalsTarget = join(targetDir, 'rivals')
 
@@ -34,7 +35,7 @@ export const OURS = [
     command: [join(targetDir, 'release/varve-bench')],
     build: () => step('build: bench of the engine', () => cargo('build', ['--release', '--package', 'varve-bench'])),
   },
-  { title: 'API', areas: ['js/'], command: [process.execPath, at('bench/api/main.mjs')] },
+  { title: 'API', areas: API_AREAS, command: [process.execPath, at('bench/api/main.mjs')] },
 ]
 
 /** Each also measures Varve in the same run. @type {readonly Program[]} */
@@ -46,7 +47,7 @@ export const PAIRED = [
     build: () => step('build: rivals of the engine', buildRivals),
     slow: ['lookup/store/tables_200/miss', 'sequential/items_600k'],
   },
-  { title: 'API and its rivals', areas: ['js/'], command: [process.execPath, at('bench/rivals/node/main.mjs')] },
+  { title: 'API and its rivals', areas: API_AREAS, command: [process.execPath, at('bench/rivals/node/main.mjs')] },
   { title: 'first reads', areas: ['first_read/'], command: [process.execPath, at('bench/first-read/main.mjs')] },
   { title: 'WebAssembly beside native', areas: ['wasm/'], command: [process.execPath, at('bench/wasm/main.mjs')] },
   { title: 'webpack', areas: ['webpack/'], command: [process.execPath, at('bench/webpack/main.mjs')] },

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { median } from './median.mjs'
+import { printProcessor } from './processor.mjs'
 
 /** Warm builds take so little time that many of them cost less than one cold build. */
 const WARM_PAIRS = 5
@@ -22,6 +23,7 @@ else compare(Number(first ?? 2000), Number(second), Number(third))
 
 /** @param {number} modules @param {number} pairs @param {number} functions */
 function compare(modules, pairs, functions) {
+  printProcessor()
   const project = makeProject(modules, functions)
   /** @type {Record<'cold' | 'warm', Record<'on' | 'off', number[]>>} */
   const times = { cold: { on: [], off: [] }, warm: { on: [], off: [] } }

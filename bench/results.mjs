@@ -17,6 +17,7 @@ import { GOALS, isGoalOf } from './goals.mjs'
  * @property {string} unit
  */
 /** @typedef {Result & { goal: { of: 'ratio' | 'ours', max: number } | null, isMet: boolean | null }} Compared */
+/** @typedef {Compared & { range: [least: number, most: number], isStable: boolean }} Repeated `range` is that of the ratios of all runs */
 
 /** Varve's subjects, and the suffixes that distinguish their ids. */
 const OURS = new Map([
@@ -82,6 +83,24 @@ function against(ours, rival, goal) {
   const isMet = goal === undefined ? null : (goal.of === 'ours' ? ours.value : ratio) <= goal.max
   const limit = goal === undefined ? null : { of: goal.of, max: goal.max }
   return [{ ...alone(ours), rival: rival.value, name, ratio: Number(ratio.toPrecision(4)), goal: limit, isMet }]
+}
+
+/** Ratios of several runs that differ by more than this part of their median are not stable. */
+const SPREAD_MAX = 0.1
+
+/**
+ * Several runs of the same workloads as one, which all have the same results in the same order: of each result the one with the
+ * median ratio, and the range of the ratios.
+ * @param {readonly (readonly Compared[])[]} runs
+ * @returns {Repeated[]}
+ */
+export function combined(runs) {
+  return (runs[0] ?? []).map((_, at) => {
+    const sorted = runs.flatMap((results) => results[at] ?? []).toSorted((left, right) => (left.ratio ?? 0) - (right.ratio ?? 0))
+    const middle = /** @type {Compared} */ (sorted[sorted.length >> 1])
+    const [low, high] = [sorted[0]?.ratio ?? 0, sorted.at(-1)?.ratio ?? 0]
+    return { ...middle, range: [low, high], isStable: high - low <= SPREAD_MAX * (middle.ratio ?? 0) }
+  })
 }
 
 /** The output of `--json`, which has only times. @param {readonly Result[]} results */

@@ -4,6 +4,7 @@
 //
 //   --quick          only ids with goals, in small sizes and few rounds: less than five minutes
 //   --only <prefix>  only ids with this prefix; may be repeated
+//   --runs <n>       measures everything so often (default: 3, in the quick form 1) and marks ratios that differ by more than a tenth
 //   --json           one array on stdout instead of the table
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { at } from '../scripts/common/root.mjs'
@@ -14,12 +15,13 @@ import { goalPrefixes } from './goals.mjs'
 import { readMachine, readVersions } from './machine.mjs'
 import { plot } from './plot.mjs'
 import { PAIRED } from './programs.mjs'
-import { compare, jsonOf } from './results.mjs'
+import { combined, compare, jsonOf } from './results.mjs'
 
 /** @typedef {import('./results.mjs').Compared} Compared */
+/** @typedef {import('./results.mjs').Repeated} Repeated */
 
 const RESULTS = 'bench/results'
-const HEAD = ['id', 'metric', 'ours', 'rival', 'unit', 'name of the rival', 'ratio', 'goal', 'met']
+const HEAD = ['id', 'metric', 'ours', 'rival', 'unit', 'name of the rival', 'ratio', 'goal', 'met', 'remark']
 const RIGHT = new Set(['ours', 'rival', 'ratio', 'goal'])
 const SEQUENTIAL = 'sequential/items_'
 /** The quick form: ids with goals, and for webpack the one quick size, which has no goal. */
@@ -30,17 +32,21 @@ const QUICK = [
   'webpack/warm/modules_300',
 ]
 
-/** @param {readonly Compared[]} results */
-async function tableOf(results) {
+/** @param {readonly Repeated[]} results @param {number} runs */
+async function tableOf(results, runs) {
   const { default: Table } = await import('cli-table3')
   const colAligns = HEAD.map((name) => (RIGHT.has(name) ? /** @type {const} */ ('right') : /** @type {const} */ ('left')))
   const table = new Table({ head: HEAD, colAligns, style: PLAIN })
-  for (const { id, metric, ours, rival, unit, name, ratio, goal, isMet } of results) {
+  for (const { id, metric, ours, rival, unit, name, ratio, goal, isMet, range, isStable } of results) {
     const limit = goal === null ? '' : `${goal.of === 'ours' ? 'ours ' : ''}<= ${shown(goal.max)}`
-    table.push([id, metric, shown(ours), shown(rival), unit, name, shown(ratio), limit, isMet === null ? '' : isMet ? 'yes' : 'NO'])
+    const remark = isStable ? '' : `not stable: ${range.map(shown).join(' - ')}`
+    table.push([id, metric, shown(ours), shown(rival), unit, name, shown(ratio), limit, isMet === null ? '' : isMet ? 'yes' : 'NO', remark])
   }
   const goals = results.filter(({ goal }) => goal !== null)
-  return `${table.toString()}\n${goals.filter(({ isMet }) => isMet).length} of ${goals.length} goals met\n`
+  const stable = results.filter(({ isStable }) => isStable).length
+  const unknown = 'one run, so it is not known which ratios are stable'
+  const remark = runs < 2 ? unknown : `${stable} of ${results.length} ratios differ by at most a tenth over ${runs} runs`
+  return `${table.toString()}\n${goals.filter(({ isMet }) => isMet).length} of ${goals.length} goals met; ${remark}\n`
 }
 
 /** Memory and files of a rival may be 0. @param {Compared} result */
@@ -50,13 +56,15 @@ const isDrawn = ({ ratio }) => ratio !== null && ratio > 0 && Number.isFinite(ra
 const listOf = (facts) => Object.entries(facts).map(([name, value]) => `${name} ${value}`).join(', ')
 
 await runMain(async () => {
-  const { isQuick, isJson, only } = readOptions()
+  const { isQuick, isJson, only, runs } = readOptions()
   await setup()
-  const figures = await figuresOf(PAIRED, { isQuick, only: only.length > 0 || !isQuick ? only : QUICK })
-  const results = wanted(compare(figures), only)
+  /** @type {Awaited<ReturnType<typeof figuresOf>>[]} */
+  const measured = []
+  for (let run = 0; run < runs; run++) measured.push(await figuresOf(PAIRED, { isQuick, only: only.length > 0 || !isQuick ? only : QUICK }))
+  const results = wanted(combined(measured.map(compare)), only)
   const [machine, versions, date] = [await readMachine(), readVersions(), new Date().toISOString().slice(0, 10)]
   if (only.length === 0) {
-    const kept = { machine, versions, date, quick: isQuick, results, figures }
+    const kept = { machine, versions, date, quick: isQuick, runs, results, figures: measured.flat() }
     mkdirSync(at(RESULTS), { recursive: true })
     writeFileSync(at(`${RESULTS}/rivals.json`), `${JSON.stringify(kept, undefined, 2)}\n`)
     const title = `${machine.cpu}, ${machine.cores} cores, ${date}${isQuick ? ', quick form' : ''}`
@@ -64,5 +72,5 @@ await runMain(async () => {
     process.stderr.write(`  stored in ${RESULTS}/rivals.json and ${RESULTS}/rivals.svg\n`)
   }
   if (isJson) return void process.stdout.write(jsonOf(results))
-  process.stdout.write(`${await tableOf(results)}${date}: ${listOf(machine)}\n${listOf(versions)}\n`)
+  process.stdout.write(`${await tableOf(results, runs)}${date}: ${listOf(machine)}\n${listOf(versions)}\n`)
 })

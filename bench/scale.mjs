@@ -12,7 +12,7 @@
 // `memory` is the most that the process had in all, with 16 MiB of text, and without pages of mapped files (read every 20 ms).
 import { fork } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
-import { availableParallelism, loadavg, tmpdir } from 'node:os'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { openCache } from 'varve'
@@ -20,6 +20,7 @@ import { randomOf } from '../test/safety/random.mjs'
 import { keyOf } from './api/data.mjs'
 import { readText } from './first-read/text.mjs'
 import { median } from './median.mjs'
+import { printProcessor } from './processor.mjs'
 
 /** @typedef {'fill' | 'read' | 'update' | 'compact'} Step */
 /** @typedef {{ step: Step, dir: string, engine: 'native' | 'wasm', entries: number, bytes: number, seed: number }} Order */
@@ -181,7 +182,8 @@ async function main() {
   const large = { dir: join(home, 'large'), engine, bytes, entries }
   mkdirSync(small.dir)
   mkdirSync(large.dir)
-  console.log(`${availableParallelism()} cores, load ${loadavg()[0]?.toFixed(1)}, Node.js ${process.version}, ${engine}, ${entries} x ${bytes}`)
+  printProcessor()
+  console.log(`${engine}, ${entries} x ${bytes}`)
   try {
     await run({ ...small, step: 'fill', seed: 1 })
     const filled = await run({ ...large, step: 'fill', seed: 1 })

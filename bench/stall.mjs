@@ -18,6 +18,7 @@ import { monitorEventLoopDelay, performance } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { printProcessor } from './processor.mjs'
 
 const VALUE_BYTES = 16 * 1024
 const BATCH_ENTRIES = 1024
@@ -109,6 +110,7 @@ if (process.send !== undefined) {
   const { values } = parseArgs({
     options: { engine: { type: 'string' }, mib: { type: 'string', default: '1024' }, rounds: { type: 'string', default: '3' } },
   })
+  printProcessor()
   for (const engine of values.engine === undefined ? ['native', 'wasm'] : [values.engine]) {
     const order = JSON.stringify({ engine, mib: Number(values.mib), rounds: Number(values.rounds) })
     /** @type {Round[]} */

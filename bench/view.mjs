@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { openCache } from 'varve'
+import { printProcessor } from './processor.mjs'
 
 const ENTRIES = 1_000_000
 const COMMIT_ENTRIES = 40_000
@@ -50,6 +51,7 @@ const folder = await mkdtemp(join(tmpdir(), 'varve-view-'))
 try {
   const dir = join(folder, 'cache')
   await makeCache(dir)
+  printProcessor()
   for (const engine of ['native', 'wasm']) await measure(dir, engine)
 } finally {
   await rm(folder, { recursive: true, force: true })

@@ -12,6 +12,7 @@ import { step } from '../../scripts/common/steps.mjs'
 import { runPaired } from './paired.mjs'
 import { takesPart } from './subject.mjs'
 import { workloads } from './workloads.mjs'
+import { printProcessor } from '../processor.mjs'
 
 const OPTIONS = /** @type {const} */ ({
   quick: { type: 'boolean' },
@@ -25,6 +26,7 @@ export async function benchmark(subjects) {
   const only = options.only ?? ['']
   const chosen = workloads(options.quick ?? false).filter(({ id }) => only.some((prefix) => id.startsWith(prefix)))
   if (chosen.length === 0) throw new Error(`no id begins with ${only.join(' or ')}`)
+  printProcessor()
   for (const workload of chosen) {
     const { id, unit } = workload
     const taking = subjects.filter((subject) => takesPart(subject, id))

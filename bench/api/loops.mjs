@@ -1,6 +1,6 @@
 // @ts-check
 // The timed loops. Each subject gets its own copy of this module (`loopsOf`). So V8 compiles the loop for the one store
-// it calls, as in a program that uses one store. A shared loop would slow down the fastest subject most.
+// it calls, as in a program that uses one store. `js/get/shared` measures one loop for all subjects.
 
 /** @typedef {import('./subject.mjs').Store} Store */
 /** @typedef {typeof import('./loops.mjs')} Loops */

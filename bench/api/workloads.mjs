@@ -1,6 +1,7 @@
 // @ts-check
 // The workloads, one for each id, independent of the subject. A trial is a workload on one open store: only `run` is timed.
 import { strict as assert } from 'node:assert'
+import { readText } from '../first-read/text.mjs'
 import { keyOf, missingKeyOf, shuffled, valuesOf } from './data.mjs'
 
 /** @typedef {import('./subject.mjs').Subject} Subject */
@@ -22,6 +23,7 @@ import { keyOf, missingKeyOf, shuffled, valuesOf } from './data.mjs'
  * @property {string} id
  * @property {'ns' | 'us'} unit of one operation
  * @property {number} rounds
+ * @property {boolean} [shared] whether all subjects run the same loop, in which V8 cannot assume one of them
  * @property {boolean} [writes] whether a store may keep working after the call; its CPU time counts until it is idle
  * @property {(subject: Subject, loops: Loops, dir: string) => Promise<Trial>} prepare
  */
@@ -33,6 +35,12 @@ const MANY = 1000
 const PASSES = 10
 const PASSES_LARGE = 2
 
+/** A rebuild: the entries of the cache, and how many of them have changed. */
+const UPDATE = { entries: 20_000, changed: 200, bytes: 4096 }
+
+/** Sizes of values for the loop that all subjects share. */
+const SHARED = /** @type {const} */ ([['value_128', 128], ['value_1Ki', 1024], ['value_4Ki', 4096], ['value_32Ki', 32_768]])
+
 /**
  * All workloads. `isQuick`: a seventh of the rounds, and a tenth of the entries if values are large.
  * @param {boolean} isQuick
@@ -43,8 +51,10 @@ export function workloads(isQuick) {
   const large = isQuick ? ENTRIES / 10 : ENTRIES
   return [
     hit('js/get/hit/value_128', rounds(31), ENTRIES, 128),
+    hit('js/get/hit/value_1Ki', rounds(31), ENTRIES, 1024),
     hit('js/get/hit/value_4Ki', rounds(31), ENTRIES, 4096),
     hit('js/get/hit/value_32Ki', rounds(21), large, 32_768),
+    ...SHARED.map(([size, bytes]) => ({ ...hit(`js/get/shared/${size}`, rounds(21), bytes > 4096 ? large : ENTRIES, bytes, 1), shared: true })),
     { id: 'js/get/miss', unit: 'ns', rounds: rounds(31), prepare: prepareMiss },
     { id: `js/getMany/${MANY}`, unit: 'us', rounds: rounds(31), prepare: prepareMany },
     commit('js/commit/1', rounds(31), 1, 'durable', 16),
@@ -53,12 +63,14 @@ export function workloads(isQuick) {
     commit('js/commit/100', rounds(31), 100, 'relaxed', 16),
     commit('js/commit/10k', rounds(15), 10_000, 'durable', 1),
     commit('js/commit/10k', rounds(15), 10_000, 'relaxed', 1),
+    update(rounds(15), 'durable'),
+    update(rounds(15), 'relaxed'),
     { id: 'js/open+first_get', unit: 'us', rounds: rounds(51), prepare: prepareOpen },
   ]
 }
 
-/** @param {string} id @param {number} rounds @param {number} count @param {number} bytes @returns {Workload} */
-function hit(id, rounds, count, bytes) {
+/** @param {string} id @param {number} rounds @param {number} count @param {number} bytes @param {number} [passes] @returns {Workload} */
+function hit(id, rounds, count, bytes, passes = bytes > 1024 ? PASSES_LARGE : PASSES) {
   return {
     id,
     unit: 'ns',
@@ -66,7 +78,6 @@ function hit(id, rounds, count, bytes) {
     async prepare(subject, loops, dir) {
       const { store, entries } = await prefilled(subject, dir, count, bytes)
       for (const [key, value] of entries) assert.deepEqual(Buffer.from((await store.get(key)) ?? ''), value, key)
-      const passes = bytes > 1024 ? PASSES_LARGE : PASSES
       return reading(subject, loops, store, shuffled(entries.map(([key]) => key)), bytes * entries.length, passes)
     },
   }
@@ -137,6 +148,43 @@ function commit(name, rounds, size, durability, operations) {
         assert.deepEqual(Buffer.from((await store.get(key ?? '')) ?? ''), value)
       }
       return { operations, before, run, after, close: () => store.close() }
+    },
+  }
+}
+
+/**
+ * What a rebuild writes: opens the store of the last build, replaces 1 % of its entries by other text, commits, and closes.
+ * @param {number} rounds
+ * @param {Durability} durability
+ * @returns {Workload}
+ */
+function update(rounds, durability) {
+  const { entries, changed, bytes } = UPDATE
+  return {
+    id: `update/entries_20k/changed_1%${durability === 'durable' ? '' : '/relaxed'}`,
+    unit: 'us',
+    rounds,
+    writes: true,
+    async prepare(subject, loops, dir) {
+      const text = readText(entries * bytes)
+      const valueOf = (/** @type {number} */ index) => text.subarray(index * bytes, (index + 1) * bytes)
+      const filling = await subject.open(dir, 'relaxed')
+      await filling.commit(Array.from({ length: entries }, (_, index) => /** @type {const} */ ([keyOf(index), valueOf(index)])))
+      await filling.close()
+      let round = 0
+      const run = async () => {
+        round++
+        const places = Array.from({ length: changed }, (_, index) => (index * (entries / changed) + round) % entries)
+        const store = await subject.open(dir, durability)
+        await loops.commitBatches(store, [places.map((place) => /** @type {const} */ ([keyOf(place), valueOf((place + round) % entries)]))])
+        await store.close()
+      }
+      const after = async () => {
+        const store = await subject.open(dir, durability)
+        assert.deepEqual(Buffer.from((await store.get(keyOf(round))) ?? ''), valueOf(2 * round))
+        await store.close()
+      }
+      return { operations: 1, run, after, close: () => undefined }
     },
   }
 }

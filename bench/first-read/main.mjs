@@ -21,6 +21,7 @@ import { median } from '../median.mjs'
 import { installRivals } from '../rivals/node/install.mjs'
 import { NAMES, subjectOf } from './subjects.mjs'
 import { readText } from './text.mjs'
+import { printProcessor } from '../processor.mjs'
 
 /** @typedef {import('./read.mjs').Sample} Sample */
 /** @typedef {{ id: string, entries: number, bytes: number }} Size */
@@ -34,6 +35,8 @@ const SIZES = [
 ]
 const METHODS = ['get', 'getMany', 'getManyAsync']
 const ORDERS = ['put_order', 'random']
+/** A file for each entry takes long to fill and to read, so cacache runs only the full form, and not the largest size. */
+const CACACHE_ENTRIES_MAX = 50_000
 const ROUNDS = 9
 const ROUNDS_QUICK = 3
 
@@ -104,7 +107,8 @@ async function measureSize(base, size) {
     .map((way) => ({ ...way, id: `first_read/${size.id}/${way.method}/${way.order}/${way.pages}` }))
     .filter(({ id }) => only.some((prefix) => id.startsWith(prefix)))
   for (const { id, method, order, pages } of chosen) {
-    const names = NAMES.filter((name) => method !== 'getManyAsync' || name.startsWith('varve'))
+    const withCacache = !isQuick && size.entries <= CACACHE_ENTRIES_MAX
+    const names = NAMES.filter((name) => (method !== 'getManyAsync' || name.startsWith('varve')) && (name !== 'cacache' || withCacache))
     for (const name of names) {
       const dir = join(base, size.id, name)
       if (!existsSync(dir)) await step(`fill ${name}, ${size.id}`, () => fill(name, dir, size))
@@ -118,6 +122,7 @@ async function measureSize(base, size) {
 await runMain(async () => {
   await setup()
   await installRivals()
+  printProcessor()
   mkdirSync(at('target/bench'), { recursive: true })
   const base = mkdtempSync(at('target/bench/first-read-'))
   try {

@@ -11,6 +11,7 @@ const SUBJECTS = {
   'lmdb+lz4': async () => (await import('../rivals/node/subjects/lmdb.mjs')).lmdbCompressed,
   'better-sqlite3': async () => (await import('../rivals/node/subjects/better-sqlite3.mjs')).betterSqlite3,
   'classic-level': async () => (await import('../rivals/node/subjects/classic-level.mjs')).classicLevel,
+  'cacache': async () => (await import('../rivals/node/subjects/cacache.mjs')).cacacheSubject,
   'files': async () => (await import('./simple.mjs')).files,
   'v8 pack': async () => (await import('./simple.mjs')).pack,
 }

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { openCache } from 'varve'
 import { median } from '../median.mjs'
+import { printProcessor } from '../processor.mjs'
 
 const { values: options } = parseArgs({ options: { quick: { type: 'boolean' }, json: { type: 'boolean' } } })
 const ROUNDS = options.quick === true ? 3 : 15
@@ -55,6 +56,7 @@ async function measure(engine, root) {
   return calls.map(([name]) => ({ id: name, engine, value: Number(median(times.get(name) ?? []).toFixed(2)), unit: 'us' }))
 }
 
+printProcessor()
 const root = mkdtempSync(join(tmpdir(), 'varve-bench-tasks-'))
 try {
   mkdirSync(join(root, 'src'))

@@ -9,6 +9,7 @@ import { openCache } from 'varve'
 import { at } from '../../scripts/common/root.mjs'
 import { randomOf } from '../../test/safety/random.mjs'
 import { median } from '../median.mjs'
+import { printProcessor } from '../processor.mjs'
 
 const { values: options } = parseArgs({
   options: {
@@ -115,6 +116,7 @@ async function paired(id, rounds, run, folder) {
 }
 
 if (options.fill === undefined) {
+  printProcessor()
   const folder = mkdtempSync(join(at('target'), 'bench-wasm-'))
   const rounds = Number(options.rounds ?? (options.quick === true ? 3 : 7))
   const numbers = entriesOf(WRITTEN)

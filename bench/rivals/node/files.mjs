@@ -21,6 +21,7 @@ import { runMain } from '../../../scripts/common/steps.mjs'
 import { randomOf } from '../../../test/safety/random.mjs'
 import { median } from '../../median.mjs'
 import { installRivals } from './install.mjs'
+import { printProcessor } from '../../processor.mjs'
 
 /** @typedef {{ wall: number, cpu: number }} Sample milliseconds */
 /** @typedef {(() => Promise<void>) | void} Rest remaining work, which is not timed */
@@ -148,6 +149,7 @@ async function restore(base, engine) {
 
 await runMain(async () => {
   await installRivals()
+  printProcessor()
   mkdirSync(at('target/bench'), { recursive: true })
   const base = mkdtempSync(at('target/bench/files-'))
   try {

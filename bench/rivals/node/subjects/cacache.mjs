@@ -1,6 +1,6 @@
 // @ts-check
 // npm's cache of files: an entry is a line in an index file and a file of content. It verifies the hash of each content, has no
-// commits of many entries, and syncs nothing. So it runs single reads and one relaxed write of 100 entries.
+// commits of many entries, and syncs nothing. So it runs single reads, alone and in a fresh process, and one relaxed write of 100 entries.
 import cacache from 'cacache'
 import { versionOf } from '../version.mjs'
 
