@@ -120,8 +120,15 @@ impl Batch {
     }
 
     /// The buffered entry of a key.
+    #[inline]
     pub(crate) fn get(&self, number: u32, hash: u64, key: &[u8]) -> Option<Entry<'_>> {
         let (position, places) = self.places(number)?;
+        self.find(position, places, hash, key)
+    }
+
+    /// Apart from `get`, which most lookups call for a batch without entries of the namespace.
+    #[inline(never)]
+    fn find(&self, position: usize, places: &[Item], hash: u64, key: &[u8]) -> Option<Entry<'_>> {
         let mut all = self.index.lock().unwrap_or_else(PoisonError::into_inner);
         if all.len() < self.parts.len() {
             all.resize_with(self.parts.len(), Index::default);

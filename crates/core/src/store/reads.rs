@@ -66,18 +66,27 @@ impl Store {
         Ok(answer)
     }
 
+    #[inline]
     pub(crate) fn after_reads(&self, context: &Context, id: u32, state: RwLockReadGuard<'_, State>) -> Result<()> {
         let is_index_due = state.is_index_due(id, &context.blocks);
         drop(state);
         if is_index_due {
             self.make_index(id);
         }
-        if context.blocks.is_over()
-            && let Ok(mut state) = self.state.write()
-        {
-            state.trim_blocks(&context.blocks);
+        if context.blocks.is_over() {
+            self.trim_blocks(context);
         }
         Ok(())
+    }
+
+    // Under WebAssembly, V8 optimizes a function as a whole once one of its parts is hot, on the CPU time of the process:
+    // 25 ms for what follows as part of each lookup.
+    #[cold]
+    #[inline(never)]
+    fn trim_blocks(&self, context: &Context) {
+        if let Ok(mut state) = self.state.write() {
+            state.trim_blocks(&context.blocks);
+        }
     }
 
     /// Many lookups in one state; `each` receives the values.
@@ -92,6 +101,7 @@ impl Store {
     /// The value of an entry that names blobs. If a blob is missing, it may have been collected since this state was
     /// loaded. A newer state then does not name it for this key, and the value is a miss. The visible state stays the
     /// same.
+    #[inline(never)]
     pub(crate) fn blob_value(&self, id: u32, hash: u64, key: &[u8], refs: &[u8]) -> Result<Option<Vec<u8>>> {
         let context = self.open_context()?;
         let names = |newest: &State| {
@@ -123,6 +133,8 @@ impl Store {
     }
 
     /// Builds the index over the tables of a namespace without a lock on the state.
+    #[cold]
+    #[inline(never)]
     fn make_index(&self, id: u32) {
         let Ok(state) = self.state() else { return };
         let Some(namespace) = state.namespace(id) else { return };
