@@ -79,8 +79,8 @@ impl Store {
         Ok(())
     }
 
-    // Under WebAssembly, V8 optimizes a function as a whole once one of its parts is hot, on the CPU time of the process:
-    // 25 ms for what follows as part of each lookup.
+    // Under WebAssembly, V8 optimizes a function as a whole once one of its parts is hot. With what follows as part of
+    // each lookup, that took 25 ms more CPU time.
     #[cold]
     #[inline(never)]
     fn trim_blocks(&self, context: &Context) {
