@@ -15,16 +15,18 @@ export type Ask = (action: string, ...args: readonly unknown[]) => Promise<unkno
 
 export interface Site {
   readonly page: Page
-  /** Starts a worker of this name; it ends with `stop`, at once. */
-  start(worker: string): Promise<Ask>
+  /** Starts a worker of this name; it ends with `stop`, at once. `program` is its path on the site. */
+  start(worker: string, program?: string): Promise<Ask>
   stop(worker: string): Promise<void>
   close(): Promise<void>
 }
 
-export async function openSite(): Promise<Site> {
+/** `programs` are further files of the site, by path. */
+export async function openSite(programs: Readonly<Record<string, string>> = {}): Promise<Site> {
   const server = createServer((request, response) => {
     const path = normalize(decodeURIComponent(request.url ?? '/'))
     if (path === '/') return void response.setHeader('content-type', 'text/html').end('<!doctype html><title>varve</title>')
+    if (Object.hasOwn(programs, path)) return void response.setHeader('content-type', 'text/javascript').end(programs[path])
     const file = path === '/worker.mjs' ? WORKER : join(PACKAGE, path)
     if (!existsSync(file) || !statSync(file).isFile()) return void response.writeHead(404).end()
     response.setHeader('content-type', TYPES[extname(file)] ?? 'application/octet-stream')
@@ -39,8 +41,8 @@ export async function openSite(): Promise<Site> {
   await page.evaluate(PAGE)
   return {
     page,
-    async start(worker) {
-      await page.evaluate(`start(${JSON.stringify(worker)})`)
+    async start(worker, program = '/worker.mjs') {
+      await page.evaluate(`start(${JSON.stringify(worker)}, ${JSON.stringify(program)})`)
       return (action, ...args) => page.evaluate(`ask(${JSON.stringify(worker)}, ${JSON.stringify([action, ...args])})`)
     },
     stop: (worker) => page.evaluate(`stop(${JSON.stringify(worker)})`),
@@ -55,8 +57,8 @@ export async function openSite(): Promise<Site> {
 /** The program of the page, as text, because tests are compiled without the types of browsers. */
 const PAGE = `
 const workers = new Map()
-globalThis.start = (name) => {
-  const worker = new Worker('/worker.mjs', { type: 'module' })
+globalThis.start = (name, program) => {
+  const worker = new Worker(program, { type: 'module' })
   const waiting = new Map()
   worker.onmessage = ({ data: { id, answer, error } }) => {
     const { resolve, reject } = waiting.get(id)

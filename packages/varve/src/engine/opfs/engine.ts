@@ -31,23 +31,28 @@ export async function privateEngine(directory: string, make: MakeWasmEngine): Pr
   return { ...engine, open }
 }
 
-/** The same store, with free slots before each call that may create files. */
+/**
+ * The same store, with free slots again after each call that may create files. A call begins at once, because a commit has what was put
+ * before it. One that finds too few slots is repeated with more of them.
+ */
 function reserving(store: EngineStore, slots: Slots): EngineStore {
   for (const name of CREATING) {
     const call: unknown = store[name].bind(store)
     if (typeof call !== 'function') continue
     const repeated = async (...args: readonly unknown[]): Promise<unknown> => {
       for (let attempt = 1; ; attempt++) {
-        await slots.reserve()
         try {
           return await call(...args)
         } catch (error) {
           if (!slots.isShort || attempt === ATTEMPTS) throw error
+          await slots.reserve()
         }
       }
     }
+    const refill = (): Promise<void> => slots.reserve().catch(() => undefined) // the next call that is short reports it
+    const refilling = (...args: readonly unknown[]): Promise<unknown> => repeated(...args).finally(refill)
     const closing = (): Promise<unknown> => repeated().finally(() => slots.close())
-    Object.defineProperty(store, name, { value: name === 'close' ? closing : repeated })
+    Object.defineProperty(store, name, { value: name === 'close' ? closing : refilling })
   }
   return store
 }

@@ -1,7 +1,7 @@
 /**
  * All slots of one cache directory. Free ones are kept ready, because a file has to be created without waiting:
  *
- *   reserve()   before each call of the engine that may create files: opens and empties slots until enough are free
+ *   reserve()   after each call of the engine that may create files: opens and empties slots until enough are free
  *   createNew   takes a free slot; without one it fails like a process without descriptors, and the call is repeated
  *   remove      frees a slot once no open file uses it; the next `reserve` empties it
  *
