@@ -1,11 +1,12 @@
 /**
  * Tables that fit the terminal, and colours if the reader wants them. If the columns exceed the width, texts take several
- * lines in their column; if that is not enough, each row becomes a paragraph with a line for each cell:
+ * lines in their column, and a first cell, which names the row, stands above the others. If that is not enough, each row
+ * becomes a paragraph with a line for each cell:
  *
  *   namespace  entries  newest        namespace: modules
  *   modules      1,998      3h        entries:   1,998
- *   outputs          2      3h        newest:    3h
- *   of webpack
+ *   outputs of webpack                newest:    3h
+ *                    2      3h
  */
 import { styleText } from 'node:util'
 
@@ -60,7 +61,12 @@ export function table(
     })
     return `${lines.join('\n')}\n`
   }
-  return `${paint('bold', textOf(head).trimEnd())}\n${rows.map(textOf).join('')}`
+  const rowOf = (cells: readonly string[]): string => {
+    const [name = '', ...others] = cells
+    const isLong = width !== undefined && isText[0] === true && columnsOf(name) > (widths[0] ?? 0)
+    return isLong ? `${wrapped(name, width).join('\n')}\n${textOf(['', ...others])}` : textOf(cells)
+  }
+  return `${paint('bold', textOf(head).trimEnd())}\n${rows.map(rowOf).join('')}`
 }
 
 /** The widths with those of texts reduced, the widest first; undefined if the table does not fit even then. */
