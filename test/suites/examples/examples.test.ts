@@ -1,7 +1,10 @@
 /** The examples, without the builds of `npm run test:examples`. */
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
+import { makeFolder } from '../../folders.ts'
+import { filesOf } from './build.mjs'
 import { EXAMPLES } from './projects.mjs'
 
 const REPOSITORY = fileURLToPath(new URL('../../..', import.meta.url))
@@ -15,6 +18,18 @@ it('each folder in examples/ is built by test:examples', () => {
 
 it('an example whose warm build may miss has the reason', () => {
   expect(EXAMPLES.filter(({ missesMax = 0, reason = '' }) => missesMax > 0 !== reason.length > 20)).toEqual([])
+})
+
+it('a list that a framework writes in any order is the same, also when another item is the last one, which has no comma', async () => {
+  const written = (text: string): Promise<string[]> => {
+    const project = makeFolder()
+    writeFileSync(join(project, 'styles.mjs'), text)
+    const example = { name: '', title: '', cached: '', pages: [], copies: 1, output: '.', unordered: [/styles/] }
+    return filesOf(example, project)
+  }
+  const first = await written('const styles = {\n  a: one(),\n  b: two()\n}\n')
+  expect(await written('const styles = {\n  b: two(),\n  a: one()\n}\n')).toEqual(first)
+  expect(await written('const styles = {\n  b: two(),\n  a: two()\n}\n')).not.toEqual(first)
 })
 
 describe.each(EXAMPLES)('the example $name', ({ name, pages, title }) => {
