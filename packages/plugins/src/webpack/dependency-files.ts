@@ -55,6 +55,7 @@ async function realPathIn(fs: Fs, folder: Promise<string>, name: string): Promis
   })
 }
 
+/** In a `vm` context, as Jest makes one, errors of Node are no instances of the context's `Error`. */
 function isMissing(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ENOENT'
+  return typeof error === 'object' && error !== null && 'code' in error && error.code === 'ENOENT'
 }

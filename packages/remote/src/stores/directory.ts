@@ -19,6 +19,7 @@ import { constants } from 'node:fs'
 import { link, mkdir, open, readdir, rm, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { VarveError } from 'varve'
+import { codeOf } from '../error-code.ts'
 import { invalidOption } from '../options.ts'
 import {
   type BlobStore, encodeSegment, type Fetched, type GetOptions, type Head, type Listed, type PutOptions, type PutOutcome, segmentsOf, tooLarge,
@@ -148,7 +149,7 @@ class DirectoryStore implements BlobStore {
       }
       return path
     } catch (error) {
-      await rm(path, { force: true })
+      await rm(path, { force: true }).catch(() => undefined)
       throw storeError(error, `write to ${this.label}`)
     }
   }
@@ -200,10 +201,6 @@ async function absentAsUndefined<T>(made: Promise<T>): Promise<T | undefined> {
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
     throw storeError(error, 'read the remote directory')
   }
-}
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : undefined
 }
 
 /** Errors of the file system as those of a store; others as they are. */

@@ -10,6 +10,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { VarveError } from 'varve'
+import { codeOf } from '../error-code.ts'
 import { invalidOption } from '../options.ts'
 import { CONNECT_MS, exchange, type Exchange, type Response } from './connect.ts'
 import { budgetOf, type Fetched, type GetOptions, type Head, tooLarge } from './store.ts'
@@ -205,8 +206,9 @@ function retryAfterMs({ 'retry-after': text }: Answer['headers']): number {
 
 /** The system's code of a failed connection: messages of other layers may contain the address with its query. */
 function transportCode(error: unknown): string {
-  for (let at = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth++) {
-    if ('code' in at && typeof at.code === 'string' && /^[A-Z_]+$/.test(at.code)) return at.code
+  for (let at = error, depth = 0; typeof at === 'object' && at !== null && depth < 5; at = Reflect.get(at, 'cause'), depth++) {
+    const code = codeOf(at)
+    if (typeof code === 'string' && /^[A-Z_]+$/.test(code)) return code
   }
   return 'the connection failed'
 }

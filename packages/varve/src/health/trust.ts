@@ -14,6 +14,7 @@
  */
 import type * as fs from 'node:fs'
 import { codeFile } from '../host/code.ts'
+import { isRefusal } from '../host/permission.ts'
 
 /** What is needed of `node:fs`. */
 export type WalkedFiles = Pick<typeof fs, 'lstatSync' | 'readlinkSync' | 'readFileSync'>
@@ -58,9 +59,6 @@ interface Writers {
 
 const LINKS_MAX = 40
 
-/** Errors of a host that hides files from programs; they are not about users. */
-const HIDDEN: ReadonlySet<unknown> = new Set(['ERR_ACCESS_DENIED', 'NotCapable'])
-
 /** The components of an absolute path, from the root on. A link that is the last one is not followed. */
 export function* componentsOf(path: string, files: WalkedFiles): Generator<Component, Stopped | undefined> {
   const todo = namesOf(path)
@@ -77,8 +75,7 @@ export function* componentsOf(path: string, files: WalkedFiles): Generator<Compo
         at = target.startsWith('/') ? '' : parentOf(at)
       }
     } catch (error) {
-      const isHidden = left > 0 && error instanceof Error && HIDDEN.has('code' in error ? error.code : error.name)
-      if (!isHidden) return { path: here, error, left }
+      if (left === 0 || !isRefusal(error)) return { path: here, error, left }
     }
     for (; todo[0] === '..'; todo.shift()) at = parentOf(at)
     const next = todo.shift()

@@ -16,8 +16,12 @@ export function codeOf(error: unknown): unknown {
 
 /** The error code of a system call; a refusal of the host counts as EACCES. */
 export function errorCode(error: unknown): unknown {
-  const code = codeOf(error)
-  return code === 'ERR_ACCESS_DENIED' || (error instanceof Error && error.name === 'NotCapable') ? 'EACCES' : code
+  return isRefusal(error) ? 'EACCES' : codeOf(error)
+}
+
+/** Whether the host, and not the operating system, refuses an access. */
+export function isRefusal(error: unknown): boolean {
+  return codeOf(error) === 'ERR_ACCESS_DENIED' || (typeof error === 'object' && error !== null && 'name' in error && error.name === 'NotCapable')
 }
 
 /** Why the host refuses to read or write what is in `folder`, and how to allow it; undefined if it does not. */

@@ -74,8 +74,9 @@ function copyProperty(original: Callable, wrapper: Callable, key: string | symbo
 }
 
 function withoutHere(error: unknown): unknown {
-  if (!(error instanceof Error) || typeof error.stack !== 'string' || HERE === undefined) return error
-  const lines = error.stack.split('\n')
+  const stack: unknown = typeof error === 'object' && error !== null ? Reflect.get(error, 'stack') : undefined
+  if (typeof error !== 'object' || error === null || typeof stack !== 'string' || HERE === undefined) return error
+  const lines = stack.split('\n')
   Reflect.set(error, 'stack', lines.filter((line) => !line.includes(HERE)).join('\n'))
   return error
 }
