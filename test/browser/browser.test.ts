@@ -23,6 +23,15 @@ describe.skipIf(!hasBrowser())('a cache in Chromium', () => {
     return { ask: await site.start(name), kill: () => site.stop(name) }
   }
 
+  /** Copies the files of a closed cache in the browser to a directory. */
+  async function copyTo(folder: string, dir: string): Promise<void> {
+    const { ask } = await newWorker()
+    for (const [name, content] of (await ask('files', dir)) as [string, string][]) {
+      mkdirSync(dirname(join(folder, name)), { recursive: true, mode: 0o700 })
+      writeFileSync(join(folder, name), Buffer.from(content, 'base64'))
+    }
+  }
+
   it('a worker commits entries, large values and many namespaces, compacts them, and the next worker reads all of them', async () => {
     const [first, dir] = [await newWorker(), '/steps']
     expect(await first.ask('open', { dir })).toEqual(PERSISTENT)
@@ -49,17 +58,37 @@ describe.skipIf(!hasBrowser())('a cache in Chromium', () => {
     await ask('commit', 'durable')
     await ask('putBytes', 'blob', 2 << 20, 1)
     await ask('close')
-    const { ask: look } = await newWorker()
-    const files = (await look('files', dir)) as [string, string][]
-    for (const [name, content] of files) {
-      mkdirSync(dirname(join(folder, name)), { recursive: true, mode: 0o700 })
-      writeFileSync(join(folder, name), Buffer.from(content, 'base64'))
-    }
+    await copyTo(folder, dir)
     const cache = await openCache({ name: 'copied', dir: folder })
     expect(cache.namespace('texts', { codec: 'text' }).get('key')).toBe('value')
     expect(cache.namespace('bytes').get('blob')).toHaveLength(2 << 20)
     expect((await cache.verify()).damage).toEqual([])
     await cache.close()
+  })
+
+  it('a task finds the results of an earlier worker, and Node.js finds those of a browser under the same keys', async () => {
+    const [{ ask }, dir, folder] = [await newWorker(), '/tasks', makeFolder()]
+    const inputs = { source: 'Käse '.repeat(1000), options: { target: 'es2022', names: ['a', 'b'.repeat(100)] } }
+    await ask('open', { dir })
+    expect(await ask('task', 'src/a.js', inputs)).toEqual(['work 1 of src/a.js', 1])
+    expect(await ask('task', 'src/a.js', inputs)).toEqual(['work 1 of src/a.js', 0])
+    await ask('close')
+    const { ask: later } = await newWorker()
+    await later('open', { dir })
+    expect(await later('task', 'src/a.js', inputs)).toEqual(['work 1 of src/a.js', 0])
+    expect(await later('task', 'src/a.js', { ...inputs, source: 'changed' })).toEqual(['work 1 of src/a.js', 1])
+    await later('close')
+    await copyTo(folder, dir)
+    const cache = await openCache({ name: 'copied', dir: folder })
+    expect(await cache.task('build').run({ id: 'src/a.js', inputs }, () => 'work again')).toBe('work 1 of src/a.js')
+    await cache.close()
+  })
+
+  it('a task refuses files and trackReads, which need the modules of Node.js', async () => {
+    const { ask } = await newWorker()
+    await ask('open', { dir: '/refusals' })
+    expect(await ask('refusals')).toEqual(['ENGINE_UNAVAILABLE', 'ENGINE_UNAVAILABLE', 'ENGINE_UNAVAILABLE'])
+    await ask('close')
   })
 
   it('a second worker gets a cache in memory while another one has the directory', async () => {

@@ -35,6 +35,27 @@ const ACTIONS = {
     const counts = Array.from({ length: count }, (_, index) => cache.namespace(`namespace ${index}`).count())
     return counts.filter((entries) => entries === 1).length
   },
+  async task(/** @type {string} */ id, /** @type {import('varve').TaskInputs} */ inputs) {
+    let runs = 0
+    const result = await cache.task('build').run({ id, inputs }, () => `work ${++runs} of ${id}`)
+    return [result, runs]
+  },
+  async refusals() {
+    const task = cache.task('refusing')
+    const calls = [
+      () => task.run({ id: 'a', files: ['a.js'] }, () => 1), () => task.run({ id: 'b' }, (context) => context.addFile('a.js')),
+      () => cache.task('tracking', { trackReads: true }),
+    ]
+    const codes = []
+    for (const call of calls) {
+      try {
+        await call()
+      } catch (error) {
+        codes.push(error instanceof Error && 'code' in error ? error.code : error)
+      }
+    }
+    return codes
+  },
   compact: async () => (await cache.compact({ full: true })).bytesAfter > 0,
   verify: async () => (await cache.verify()).damage,
   refresh: () => cache.refresh(),

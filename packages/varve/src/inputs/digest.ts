@@ -10,10 +10,11 @@
  *
  * Short inputs and variables have no digest; `literal.ts` describes them. What is undefined, such as a variable that is not set, has the word for it.
  */
-import { isBytes, isWellFormed } from '../values/bytes.ts'
+import { encodeText, isBytes, isWellFormed } from '../values/bytes.ts'
 import { builtin } from '../host/builtin.ts'
 import { VarveError } from '../errors.ts'
 import { literalOf, literalOfText, withVersion } from './literal.ts'
+import { sha256 } from './sha256.ts'
 import { isPlain, kindOf } from '../values/plain.ts'
 
 /** Loaded with the first digest: loading it takes 3 ms, a fifth of what importing Varve and opening a cache take. */
@@ -65,19 +66,17 @@ export function digestOfNames(names: readonly string[]): string {
 
 /** What `digestOfBytes` gives for the pieces one after another. */
 export function digestOfPieces(pieces: Iterable<Uint8Array>): string {
-  const whole = node().createHash('sha256')
+  crypto ??= builtin('node:crypto')
+  if (crypto === undefined) throw new VarveError('ENGINE_UNAVAILABLE', 'digests of files need node:crypto, which this host does not have')
+  const whole = crypto.createHash('sha256')
   for (const piece of pieces) whole.update(piece)
   return `b${whole.digest('base64url').slice(0, DIGEST_LENGTH)}`
 }
 
 function hash(data: string | Uint8Array): string {
-  return node().hash('sha256', data, 'base64url').slice(0, DIGEST_LENGTH)
-}
-
-function node(): NonNullable<typeof crypto> {
   crypto ??= builtin('node:crypto')
-  if (crypto !== undefined) return crypto
-  throw new VarveError('ENGINE_UNAVAILABLE', 'tasks need the files and hashes of Node.js, which is not here; namespaces work without')
+  const whole = crypto?.hash('sha256', data, 'base64url') ?? sha256(typeof data === 'string' ? encodeText(data) : data)
+  return whole.slice(0, DIGEST_LENGTH)
 }
 
 /** JSON with sorted keys; undefined, NaN and bigints keep a text of their own, so that different values differ. */

@@ -12,6 +12,9 @@ import type * as fs from 'node:fs'
 import { digestOfFile, digestOfNames, digestOfPieces } from './digest.ts'
 import type { Root } from './root.ts'
 
+/** What is used of `node:fs`. */
+export type FileReads = Pick<typeof fs, 'closeSync' | 'openSync' | 'readdirSync' | 'readFileSync' | 'readSync' | 'statSync'>
+
 /** Time in which two writes may leave the same timestamp: a tick of the system's clock, or the whole seconds of FAT. */
 export const TICK_MS = 20
 export const COARSE_TICK_MS = 2000
@@ -32,12 +35,12 @@ export type RecordedFile = readonly [path: string, digest: string, size: number,
 export class Files {
   /** When the run began. */
   readonly startMs: number = Date.now()
-  readonly #fs: typeof fs
+  readonly #fs: FileReads
   readonly #root: Root
   readonly #looks: Map<string, Look> = new Map()
   readonly #digests: Map<string, string | undefined> = new Map()
 
-  constructor(files: typeof fs, root: Root) {
+  constructor(files: FileReads, root: Root) {
     this.#fs = files
     this.#root = root
   }
@@ -112,7 +115,7 @@ export class Files {
   }
 }
 
-export function lookAt(files: typeof fs, absolute: string): Look {
+export function lookAt(files: FileReads, absolute: string): Look {
   try {
     const stats = files.statSync(absolute, { throwIfNoEntry: false })
     if (stats === undefined) return 'missing'
@@ -124,7 +127,7 @@ export function lookAt(files: typeof fs, absolute: string): Look {
   }
 }
 
-export function* pieces(files: typeof fs, absolute: string): Generator<Uint8Array> {
+export function* pieces(files: FileReads, absolute: string): Generator<Uint8Array> {
   const file = files.openSync(absolute, 'r')
   try {
     const piece = new Uint8Array(PIECE_BYTES)

@@ -4,6 +4,9 @@
  */
 import type * as nodePath from 'node:path'
 
+/** What is used of `node:path`. */
+export type Paths = Pick<typeof nodePath, 'isAbsolute' | 'relative' | 'resolve' | 'sep'>
+
 /** Paths kept in memory with their recorded form; resolving one costs 0.5 us. */
 const KNOWN_MAX = 20_000
 
@@ -11,11 +14,11 @@ const KNOWN_MAX = 20_000
 export class Root {
   /** Absolute. */
   readonly folder: string
-  readonly #paths: typeof nodePath
+  readonly #paths: Paths
   readonly #prefix: string
   readonly #known: Map<string, string> = new Map()
 
-  constructor(folder: string, paths: typeof nodePath) {
+  constructor(folder: string, paths: Paths) {
     this.folder = folder
     this.#paths = paths
     this.#prefix = this.#slashed(folder.endsWith(paths.sep) ? folder : `${folder}${paths.sep}`)

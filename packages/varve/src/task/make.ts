@@ -12,6 +12,7 @@ import { digestsOf } from './named.ts'
 import { READS_PREFIX, RECORDS_PREFIX, RESULTS_PREFIX } from './names.ts'
 import type { TaskOptions } from './options.ts'
 import { DEPENDENCY_FIELDS } from './request.ts'
+import { NO_ROOT, noFiles, noPaths } from '../inputs/no-files.ts'
 import { Root } from '../inputs/root.ts'
 import { Shelf } from './shelf.ts'
 import { Task } from './task.ts'
@@ -63,12 +64,9 @@ export function makeTask(host: TaskHost, name: string, options: TaskOptions): Ta
     throw new VarveError('INVALID_ARGUMENT', `the name of a task is a string that is not empty, not ${describe(name)}`)
   }
   checkOptions('task()', options, FIELDS)
-  const [files, paths] = [builtin('node:fs'), builtin('node:path')]
-  if (files === undefined || paths === undefined) {
-    throw new VarveError('ENGINE_UNAVAILABLE', 'tasks need node:fs and node:path, which this host does not have; namespaces work without them')
-  }
   const { session, place, open } = host
-  const root = new Root(paths.resolve(options.root ?? projectDirectory()), paths)
+  const paths = builtin('node:path')
+  const root = paths === undefined ? new Root(options.root ?? NO_ROOT, noPaths) : new Root(paths.resolve(options.root ?? projectDirectory()), paths)
   const scope = scopeOf(host, name, options.trackReads, root)
   const codec = options.codec ?? 'json'
   const version = options.version ?? ''
@@ -85,12 +83,16 @@ export function makeTask(host: TaskHost, name: string, options: TaskOptions): Ta
     scope,
   })
   const inputs = digestsOf(options.inputs ?? {})
+  const files = builtin('node:fs') ?? noFiles
   return new Task({ name, shelf, place, fs: files, root, scope, inputs, findInput: options.findInput, counts: session.tally.tasks })
 }
 
 /** The scope of a task that tracks reads, with its place in the cache. */
 function scopeOf({ session, open, dir }: TaskHost, name: string, given: TaskOptions['trackReads'], root: Root): ReadScope | undefined {
   if (given === undefined || given === false) return undefined
+  if (builtin('node:fs') === undefined) {
+    throw new VarveError('ENGINE_UNAVAILABLE', `'trackReads' of task '${name}' needs node:fs, which this host does not have; use inputs instead`)
+  }
   installReads()
   const onOpaque = (message: string): void => session.warn(new VarveError('UNTRACKED', message), `reads ${name}`)
   const scope = given === true ? new ReadScope({ name, root: root.folder, onOpaque }) : given

@@ -1,8 +1,7 @@
 /** The present that variants are compared with, each thing looked at once per run. */
-import type * as fs from 'node:fs'
 import { variable } from '../host/permission.ts'
 import { digestOf, digestOfValue, UNDEFINED_DIGEST } from '../inputs/digest.ts'
-import { Files } from '../inputs/files.ts'
+import { type FileReads, Files } from '../inputs/files.ts'
 import type { Root } from '../inputs/root.ts'
 
 /** Files, environment and added inputs as they are during one run. */
@@ -12,7 +11,7 @@ export class Present {
   #env: Map<string, string> | undefined
 
   /** `added`: digests of the inputs that earlier runs added, by name. */
-  constructor(files: typeof fs, root: Root, added: ReadonlyMap<string, string>) {
+  constructor(files: FileReads, root: Root, added: ReadonlyMap<string, string>) {
     this.files = new Files(files, root)
     this.#added = added
   }

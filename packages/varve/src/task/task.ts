@@ -5,7 +5,6 @@
  *                                                       -> miss: wait for equal work in flight, or
  *                                                          stat files -> work -> stat again -> put
  */
-import type * as fs from 'node:fs'
 import { toVarveError, VarveError } from '../errors.ts'
 import { describe } from '../checks/validate.ts'
 import { startWork } from '../history/work-clock.ts'
@@ -21,6 +20,7 @@ import { findAdded, Present } from './present.ts'
 import { costOf, type Variant } from './record.ts'
 import { Recording } from './recording.ts'
 import { askedOf } from './request.ts'
+import type { FileReads } from '../inputs/files.ts'
 import type { Root } from '../inputs/root.ts'
 import type { Shelf } from './shelf.ts'
 import { nearestOf, reasonOf, whyOf, type WhyReport } from './why.ts'
@@ -31,7 +31,7 @@ export interface TaskParts<V> {
   readonly shelf: Shelf<V>
   /** Distinguishes the cache from others of this process. */
   readonly place: string
-  readonly fs: typeof fs
+  readonly fs: FileReads
   readonly root: Root
   /** Records what the work reads, if that is tracked. */
   readonly scope: ReadScope | undefined
