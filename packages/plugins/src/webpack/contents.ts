@@ -42,15 +42,15 @@ interface Run {
   readonly bytes: number
 }
 
-/** Serialises the values of a pack; undefined if webpack cannot serialise one of them, or if they are too large. */
-export function encodePack(codec: ValueCodec, values: object): Encoded | undefined | Promise<Encoded | undefined> {
+/** Serialises the values of a pack; undefined if webpack cannot serialise one of them, or if they are too large, or as `serialize` stops. */
+export function encodePack(codec: ValueCodec, values: object, isStopping = false): Encoded | undefined | Promise<Encoded | undefined> {
   const join = (serialized: Serialized | undefined): Encoded | undefined => {
     if (serialized === undefined) return undefined
     const { parts, isBound } = serialized
     if (bytesOf(parts) > LARGE_BYTES) return encodeLarge(codec, serialized)
     return { bytes: codec.join(parts), contents: [], isBound }
   }
-  const serialized = codec.serialize(values)
+  const serialized = codec.serialize(values, isStopping)
   return serialized instanceof Promise ? serialized.then(join) : join(serialized)
 }
 

@@ -9,19 +9,12 @@
 import type { Namespace } from 'varve'
 import { Contents } from './chunks.ts'
 import { contentLengths, decodePack, type Encoded, encodePack, LARGE_BYTES } from './contents.ts'
-import { kindOf, PACK_BYTES } from './groups.ts'
 import type { Entries } from './entries.ts'
 import type { Parts } from './parts.ts'
 import { decodePointer, encodePointer, idOf, type Pointer } from './pointer.ts'
 import { keyOf, ReadAhead } from './read-ahead.ts'
+import { groupsOf, packsToRewrite, type Use } from './rewrite.ts'
 import { asBuffer, type ValueCodec } from './value.ts'
-
-/** Packs of fewer bytes are small. If there are more small packs than the limit, they are merged. */
-const SMALL_BYTES = 256 << 10
-const SMALL_PACKS_MAX = 12
-
-/** A pack with a smaller share of used values than this is rewritten without its unused values. */
-const USED_MIN = 0.85
 
 /** One value to be packed. */
 export interface Item {
@@ -135,25 +128,33 @@ export class Packs {
     this.#ahead.remove(pack)
   }
 
-  /** Puts items as a pack, or as two if only some are bound to this checkout. Returns no pack if the items cannot be stored. */
+  /**
+   * Puts items as a pack, or as two if only some are bound to this checkout. Returns no pack if the items cannot be stored. A pack that
+   * has to be divided gets no bytes before: they cost as much as everything else.
+   */
   async #put(environment: string, items: readonly Item[]): Promise<Written[]> {
-    const encoded = await tryEncode(this.#codec, items)
-    if (encoded === undefined) return []
-    const bound = encoded.isBound ? await this.#boundOf(items) : []
-    if (bound.length > 0 && bound.length < items.length) {
-      const free = items.filter((item) => !bound.includes(item))
-      const both = [await this.#put(environment, free), await this.#put(environment, bound)]
-      return both.every(({ length }) => length > 0) ? both.flat() : []
+    const isDivisible = items.length > 1 && !this.#codec.isAlwaysBound
+    const encoded = await tryEncode(this.#codec, items, isDivisible)
+    if (encoded !== undefined || !isDivisible) return this.#putEncoded(environment, items, encoded)
+    const bound = await this.#boundOf(items)
+    const written: Written[][] = []
+    for (const part of [items.filter((item) => !bound.has(item)), [...bound]]) {
+      if (part.length > 0) written.push(await this.#putEncoded(environment, part, await tryEncode(this.#codec, part, false)))
     }
+    return written.every(({ length }) => length > 0) ? written.flat() : []
+  }
+
+  async #putEncoded(environment: string, items: readonly Item[], encoded: Encoded | undefined): Promise<Written[]> {
+    if (encoded === undefined) return []
     const pack = idOf(encoded.bytes)
     await this.#contents.put(keyOf(pack), encoded.contents)
     return [this.#putPack(pack, environment, items, encoded)]
   }
 
   /** Those of the items that only this checkout can use. */
-  async #boundOf(items: readonly Item[]): Promise<Item[]> {
-    const encoded = await Promise.all(items.map((item) => tryEncode(this.#codec, [item])))
-    return items.filter((_, index) => encoded[index]?.isBound !== false)
+  async #boundOf(items: readonly Item[]): Promise<Set<Item>> {
+    const isBound = await Promise.all(items.map((item) => this.#codec.isBound(valuesIn([item])).catch(() => true)))
+    return new Set(items.filter((_, index) => isBound[index]))
   }
 
   #putPack(pack: string, environment: string, items: readonly Item[], { bytes, contents, isBound }: Encoded): Written {
@@ -229,52 +230,15 @@ export class Packs {
   }
 }
 
-/** A value in use. */
-interface Use extends Pointer {
-  /** Undefined if the value is bound to another checkout. */
-  readonly identifier: string | undefined
-}
-
 /** A pack that was put, and its bytes. */
 interface Written {
   readonly pack: string
   readonly bytes: number
 }
 
-/** The packs with too many unused values, and the small packs if there are too many of them. Those of other checkouts stay. */
-function packsToRewrite(all: readonly Use[][]): Use[][] {
-  const packs = all.filter((uses) => uses.every(({ identifier }) => identifier !== undefined))
-  const sizeOf = (uses: readonly Use[]): number => uses[0]?.packBytes ?? 0
-  const isFull = (uses: readonly Use[]): boolean => uses.length >= (uses[0]?.packItems ?? 0) * USED_MIN
-  const small = packs.filter((uses) => isFull(uses) && sizeOf(uses) < SMALL_BYTES)
-  return packs.filter((uses) => !isFull(uses)).concat(small.length > SMALL_PACKS_MAX ? small : [])
-}
-
-/**
- * Groups of values, one for each new pack: of one environment, of one kind, and of limited size. Kinds differ in size and in how
- * long their values are used. The small values of a mixed pack would keep its large values alive after their last use.
- */
-function groupsOf(uses: readonly Use[]): Use[][] {
-  const groups: Use[][] = []
-  const open = new Map<string, { group: Use[]; bytes: number }>()
-  for (const use of uses) {
-    const name = `${use.environment} ${kindOf(use.identifier ?? '')}`
-    const bytes = use.packBytes / use.packItems
-    let last = open.get(name)
-    if (last === undefined || last.bytes + bytes > PACK_BYTES) {
-      last = { group: [], bytes: 0 }
-      open.set(name, last)
-      groups.push(last.group)
-    }
-    last.group.push(use)
-    last.bytes += bytes
-  }
-  return groups
-}
-
-async function tryEncode(codec: ValueCodec, items: readonly Item[]): Promise<Encoded | undefined> {
+async function tryEncode(codec: ValueCodec, items: readonly Item[], isStopping: boolean): Promise<Encoded | undefined> {
   try {
-    return await encodePack(codec, valuesIn(items))
+    return await encodePack(codec, valuesIn(items), isStopping)
   } catch {
     return undefined
   }

@@ -18,6 +18,16 @@ export type Serializer = Compiler['webpack']['util']['serialization']['buffersSe
 /** Whether what is being serialised is bound to the root; part of the context of webpack's serialiser. */
 export interface Binding {
   isBound: boolean
+  /** Makes no bytes of what is bound: the result is null. */
+  readonly isStopping?: boolean
+}
+
+/** Serialisers with the step that makes paths relative. */
+export interface PathSerializers {
+  /** All steps. */
+  readonly toBytes: Serializer
+  /** The steps that find out whether a value is bound. */
+  readonly toList: Serializer
 }
 
 /** A lazy part of a list. */
@@ -31,14 +41,16 @@ interface LazyParts {
 }
 
 /** Undefined if the steps of this webpack's serialiser are unknown. */
-export function pathSerializer(webpack: Compiler['webpack'], root: Root): Serializer | undefined {
+export function pathSerializers(webpack: Compiler['webpack'], root: Root): PathSerializers | undefined {
   const { buffersSerializer } = webpack.util.serialization
   const steps: unknown = Reflect.get(buffersSerializer, 'serializeMiddlewares')
   if (!Array.isArray(steps) || steps.length !== 3) return undefined
   const [single, objects, binary] = steps
   const lazyParts: unknown = Object.getPrototypeOf(binary.constructor)
   const Made = buffersSerializer.constructor
-  return isLazyParts(lazyParts) ? Reflect.construct(Made, [[single, objects, new PathStep(root, lazyParts), binary]]) : undefined
+  if (!isLazyParts(lazyParts)) return undefined
+  const list = [single, objects, new PathStep(root, lazyParts)]
+  return { toBytes: Reflect.construct(Made, [[...list, binary]]), toList: Reflect.construct(Made, [list]) }
 }
 
 function isLazyParts(found: unknown): found is LazyParts {
@@ -58,7 +70,12 @@ class PathStep {
     this.#lazyParts = lazyParts
   }
 
-  serialize(list: readonly unknown[], { binding }: { readonly binding: Binding }): unknown[] {
+  serialize(list: readonly unknown[], { binding }: { readonly binding: Binding }): unknown[] | null {
+    const relative = this.#relativeList(list, binding)
+    return binding.isBound && binding.isStopping === true ? null : relative
+  }
+
+  #relativeList(list: readonly unknown[], binding: Binding): unknown[] {
     const own: Binding = { isBound: false }
     const relative = list.map((item) => this.#relative(item, own))
     relative.push(own.isBound)
@@ -93,7 +110,7 @@ class PathStep {
   #lazy(lazy: Lazy, binding: Binding): Lazy {
     const known = this.#lazyParts.getLazySerializedValue(lazy)
     const own: Binding = { isBound: this.#bound.has(lazy) }
-    const made = isLazy(known) ? known : this.#lazyParts.serializeLazy(lazy, (list) => this.serialize(list, { binding: own }))
+    const made = isLazy(known) ? known : this.#lazyParts.serializeLazy(lazy, (list) => this.#relativeList(list, own))
     if (made !== known && made() instanceof Promise) own.isBound = true
     if (own.isBound) this.#bound.add(lazy)
     binding.isBound ||= own.isBound

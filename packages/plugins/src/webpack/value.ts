@@ -11,7 +11,7 @@
 import type { Compiler } from 'webpack'
 import type { Root } from '../build/root.ts'
 import { lazyMaker } from './lazy.ts'
-import { type Binding, pathSerializer, type Serializer } from './paths.ts'
+import { type Binding, type PathSerializers, pathSerializers, type Serializer } from './paths.ts'
 import { lengthOf, type Resolved, type Section, sectionsOf, streamOf } from './sections.ts'
 
 /** A part of the output of webpack's serialiser: bytes, or a function that returns more parts. */
@@ -32,6 +32,7 @@ export interface Serialized {
 /** Encodes and decodes values with the serialiser of one webpack. */
 export class ValueCodec {
   readonly #serializer: Serializer
+  readonly #paths: PathSerializers | undefined
   /** Whether the steps of this webpack's serialiser are unknown, so that paths cannot be relative. */
   readonly isAlwaysBound: boolean
   /** Marks a function so that webpack can serialise it again; undefined if this webpack has no such mark. */
@@ -39,19 +40,29 @@ export class ValueCodec {
 
   /** Paths in `root` are stored relative to it. */
   constructor(webpack: Compiler['webpack'], root: Root) {
-    const serializer = pathSerializer(webpack, root)
-    this.#serializer = serializer ?? webpack.util.serialization.buffersSerializer
-    this.isAlwaysBound = serializer === undefined
+    this.#paths = pathSerializers(webpack, root)
+    this.#serializer = this.#paths?.toBytes ?? webpack.util.serialization.buffersSerializer
+    this.isAlwaysBound = this.#paths === undefined
     this.asLazy = lazyMaker(webpack)
   }
 
-  /** The output of webpack's serialiser; undefined if webpack declares the value not serialisable. Throws if it fails. */
-  serialize(data: object): Serialized | undefined | Promise<Serialized | undefined> {
-    const binding: Binding = { isBound: this.isAlwaysBound }
+  /**
+   * The output of webpack's serialiser; undefined if webpack declares the value not serialisable, or, with `isStopping`, if it is
+   * bound. Throws if it fails.
+   */
+  serialize(data: object, isStopping = false): Serialized | undefined | Promise<Serialized | undefined> {
+    const binding: Binding = { isBound: this.isAlwaysBound, isStopping }
     const found: Part[] | null | Promise<Part[] | null> = this.#serializer.serialize(data, { binding })
     const parts = found instanceof Promise ? found.then(resolvedParts) : resolvedParts(found)
     const withBinding = (ready: readonly Resolved[] | undefined): Serialized | undefined => ready && { parts: ready, isBound: binding.isBound }
     return parts instanceof Promise ? parts.then(withBinding) : withBinding(parts)
+  }
+
+  /** Whether only this checkout can use a value, without making its bytes. Throws if it cannot be serialised. */
+  async isBound(data: object): Promise<boolean> {
+    const binding: Binding = { isBound: this.isAlwaysBound }
+    await this.#paths?.toList.serialize(data, { binding })
+    return binding.isBound
   }
 
   /** The value, or a promise of it. Throws if it cannot be restored. */
