@@ -82,8 +82,8 @@ export default [
   {
     name: 'what Deno refuses is an error of another kind',
     file: 'packages/varve/src/host/permission.ts',
-    find: "code === 'ERR_ACCESS_DENIED' || (error instanceof Error && error.name === 'NotCapable')",
-    replace: "code === 'ERR_ACCESS_DENIED'",
+    find: " || (typeof error === 'object' && error !== null && 'name' in error && error.name === 'NotCapable')",
+    replace: '',
     test: PERMISSION,
     only: 'a file operation that is refused',
   },
