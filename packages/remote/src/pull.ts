@@ -144,7 +144,7 @@ interface Fetching {
 async function fetchLayer({ remote, signal, gate, onBytes }: Fetching, { layer, scope }: NamedLayer): Promise<void> {
   const temporary = join(remote.dir, `.${randomUUID()}.tmp`)
   try {
-    await mkdir(temporary, { recursive: true, mode: 0o700 })
+    const made = mkdir(temporary, { recursive: true, mode: 0o700 }) // meanwhile, so that requests begin in the order of the calls
     const describing = gate.run(() => readDescription(remote, scope, layer, signal))
     const fetch = ({ sha256, bytes }: Chunk, index: number): Promise<void> => gate.run(async () => {
       const content = await readVerified(remote, chunkName(scope, sha256), bytes, signal)
@@ -157,7 +157,7 @@ async function fetchLayer({ remote, signal, gate, onBytes }: Fetching, { layer, 
       checkFirst(layer, chunks)
       return allEnded(chunks.map((chunk, index) => first[index] ?? fetch(chunk, index)))
     })
-    await allEnded([others, ...first])
+    await allEnded([made, others, ...first])
     await install(remote, layer, temporary)
   } catch (error) {
     throw ioError(error, remote.dir)
