@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { hasBrowser } from '../../scripts/common/browser.mjs'
+import { slow } from '../slow.ts'
 import { openSite, type Site } from './site.ts'
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
@@ -40,12 +41,12 @@ async function programOf(): Promise<string> {
   return outputFiles[0]?.text ?? ''
 }
 
-describe.skipIf(!hasBrowser())('contract in Chromium', () => {
+describe.skipIf(!hasBrowser())('contract in Chromium', slow, () => {
   let site: Site
   beforeAll(async () => void (site = await openSite({ '/contract.js': await programOf() })))
   afterAll(async () => site?.close())
 
-  it.each(['private', 'memory'])('every test of the contract that needs no module of Node.js passes (%s)', { timeout: 300_000 }, async (place) => {
+  it.each(['private', 'memory'])('every test of the contract that needs no module of Node.js passes (%s)', async (place) => {
     const ask = await site.start(place, '/contract.js')
     const { ran, failed } = (await ask(place, LEFT)) as { ran: string[]; failed: string[] }
     expect(failed).toEqual([])
