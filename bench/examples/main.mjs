@@ -15,7 +15,7 @@ import { writeTable } from '../../scripts/common/table.mjs'
 import { buildThrice, installExample, packVarve, WAYS } from '../../test/suites/examples/build.mjs'
 import { EXAMPLES } from '../../test/suites/examples/projects.mjs'
 import { median } from '../median.mjs'
-import { bars } from './bars.mjs'
+import { bars } from '../bars.mjs'
 import { writeCopies } from './copies.mjs'
 
 /** @typedef {import('../../test/suites/examples/build.mjs').Way} Way */
@@ -38,6 +38,13 @@ async function measure(example, project, rounds) {
   return { without: median(all.without), cold: median(all.cold), warm: median(all.warm) }
 }
 
+/** @param {Readonly<Record<'without' | 'cold' | 'warm', number>>} times CPU seconds @returns {import('../bars.mjs').Bar[]} */
+const barsOf = ({ without, cold, warm }) => [
+  { way: 'without', name: 'without Varve', seconds: without },
+  { way: 'cold', name: 'first build with Varve', seconds: cold },
+  { way: 'warm', name: 'next builds', seconds: warm },
+]
+
 /** @param {number} value */
 const seconds = (value) => `${value.toPrecision(value < 10 ? 2 : 3)} s`
 
@@ -54,7 +61,7 @@ await runMain(async () => {
       await step(`${name}: install`, () => installExample(example, project, tarballs))
       await writeCopies(example, project)
       const times = await step(`${name}: ${values.rounds} rounds`, () => measure(example, project, Number(values.rounds)))
-      await writeFile(at(`docs/images/example-${name}.svg`), bars(title, times))
+      await writeFile(at(`docs/images/example-${name}.svg`), bars(`${title}: CPU seconds of a build`, barsOf(times)))
       rows.push([`[${title}](../examples/${name}/README.md)`, cached, String(copies), ...WAYS.map((way) => seconds(times[way]))])
       await rm(project, { recursive: true })
     }

@@ -5,6 +5,7 @@
 //
 //   --rounds <n>     the number of rounds (default 5; a round takes about a minute)
 //   --modules <n>    the number of modules (default 2,000)
+//   --svg            draws docs/images/serve.svg
 //   --profile <dir>  writes a CPU profile of each server there
 //
 // stdout: one JSON object per line, medians over the rounds. stderr: progress, and medians of the ratios within a round.
@@ -18,6 +19,7 @@ import { parseArgs } from 'node:util'
 import { startBrowser } from '../../scripts/common/browser.mjs'
 import { at } from '../../scripts/common/root.mjs'
 import { runMain } from '../../scripts/common/steps.mjs'
+import { bars } from '../bars.mjs'
 import { median } from '../median.mjs'
 import { ENTRY, writeApplication } from './application.mjs'
 
@@ -34,6 +36,7 @@ const { values: options } = parseArgs({
   options: {
     rounds: { type: 'string', default: '5' },
     modules: { type: 'string', default: '2000' },
+    svg: { type: 'boolean', default: false },
     profile: { type: 'string' },
   },
 })
@@ -126,6 +129,17 @@ function print(rounds) {
   log(`  warm: ${warm?.hits} hits, ${warm?.misses} misses, ${warm?.requests} requests`)
 }
 
+/** @param {readonly Record<SubjectName, Sample>[]} rounds */
+async function draw(rounds) {
+  const secondsOf = (/** @type {SubjectName} */ name) => median(rounds.map((round) => round[name].loadMs)) / 1000
+  const title = `Vite's server: seconds until a page of ${Number(options.modules).toLocaleString('en')} modules is loaded`
+  await writeFile(at('docs/images/serve.svg'), bars(title, [
+    { way: 'without', name: 'without Varve', seconds: secondsOf('no cache') },
+    { way: 'cold', name: 'first start with Varve', seconds: secondsOf('cold') },
+    { way: 'warm', name: 'next starts', seconds: secondsOf('warm') },
+  ]))
+}
+
 await runMain(async () => {
   log(`node ${process.version}, ${process.platform}-${process.arch}, ${availableParallelism()} cores`)
   const home = await mkdtemp(join(tmpdir(), 'varve-bench-serve-'))
@@ -142,6 +156,7 @@ await runMain(async () => {
       log(`round ${round + 1} of ${options.rounds}: ${times.join(', ')}`)
     }
     print(rounds)
+    if (options.svg) await draw(rounds)
   } finally {
     await browser.close()
     await rm(home, { recursive: true, force: true })

@@ -5,6 +5,7 @@
 //
 //   --rounds <n>     the number of rounds (default 5; a round takes about a minute)
 //   --modules <n>    the number of modules (default 1,000)
+//   --svg            draws docs/images/vitest.svg
 //
 // stdout: one JSON object per line, medians over the rounds. stderr: progress, and medians of the ratios within a round.
 import { copyFile, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
@@ -14,6 +15,7 @@ import { performance } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
 import { at } from '../../scripts/common/root.mjs'
 import { run, runMain } from '../../scripts/common/steps.mjs'
+import { bars } from '../bars.mjs'
 import { median } from '../median.mjs'
 import { FEATURE_SIZE, writeApplication } from '../vite/application.mjs'
 
@@ -26,7 +28,9 @@ const METRICS = /** @type {const} */ (['wallMs', 'cpuMs'])
 const FEATURES_PER_TEST = 5
 const PACKAGES = ['vue', 'react', 'vitest', 'vite', 'varve', '@varve', '@babel', '@rollup', '@mdx-js', '@vitejs']
 
-const { values: options } = parseArgs({ options: { rounds: { type: 'string', default: '5' }, modules: { type: 'string', default: '1000' } } })
+const { values: options } = parseArgs({
+  options: { rounds: { type: 'string', default: '5' }, modules: { type: 'string', default: '1000' }, svg: { type: 'boolean', default: false } },
+})
 
 /** @param {string} text */
 const log = (text) => void process.stderr.write(`${text}\n`)
@@ -95,19 +99,33 @@ function print(what, rounds) {
   }
 }
 
+/** @param {readonly Record<SubjectName, Sample>[]} warm @param {Record<SubjectName, Sample>} other of another checkout */
+async function draw(warm, other) {
+  const secondsOf = (/** @type {SubjectName} */ name) => median(warm.map((round) => round[name].wallMs)) / 1000
+  const title = `Vitest: seconds of a run of tests that import ${Number(options.modules).toLocaleString('en')} modules`
+  await writeFile(at('docs/images/vitest.svg'), bars(title, [
+    { way: 'without', name: 'without a cache', seconds: secondsOf('no cache') },
+    { way: 'warm', name: 'next runs', seconds: secondsOf('varve') },
+    { way: 'warm', name: 'in another checkout', seconds: other.varve.wallMs / 1000 },
+    { way: 'cold', name: 'with fsModuleCache', seconds: secondsOf('both') },
+  ]))
+}
+
 await runMain(async () => {
   log(`node ${process.version}, ${process.platform}-${process.arch}, ${availableParallelism()} cores`)
   const home = await mkdtemp(join(tmpdir(), 'varve-bench-vitest-'))
   try {
     for (const checkout of ['application', 'other']) await writeTested(join(home, checkout))
     await runRound(home, 0)
-    print('other checkout', [await runRound(home, 0, 'other')])
+    const other = await runRound(home, 0, 'other')
+    print('other checkout', [other])
     const rounds = []
     for (let round = 0; round < Number(options.rounds); round++) {
       rounds.push(await runRound(home, round))
       log(`round ${round + 1} of ${options.rounds}`)
     }
     print('warm', rounds)
+    if (options.svg) await draw(rounds, other)
   } finally {
     await rm(home, { recursive: true, force: true })
   }

@@ -43,7 +43,7 @@ describe.each(Object.entries(TOOLS))('varve doctor after builds by %s', (tool, {
     }])
   })
 
-  it('a random value in define, which the cache does not show, differs in each build', speed, async () => {
+  it('a random value in define, which the cache does not show, differs in each build', slow, async () => {
     const folder = makeProject()
     for (const value of ['9f3ad0c27be1', '0b8e72f1a94c', 'c51d90e8f7a2', '77ae10cd25bb']) await build(folder, { stamp: value })
     const found = expect.stringMatching(/differs in each of the last 3 builds$/)

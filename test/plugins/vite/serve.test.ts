@@ -122,8 +122,7 @@ describe('varve, in the development server of Vite', () => {
     expect(stats.map(({ misses, reasons }) => [misses, reasons])).toEqual([[0, {}]])
     expect(hitsOf(stats)).toBeGreaterThan(17)
   }
-  it.each(['Vue'] as const)('another checkout finds all results of %s, whose code has its own paths', { timeout: 240_000 }, inAnotherCheckout)
-  it.each(['MDX'] as const)('another checkout finds all results of %s, whose code has its own paths', slow, inAnotherCheckout)
+  it.each(['Vue', 'MDX'] as const)('another checkout finds all results of %s, whose code has its own paths', slow, inAnotherCheckout)
 
   const longer = { ...slow, timeout: 900_000 }
   it.each(Object.entries(PROJECTS))(`%s: equal responses through ${EDITS} random edits and restarts`, longer, async (name, files) => {

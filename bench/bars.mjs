@@ -1,5 +1,5 @@
 // @ts-check
-// Draws three times as bars, as plain SVG for light and dark pages.
+// Draws times as bars, as plain SVG for light and dark pages.
 
 const WIDTH = 640
 const LEFT = 190
@@ -22,28 +22,28 @@ text { font: 13px system-ui, sans-serif; fill: #1f2328 }
   .warm { fill: #3fb950 }
 }
 `
-const NAMES = /** @type {const} */ ([['without', 'without Varve'], ['cold', 'first build with Varve'], ['warm', 'next builds']])
 
-/** @param {string} title @param {Readonly<Record<'without' | 'cold' | 'warm', number>>} times CPU seconds */
+/** A time in seconds: `way` is its colour. @typedef {{ way: 'without' | 'cold' | 'warm', name: string, seconds: number }} Bar */
+
+/** @param {string} title @param {readonly Bar[]} times */
 export function bars(title, times) {
-  const max = Math.max(...Object.values(times))
-  const rows = NAMES.map(([way, name], index) => {
+  const max = Math.max(...times.map(({ seconds }) => seconds))
+  const rows = times.map(({ way, name, seconds }, index) => {
     const y = TOP + index * LINE
-    const width = Math.max(1, (times[way] / max) * BAR).toFixed(1)
-    const value = times[way].toPrecision(times[way] < 10 ? 2 : 3)
+    const width = Math.max(1, (seconds / max) * BAR).toFixed(1)
+    const value = seconds.toPrecision(seconds < 10 ? 2 : 3)
     return [
       `<text x="${LEFT - 12}" y="${y + 15}" text-anchor="end">${name}</text>`,
       `<rect class="${way}" x="${LEFT}" y="${y}" width="${width}" height="${LINE - 8}" rx="3"/>`,
       `<text x="${LEFT + Number(width) + 8}" y="${y + 15}">${value} s</text>`,
     ].join('')
   })
-  const height = TOP + NAMES.length * LINE + 6
-  const label = `${title}: CPU seconds of a build`
+  const height = TOP + times.length * LINE + 6
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}" role="img">`,
-    `<title>${label}</title><style>${STYLE}</style>`,
+    `<title>${title}</title><style>${STYLE}</style>`,
     `<rect class="page" width="${WIDTH}" height="${height}"/>`,
-    `<text class="title" x="12" y="24">${label}</text>`,
+    `<text class="title" x="12" y="24">${title}</text>`,
     ...rows,
     '</svg>\n',
   ].join('\n')
