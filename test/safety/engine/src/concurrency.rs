@@ -33,7 +33,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use world::{Killed, Summary, World};
 
-const LENGTH: Length = Length { seeds_short: 1500, seeds_long: 2_000_000 };
+const LENGTH: Length = Length { seeds_short: 2700, seeds_long: 2_000_000 };
 const GOALS: [(&str, u64); 7] = [
     ("schedules", 1000),
     ("repeated", 1),

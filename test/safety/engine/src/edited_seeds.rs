@@ -7,7 +7,7 @@ use crate::work::{Length, each_seed};
 use fastrand::Rng;
 use varve_safety::fuzz::{TARGETS, Target, seeds};
 
-const LENGTH: Length = Length { seeds_short: 20_000, seeds_long: 20_000_000 };
+const LENGTH: Length = Length { seeds_short: 30_000, seeds_long: 20_000_000 };
 const INPUTS_MIN: u64 = 2_000;
 const EDITS_MAX: usize = 6;
 

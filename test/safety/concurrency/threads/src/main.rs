@@ -38,7 +38,7 @@ use work::{Length, each_seed};
 
 const PARTS: &[Part] = &[("threads", run)];
 
-const LENGTH: Length = Length { seconds_short: 8, seeds_long: 3_000_000 };
+const LENGTH: Length = Length { seeds_short: 700, seeds_long: 3_000_000 };
 const SEEDS_MIN: u64 = 200;
 
 /// Schedules of one seed. Priorities change at a step that an earlier schedule had, so one alone would not do.
