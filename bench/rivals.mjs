@@ -2,7 +2,7 @@
 // `npm run bench:rivals`: measures Varve and its rivals in the same run, against the goals. Results are stored in bench/results
 // as JSON and as a plot, unless only some ids are selected.
 //
-//   --quick          only ids with goals, in small sizes and few rounds: less than five minutes
+//   --quick          only ids with goals, in small sizes and few rounds
 //   --only <prefix>  only ids with this prefix; may be repeated
 //   --runs <n>       measures everything so often (default: 3, in the quick form 1) and marks ratios that differ by more than a tenth
 //   --json           one array on stdout instead of the table
