@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { READING, runAll } from '../../test/safety/all.mjs'
 import { at, root } from '../common/root.mjs'
+import { CommandFailed, run } from '../common/steps.mjs'
 import { cargo, LOCKED, rustEnv, toolPath } from '../common/tools.mjs'
 import { readCargo, readSum } from './outcome.mjs'
 
@@ -28,14 +29,13 @@ const plain = isScreen || process.env.FORCE_COLOR !== undefined ? {} : { NO_COLO
  * @param {NodeJS.ProcessEnv} env
  * @returns {Promise<{ exitCode: number, text: string }>}
  */
-function runKept(command, args, env) {
-  return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] })
-    let text = ''
-    for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (/** @type {string} */ part) => void (text += part))
-    child.on('error', reject)
-    child.on('close', (code) => resolve({ exitCode: code ?? 1, text }))
-  })
+async function runKept(command, args, env) {
+  try {
+    return { exitCode: 0, text: await run(command, args, { env }) }
+  } catch (error) {
+    if (error instanceof CommandFailed) return { exitCode: 1, text: error.output }
+    throw error
+  }
 }
 
 /** @param {readonly string[]} args @param {NodeJS.ProcessEnv} env @returns {Promise<number>} */
