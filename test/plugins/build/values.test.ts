@@ -34,6 +34,19 @@ function shown(value: unknown): string {
   return `{${Object.entries(value).map(([name, item]) => `${JSON.stringify(name)}:${shown(item)}`).join()}}`
 }
 
+describe('a root', () => {
+  it.each([
+    ['the root', '/work/main/a.js', true],
+    ['a directory next to it', '"/work/other"', true],
+    ['its parent', 'see /work.', true],
+    ['a directory whose name only begins like its parent', 'lib/dependencies/worker', false],
+    ['first such a directory, then the parent', '/worker and /work', true],
+  ])('is named by a text, and by bytes, with %s: %s, %s', (_, text, isNamed) => {
+    const root = new Root('/work/main')
+    expect([root.isNamedIn(text), root.isNamedIn(Buffer.from(text))]).toEqual([isNamed, isNamed])
+  })
+})
+
 describe('pack', () => {
   it('unpack returns the parts that were packed', () => {
     const isSame = property(plain, (value) => {

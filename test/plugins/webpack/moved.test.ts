@@ -100,6 +100,14 @@ describe('in another checkout', slow, () => {
     expect([found.built, found.taken]).toEqual([1, 1])
   })
 
+  it('right below a directory at the top of the file system, such as /workspaces, all entries hit', async () => {
+    const folder = makeCheckout(PLAIN, makeFolder())
+    writeFileSync(join(folder, 'package.json'), '{}')
+    await one(folder)
+    const warm = await one(folder)
+    expect(await one(copied(folder, makeFolder()))).toMatchObject({ built: 0, hits: warm.hits, misses: warm.misses })
+  })
+
   it('a module whose code has the path of its checkout is built again, and no other', async () => {
     const loader = "module.exports = function (source) { return source + '\\nconsole.log(' + JSON.stringify(this.resourcePath) + ')' }\n"
     expect(await builtInCopy(makeCheckout(loader))).toMatchObject({ built: 1, taken: 1 })

@@ -46,6 +46,8 @@ export class Root {
   readonly #above: ReadonlyMap<string, string>
   /** Spellings by which a text may name a path in the root or next to it. */
   readonly #spellings: readonly string[]
+  /** The parent of the root if it is a directory at the top of the file system, such as /workspaces. As a text, it may not be a path. */
+  readonly top: string | undefined
   /** A text with fewer characters holds neither the mark nor a path that matters here. */
   readonly pathLengthMin: number
 
@@ -61,6 +63,7 @@ export class Root {
     this.#above = new Map(foldersAbove(this.folder).map((path, index) => [path, MARK + '/..'.repeat(index + 1)]))
     const parent = dirname(this.folder)
     const near = slashed(parent).endsWith('/') ? this.folder : parent
+    this.top = near === parent && !this.#above.has(parent) ? parent : undefined
     this.#spellings = [...new Set([near, ...links].flatMap((path) => [slashed(path), path, JSON.stringify(path).slice(1, -1)]))]
     this.pathLengthMin = Math.min(...[ANY_MARK, ...marks.keys(), ...this.#above.keys(), ...this.#spellings].map(({ length }) => length))
   }
@@ -105,7 +108,7 @@ export class Root {
   /** Whether a relative text, or bytes, may name the root or a path next to it. */
   isNamedIn(leaf: string | Uint8Array): boolean {
     const text = typeof leaf === 'string' ? leaf : Buffer.from(leaf.buffer, leaf.byteOffset, leaf.byteLength)
-    return this.#spellings.some((spelling) => text.includes(spelling))
+    return this.#spellings.some((spelling) => isPathIn(text, spelling))
   }
 }
 
@@ -138,6 +141,15 @@ export function mapLeaves(value: unknown, field: string, change: (leaf: string |
   if (Array.isArray(value)) return value.map((item) => mapLeaves(item, field, change))
   if (typeof value !== 'object' || value === null || !isPlain(value)) return value
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, mapLeaves(item, name, change)]))
+}
+
+/** Whether a path occurs, and not only as the beginning of a longer name: `/work` is not in `/worker`. */
+function isPathIn(text: string | Buffer, path: string): boolean {
+  for (let at = text.indexOf(path); at !== -1; at = text.indexOf(path, at + 1)) {
+    const next = text.at(at + path.length)
+    if (next === undefined || !/\w/.test(typeof next === 'number' ? String.fromCharCode(next) : next)) return true
+  }
+  return false
 }
 
 /** The directories above a root, the nearest first, without those whose names are too short to be a path for sure. */

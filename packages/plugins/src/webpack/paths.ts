@@ -96,7 +96,8 @@ class PathStep {
 
   #relative(item: unknown, binding: Binding): unknown {
     if (typeof item === 'string') {
-      if (item.length < this.#root.pathLengthMin) return item
+      // Resolving names this directory in snapshots, as each checkout below it does. Elsewhere, webpack compares the snapshot.
+      if (item.length < this.#root.pathLengthMin || item === this.#root.top) return item
       checkMark(item)
       const text = this.#root.toRelative(item)
       binding.isBound ||= this.#root.isNamedIn(text)
