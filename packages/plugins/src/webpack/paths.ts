@@ -70,20 +70,26 @@ class PathStep {
     this.#lazyParts = lazyParts
   }
 
-  serialize(list: readonly unknown[], { binding }: { readonly binding: Binding }): unknown[] | null {
-    const relative = this.#relativeList(list, binding)
+  /** Changes the list, which the step before has made for this one: a list may have a million items. */
+  serialize(list: unknown[], { binding }: { readonly binding: Binding }): unknown[] | null {
+    const relative = this.#makeRelative(list, binding)
     return binding.isBound && binding.isStopping === true ? null : relative
   }
 
-  #relativeList(list: readonly unknown[], binding: Binding): unknown[] {
+  #makeRelative(list: unknown[], binding: Binding): unknown[] {
     const own: Binding = { isBound: false }
-    const relative = list.map((item) => this.#relative(item, own))
-    relative.push(own.isBound)
+    for (let index = 0; index < list.length; index++) {
+      const item = list[index]
+      if (typeof item === 'string') list[index] = this.#relative(item, own)
+      else if (isLazy(item)) list[index] = this.#lazy(item, own)
+      else if (item instanceof Uint8Array) own.isBound ||= this.#root.isNamedIn(item)
+    }
+    list.push(own.isBound)
     binding.isBound ||= own.isBound
-    return relative
+    return list
   }
 
-  /** Changes the list, which the step before has made for this one: a list may have a million items. */
+  /** Changes the list, too. */
   deserialize(list: unknown[]): unknown[] {
     const isBound = list.pop() !== false
     for (let index = 0; index < list.length; index++) {
@@ -94,31 +100,26 @@ class PathStep {
     return list
   }
 
-  #relative(item: unknown, binding: Binding): unknown {
-    if (typeof item === 'string') {
-      // Resolving names this directory in snapshots, as each checkout below it does. Elsewhere, webpack compares the snapshot.
-      if (item.length < this.#root.pathLengthMin || item === this.#root.top) return item
-      checkMark(item)
-      const text = this.#root.toRelative(item)
-      binding.isBound ||= this.#root.isNamedIn(text)
-      return text
-    }
-    if (item instanceof Uint8Array) binding.isBound ||= this.#root.isNamedIn(item)
-    return isLazy(item) ? this.#lazy(item, binding) : item
+  #relative(text: string, binding: Binding): string {
+    // Resolving names the top directory in snapshots, as in each checkout below it. Elsewhere, webpack compares the snapshot.
+    if (text.length < this.#root.pathLengthMin || text === this.#root.top) return text
+    checkMark(text)
+    const relative = this.#root.toRelative(text)
+    binding.isBound ||= this.#root.isNamedIn(relative)
+    return relative
   }
 
-  /** A lazy part is serialised at once, because whether it is bound must be known. webpack keeps the result. */
+  /** A lazy part is serialised at once, because whether it is bound must be known. Its list is copied: webpack keeps the original. */
   #lazy(lazy: Lazy, binding: Binding): Lazy {
     const known = this.#lazyParts.getLazySerializedValue(lazy)
     const own: Binding = { isBound: this.#bound.has(lazy) }
-    const made = isLazy(known) ? known : this.#lazyParts.serializeLazy(lazy, (list) => this.#relativeList(list, own))
+    const made = isLazy(known) ? known : this.#lazyParts.serializeLazy(lazy, (list) => this.#makeRelative([...list], own))
     if (made !== known && made() instanceof Promise) own.isBound = true
     if (own.isBound) this.#bound.add(lazy)
     binding.isBound ||= own.isBound
     return made
   }
 
-  /** The list of a lazy part is copied: webpack keeps the original. */
   #restored(lazy: Lazy, isBound: boolean): Lazy {
     const restored = this.#lazyParts.deserializeLazy(lazy, (list) => this.deserialize([...list]))
     if (isBound) this.#bound.add(restored)
