@@ -36,13 +36,13 @@ function shown(value: unknown): string {
 
 describe('a root', () => {
   it.each([
-    ['the root', '/work/main/a.js', true],
-    ['a directory next to it', '"/work/other"', true],
-    ['its parent', 'see /work.', true],
-    ['a directory whose name only begins like its parent', 'lib/dependencies/worker', false],
-    ['first such a directory, then the parent', '/worker and /work', true],
+    ['the root', '/srv/main/a.js', true],
+    ['a directory next to it', '"/srv/other"', true],
+    ['its parent', 'see /srv.', true],
+    ['a directory whose name only begins like its parent', 'lib/srvers', false],
+    ['first such a directory, then the parent', '/srvers and /srv', true],
   ])('is named by a text, and by bytes, with %s: %s, %s', (_, text, isNamed) => {
-    const root = new Root('/work/main')
+    const root = new Root('/srv/main')
     expect([root.isNamedIn(text), root.isNamedIn(Buffer.from(text))]).toEqual([isNamed, isNamed])
   })
 })

@@ -9,8 +9,8 @@ export default [
   {
     name: 'webpack: code that has the path of its checkout is given to another checkout',
     file: 'packages/plugins/src/webpack/paths.ts',
-    find: 'binding.isBound ||= this.#root.isNamedIn(item)',
-    replace: 'binding.isBound ||= false',
+    find: 'own.isBound ||= this.#root.isNamedIn(item)',
+    replace: 'own.isBound ||= false',
     test: TEST,
     only: 'a module whose code has the path of its checkout is built again',
   },
