@@ -1,7 +1,7 @@
 // @ts-check
 // `node bench/tasks/reads.mjs [hits] [pairs]`: what recording costs a warm build, apart from the bundler: CPU time of installing the
-// recorder and of so many hits in a build, with and without it, each in its own process in turns. The least of all counts, since other
-// programs only add to it.
+// recorder, of so many hits in a build, and of so many calls of a hook that is not cached, with and without it, each in its own process
+// in turns. The least of all counts, since other programs only add to it.
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url'
 import { openCache } from 'varve'
 
 const WAYS = /** @type {const} */ (['off', 'on'])
-/** @typedef {{ installMs: number, hitsMs: number }} Sample */
+/** @typedef {{ installMs: number, hitsMs: number, callsMs: number }} Sample */
 
 const [first = '2000', second = '15', count = ''] = process.argv.slice(2)
 if (first === 'off' || first === 'on') console.log(JSON.stringify(await run(first, second, Number(count))))
@@ -26,11 +26,10 @@ function compare(hits, pairs) {
   for (const way of WAYS) once(way)
   for (let pair = 0; pair < pairs; pair++) for (const way of pair % 2 === 0 ? WAYS : WAYS.toReversed()) samples[way].push(once(way))
   rmSync(home, { recursive: true })
-  const least = (/** @type {'on' | 'off'} */ way) => Math.min(...samples[way].map(({ hitsMs }) => hitsMs))
-  const installMs = Math.min(...samples.on.map((one) => one.installMs))
-  const [onMs, offMs] = [least('on'), least('off')]
-  const ms = { installMs: rounded(installMs), offMs: rounded(offMs), onMs: rounded(onMs), moreMs: rounded(onMs - offMs) }
-  console.log(JSON.stringify({ hits, pairs, ...ms }))
+  const least = (/** @type {'on' | 'off'} */ way, /** @type {keyof Sample} */ name) => Math.min(...samples[way].map((one) => one[name]))
+  const more = (/** @type {keyof Sample} */ name) => rounded(least('on', name) - least('off', name))
+  const ms = { installMs: rounded(least('on', 'installMs')), offMs: rounded(least('off', 'hitsMs')), onMs: rounded(least('on', 'hitsMs')) }
+  console.log(JSON.stringify({ hits, pairs, ...ms, moreMs: more('hitsMs'), moreOfCallsMs: more('callsMs') }))
 }
 
 /** @param {'on' | 'off'} way @param {string} home @param {number} hits @returns {Promise<Sample>} */
@@ -49,8 +48,12 @@ async function run(way, home, hits) {
   for (let index = 0; index < hits; index++) await task.run({ id: `src/module-${index}.js`, inputs: { code: `code ${index}` } }, () => text)
   const hitsMs = msSince(hitsStart)
   if (isFull && task.stats().misses > 0) throw new Error('a hit was a miss')
+  const callsStart = process.cpuUsage()
+  const call = () => null
+  for (let index = 0; index < hits; index++) await (scope === undefined ? call() : scope.run(call))
+  const callsMs = msSince(callsStart)
   await cache.close()
-  return { installMs, hitsMs }
+  return { installMs, hitsMs, callsMs }
 }
 
 /** @param {NodeJS.CpuUsage} start */

@@ -147,11 +147,22 @@ describe('the recorder', () => {
     expect(other.recorded().files).not.toContain('a.txt')
   })
 
-  it('the storage of the recorder, which slows promises down, is not in use after recorded work that began nothing', async () => {
+  it('what work of one scope reads inside of work of another counts for both', () => {
+    installReads()
+    const folder = makeFolder()
+    fs.writeFileSync(join(folder, 'a.txt'), 'text')
+    const [outer, inner] = [new ReadScope({ name: 'outer', root: folder }), new ReadScope({ name: 'inner', root: folder })]
+    outer.run(() => inner.run(() => fs.readFileSync(join(folder, 'a.txt'))))
+    for (const one of [outer, inner]) one.end()
+    expect(outer.recorded().files).toContain('a.txt')
+    expect(inner.recorded().files).toContain('a.txt')
+  })
+
+  it('the storage of the recorder, which slows promises down, is out of use a turn after recorded work that began nothing', async () => {
     const storage = installReads()?.storage
     expect(filesOf((path) => readFileSync(path))).toEqual(['a.txt'])
     await unrecorded(async () => Promise.resolve())
-    await Promise.resolve()
+    await new Promise((resolve) => setImmediate(resolve))
     expect(Reflect.get(storage ?? {}, 'enabled')).not.toBe(true)
   })
 

@@ -75,9 +75,8 @@ export class PluginReads {
 
   /** As `run`, but may be called before the first build begins. Reads of the file that the work is about, absolute, do not count. */
   runEarly<T>(name: string, root: string, work: () => T, about?: string): T {
-    const call = this.#open(name, root)?.call(about)
-    call?.finish([])
-    return call === undefined ? work() : call.run(work)
+    const scope = this.#open(name, root)
+    return scope === undefined ? work() : scope.run(work, about)
   }
 
   /** The reads of a call that runs in several parts. */
@@ -112,13 +111,13 @@ export class PluginReads {
   }
 
   #open(name: string, root: string): ReadScope | undefined {
+    if (this.#scope !== undefined) return this.#scope
     const { trackReads, files, root: folder = root } = this.#options
     if (trackReads === false) return undefined
     const onOpaque = (message: string): void => {
       if (this.#warn === undefined) this.#warning = message
       else this.#warn(message)
     }
-    this.#scope ??= new ReadScope({ name, root: folder, isDeclared: files !== undefined, onOpaque })
-    return this.#scope
+    return (this.#scope = new ReadScope({ name, root: folder, isDeclared: files !== undefined, onOpaque }))
   }
 }

@@ -96,14 +96,31 @@ export class Recording {
 
 /** The context of a hook whose call is not cached. Reads by the tool's own methods do not count as reads of the plugin. */
 export function unrecordedContext(original: object): object {
-  return new Proxy(Object.create(null), {
-    get(_, name) {
-      const value: unknown = Reflect.get(original, name)
-      return typeof value === 'function' ? unrecordedMethod(value, original) : value
-    },
-    set: (_, name, value) => Reflect.set(original, name, value),
-    has: (_, name) => Reflect.has(original, name),
-  })
+  return new Proxy(NOTHING, new Unrecorded(original))
+}
+
+const NOTHING: object = Object.create(null)
+
+/** Calls of such hooks are many, so a context has no functions of its own. */
+class Unrecorded implements ProxyHandler<object> {
+  readonly #original: object
+
+  constructor(original: object) {
+    this.#original = original
+  }
+
+  get(_: object, name: PropertyKey): unknown {
+    const value: unknown = Reflect.get(this.#original, name)
+    return typeof value === 'function' ? unrecordedMethod(value, this.#original) : value
+  }
+
+  set(_: object, name: PropertyKey, value: unknown): boolean {
+    return Reflect.set(this.#original, name, value)
+  }
+
+  has(_: object, name: PropertyKey): boolean {
+    return Reflect.has(this.#original, name)
+  }
 }
 
 function unrecordedMethod(method: Function, original: object): (...args: unknown[]) => unknown {

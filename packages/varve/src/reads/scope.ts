@@ -20,7 +20,7 @@ import { type Disk, hostDisk, type ReadKind } from './kinds.ts'
 import { hiddenReads } from './known.ts'
 import { freezeAround, Observed } from './observed.ts'
 import { type ChangedRead, Comparison, storedNames, type StoredRead, storedRead, storedVariable } from './set.ts'
-import { type Installation, installation, type Noted, type Opaque, recorded, type Sink, unrecordedNow } from './sink.ts'
+import { type Installation, installation, type Noted, type Opaque, outerSink, recorded, type Sink, unrecordedNow } from './sink.ts'
 
 /** What a scope is made with. */
 export interface ReadScopeOptions {
@@ -129,10 +129,14 @@ export class ReadScope implements Sink {
     for (const [name, read] of other.#variables) this.#variables.set(name, this.#variables.get(name) ?? read)
   }
 
-  /** Runs work of the scope that has no result of its own. */
-  run<T>(work: () => T): T {
+  /** Runs work of the scope that has no result of its own. Reads of the file that it is about, absolute, do not count. */
+  run<T>(work: () => T, about?: string): T {
     this.#start()
-    return this.#installation === undefined ? work() : recorded(this.#installation, this, work)
+    if (this.#installation === undefined) return work()
+    if (about === undefined && outerSink(this.#installation) === undefined) return recorded(this.#installation, this, work)
+    const call = this.call(about)
+    call.finish([])
+    return call.run(work)
   }
 
   /** A call that has a result; `own`: the file that it is about, absolute. */

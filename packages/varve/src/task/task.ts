@@ -12,7 +12,7 @@ import type { Counts } from '../history/counts.ts'
 import { Counters, type TaskStats } from './counters.ts'
 import { join, type Outcome } from './in-flight.ts'
 import type { ReadScope } from '../reads/scope.ts'
-import { outerSink, unrecordedNow } from '../reads/sink.ts'
+import { outerSink, release, unrecordedNow } from '../reads/sink.ts'
 import { type Asked, type Match, match } from './lookup.ts'
 import { type Digests, namesIn } from './named.ts'
 import type { TaskContext, TaskInputs, TaskRequest } from './options.ts'
@@ -90,6 +90,7 @@ export class Task<V> {
   async #run(request: TaskRequest, work: Work<V>): Promise<V> {
     const asked = askedOf('task.run()', request, this.#parts.inputs, this.#parts.root)
     if (typeof work !== 'function') throw noWork(this.name, work)
+    release()
     const search = this.#search(asked)
     const { variants, present } = search instanceof Promise ? await search : search
     for (const [index, variant] of variants.entries()) {
