@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type * as place from '../../packages/varve/src/cli/view/place.ts'
 import type * as sources from '../../packages/varve/src/cli/view/source.ts'
 import type * as trees from '../../packages/varve/src/cli/view/tree.ts'
+import type * as records from '../../packages/varve/src/task/record.ts'
 import { makeCache } from '../../scripts/screenshots/cache.mjs'
 import { ENGINES } from '../engines.ts'
 import { makeFolder } from '../folders.ts'
@@ -15,6 +16,7 @@ const of = (name: string): string => new URL(`../../packages/varve/src/cli/view/
 const { placesOf }: typeof place = await import(of('place'))
 const { ViewSource }: typeof sources = await import(of('source'))
 const { Tree }: typeof trees = await import(of('tree'))
+const { newestIn }: typeof records = await import(new URL('../../packages/varve/src/task/record.ts', import.meta.url).href)
 
 const CONTROL = { signal: undefined, onProgress: undefined }
 
@@ -26,6 +28,25 @@ function partOf(tree: TreeJson, ...names: readonly string[]): TreeJson | undefin
 
 const bytesOf = ({ namespaces }: Stats, prefix = ''): number =>
   namespaces.filter(({ name }) => name.startsWith(prefix)).reduce((sum, { keyBytes, valueBytes }) => sum + keyBytes + valueBytes, 0)
+
+describe('the newest variant of a record, found without parsing it', () => {
+  const trap = '"timeMs":9999999999999,"workMs":7'
+  const variant = { inputs: ['source', trap], added: [], env: [trap, ''], files: [[trap, trap, 1, 1.5, 1]], result: trap }
+  const newestOf = (...made: readonly object[]): unknown => newestIn(JSON.stringify(made.map((each) => ({ ...variant, ...each }))))
+
+  it('has the time and the cost of the parsed record, whatever the texts of the record contain', () => {
+    const newest = { timeMs: 1_795_257_075_000.25, workMs: 1e-7 }
+    expect(newestOf({ timeMs: 1, workMs: 5 }, { ...newest, why: trap }, { timeMs: 2 })).toEqual(newest)
+    expect(newestOf({ timeMs: 3, result: '' }, { timeMs: 2, workMs: 9 })).toEqual({ timeMs: 3, workMs: 0 })
+  })
+
+  it('of other values is none, or has a cost that can be added', () => {
+    for (const value of ['', '[]', '"timeMs"', JSON.stringify(trap)]) expect(newestIn(value)).toBeUndefined()
+    expect(newestIn('{"timeMs":null}')).toEqual({ timeMs: 0, workMs: 0 })
+    expect(newestIn('{"timeMs":1,"workMs":1e999}')).toEqual({ timeMs: 1, workMs: 0 })
+    expect(newestIn('{"timeMs":"1","workMs":...}')).toEqual({ timeMs: 0, workMs: 0 })
+  })
+})
 
 describe.each(ENGINES)('varve view on %s', (engine) => {
   beforeEach(() => void (process.env['VARVE_ENGINE'] = engine))

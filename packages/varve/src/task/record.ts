@@ -55,8 +55,29 @@ export function withVariant(variants: readonly Variant[], made: Variant, place: 
 }
 
 /** What the work of a variant cost in milliseconds; 0 if the record does not have it. */
-export function costOf({ workMs }: Variant): number {
+export function costOf({ workMs }: Pick<Variant, 'workMs'>): number {
   return isAmount(workMs) ? workMs : 0
+}
+
+/** When the newest variant of a record was made, and what that cost. */
+export interface Newest {
+  readonly timeMs: number
+  readonly workMs: number
+}
+
+/** The two fields in JSON, where one follows the other. A quote inside a text has a backslash before it, so no text matches. */
+const MADE = /"timeMs":([\d.]+)(?:,"workMs":([\d.e+-]+))?/y
+
+/** The newest variant in the JSON of a record, found without parsing it, which takes five times as long. Undefined if there is none. */
+export function newestIn(record: string): Newest | undefined {
+  let newest: Newest | undefined
+  for (let at = record.indexOf('"timeMs":'); at >= 0; at = record.indexOf('"timeMs":', at + 1)) {
+    MADE.lastIndex = at
+    const [, time, work = 0] = MADE.exec(record) ?? [undefined, 0]
+    const made = { timeMs: Number(time), workMs: costOf({ workMs: Number(work) }) }
+    if (newest === undefined || made.timeMs > newest.timeMs) newest = made
+  }
+  return newest
 }
 
 /** The beginning of a text, of at most WHY_MAX characters. */

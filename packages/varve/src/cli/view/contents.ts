@@ -1,8 +1,8 @@
 /**
  * Finds what the entries of a cache are about, in two passes (`tree.ts`):
  *
- *   1. the engine sums entries and bytes by folder; the records of tasks are read for what results cost, and which of them the last
- *      build made
+ *   1. the engine sums entries and bytes by folder; only the records of tasks are read, for what results cost, and which of them the
+ *      last build made
  *   2. the entries of the folders that are listed are read: of records keys and values, of everything else no values
  *
  * Memory has one page, and the sums.
@@ -15,10 +15,11 @@ import type { BuildRecord } from '../../history/record.ts'
 import type { NamespaceStats } from '../../reports.ts'
 import type { Session } from '../../session/session.ts'
 import { groupOf, RECORDS_PREFIX } from '../../task/names.ts'
-import { costOf, type Variant } from '../../task/record.ts'
+import { newestIn, type Newest } from '../../task/record.ts'
+import { readText } from '../../values/bytes.ts'
 import type { Key } from '../../values/key.ts'
 import { entriesOf, foldersOf, keysOf, namespacesOf, type RawEntry } from '../open/entries.ts'
-import { type IdRecord, recordIn } from '../open/tasks.ts'
+import { recordIn } from '../open/tasks.ts'
 import { Folders } from './folders.ts'
 import { Made } from './made.ts'
 import { folderOf, parentOf, placesOf } from './place.ts'
@@ -33,7 +34,7 @@ const LOOK_ENTRIES = 256
 export async function contentsOf(session: Session, build: BuildRecord | undefined, control: EngineControl): Promise<ContentsJson> {
   const [tree, made] = [new Tree(), new Made(build)]
   const namespaces = await namespacesOf(session, undefined)
-  const total = namespaces.reduce((sum, { name, entries }) => sum + entries * (isRecords(name) ? 3 : 2), 0)
+  const total = namespaces.reduce((sum, { entries }) => sum + 2 * entries, 0)
   await inSlices(addAll(), total, control)
   return { tree: tree.toJson(), made: made.toJson() }
 
@@ -42,8 +43,8 @@ export async function contentsOf(session: Session, build: BuildRecord | undefine
     const folders = new Map<string, Folders>()
     for (const namespace of namespaces) {
       if (wholes.has(namespace.name)) yield* addKeys(session, namespace, tree, wholes)
+      else if (isRecords(namespace.name)) folders.set(namespace.name, yield* addRecords(session, namespace, tree, made))
       else folders.set(namespace.name, yield* addFolders(session, namespace, tree))
-      if (isRecords(namespace.name)) yield* addRecords(session, namespace, tree, made)
     }
     for (const { group, parent, weight } of wholes.parts()) tree.add(group, parent, weight)
     tree.choose()
@@ -85,18 +86,18 @@ function* addKeys(session: Session, namespace: NamespaceStats, tree: Tree, whole
   }
 }
 
-/** Adds what results cost; `addFolders` has counted the entries. */
-function* addRecords(session: Session, namespace: NamespaceStats, tree: Tree, made: Made): Generator<number> {
-  const group = groupOf(namespace.name)
+/** Adds the records of a task with what their results cost, and returns their folders. */
+function* addRecords(session: Session, namespace: NamespaceStats, tree: Tree, made: Made): Generator<number, Folders> {
+  const [group, folders] = [groupOf(namespace.name), new Folders()]
   for (const entry of entriesOf(session, [namespace])) {
-    const record = recordIn(entry)
-    const newest = newestOf(record)
-    if (record !== undefined && newest !== undefined) {
-      made.add(record, newest)
-      tree.add(group, parentOf(folderOf(record.id)), { entries: 0, bytes: 0, workMs: costOf(newest) })
-    }
+    const [folder, newest] = [folderOf(entry.key), newestOf(entry)]
+    const record = newest !== undefined && made.has(newest) ? recordIn(entry) : undefined
+    if (record !== undefined) made.add(record)
+    folders.add(folder)
+    tree.add(group, parentOf(folder), weightOf(entry, newest))
     yield 1
   }
+  return folders
 }
 
 type Weights = Generator<readonly [Key, Weight]>
@@ -110,11 +111,15 @@ function* keyWeights(session: Session, namespace: NamespaceStats, folders: Engin
 }
 
 function* recordWeights(session: Session, namespace: NamespaceStats, folders: EngineFolders | undefined): Weights {
-  for (const entry of entriesOf(session, [namespace], folders)) yield [entry.key, weightOf(entry, newestOf(recordIn(entry)))]
+  for (const entry of entriesOf(session, [namespace], folders)) yield [entry.key, weightOf(entry, newestOf(entry))]
 }
 
-function weightOf({ keyBytes, value }: RawEntry, newest: Variant | undefined): Weight {
-  return { entries: 1, bytes: keyBytes + value.length, workMs: newest === undefined ? 0 : costOf(newest) }
+function weightOf({ keyBytes, value }: RawEntry, newest: Newest | undefined): Weight {
+  return { entries: 1, bytes: keyBytes + value.length, workMs: newest?.workMs ?? 0 }
+}
+
+function newestOf({ value }: RawEntry): Newest | undefined {
+  return newestIn(readText(value, 0, value.length))
 }
 
 /** Takes all steps, each of a number of entries, and lets other work of the process run between them. */
@@ -130,10 +135,4 @@ async function inSlices(steps: Iterable<number>, total: number, { signal, onProg
     onProgress?.(done, total)
     lookedMs = performance.now()
   }
-}
-
-function newestOf(record: IdRecord | undefined): Variant | undefined {
-  let newest: Variant | undefined
-  for (const variant of record?.variants ?? []) if (newest === undefined || variant.timeMs > newest.timeMs) newest = variant
-  return newest
 }

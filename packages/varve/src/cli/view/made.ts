@@ -2,7 +2,7 @@
 import type { MadeJson, MadeReasonJson, MadeResultJson } from '../../cli-json.ts'
 import type { BuildRecord } from '../../history/record.ts'
 import { type Difference, differencesBetween, sentenceOf } from '../../task/differences.ts'
-import { costOf, type Variant } from '../../task/record.ts'
+import { costOf, type Newest, type Variant } from '../../task/record.ts'
 import type { IdRecord } from '../open/tasks.ts'
 
 const REASONS_MAX = 50
@@ -19,10 +19,15 @@ export class Made {
     this.#build = build
   }
 
-  /** Counts the newest result of an id if the build made it. */
-  add({ task, id, variants }: IdRecord, newest: Variant): void {
+  /** Whether the build made a result. */
+  has({ timeMs }: Newest): boolean {
+    return this.#build !== undefined && timeMs >= this.#build.startMs && timeMs <= this.#build.startMs + this.#build.durationMs
+  }
+
+  /** Counts the newest result of an id, which the build made. */
+  add({ task, id, variants }: IdRecord): void {
+    const newest = variants.reduce((one, other) => (other.timeMs > one.timeMs ? other : one))
     const { timeMs } = newest
-    if (this.#build === undefined || timeMs < this.#build.startMs || timeMs > this.#build.startMs + this.#build.durationMs) return
     const differences = differencesOf(newest, variants)
     const reason = reasonOf(id, differences)
     const workMs = costOf(newest)

@@ -25,7 +25,8 @@ export function placesOf(namespace: string): (key: Key) => Place {
 }
 
 /** The folder of a key as the engine's `scanFolders` has it. */
-export function folderOf(key: string): string {
+export function folderOf(key: Key): string {
+  if (typeof key !== 'string') return ''
   const query = key.indexOf('?')
   const path = query < 0 ? key : key.slice(0, query)
   const end = Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\')) + 1
