@@ -7,7 +7,6 @@
 //   --json           print every measurement as JSON instead of the table
 import assert from 'node:assert'
 import { copyFile, mkdtemp, rm } from 'node:fs/promises'
-import { loadavg } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { at, targetDir } from '../../scripts/common/root.mjs'
@@ -17,8 +16,8 @@ import { setup } from '../../scripts/setup.mjs'
 import { environmentOf, filesOf, installExample, packVarve } from '../../test/suites/examples/build.mjs'
 import { EXAMPLES } from '../../test/suites/examples/projects.mjs'
 import { writeCopies } from '../examples/copies.mjs'
-import { readMachine } from '../machine.mjs'
 import { median } from '../median.mjs'
+import { printProcessor } from '../processor.mjs'
 
 /** @typedef {'none' | 'varve' | 'webpack'} Cache */
 /** @typedef {'cold' | 'warm'} State */
@@ -145,7 +144,6 @@ await runMain(async () => {
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
-  const { cpu, cores, node } = await readMachine()
   process.stdout.write(values.json ? `${JSON.stringify(all)}\n` : rows.map((row) => `| ${row.join(' | ')} |\n`).join(''))
-  process.stdout.write(`${cpu}, ${cores} cores, Node.js ${node}; load ${loadavg()[0]?.toFixed(1)}\n`)
+  printProcessor()
 })

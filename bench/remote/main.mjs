@@ -8,7 +8,6 @@
  */
 import { randomBytes } from 'node:crypto'
 import { rm } from 'node:fs/promises'
-import { availableParallelism, loadavg } from 'node:os'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
@@ -19,6 +18,7 @@ import { at } from '../../scripts/common/root.mjs'
 import { run, runMain } from '../../scripts/common/steps.mjs'
 import { shuffled } from '../api/data.mjs'
 import { median } from '../median.mjs'
+import { printProcessor } from '../processor.mjs'
 import { writeApplication as writeViteApplication } from '../vite/application.mjs'
 import { CREDENTIALS, startServers } from './servers.mjs'
 
@@ -181,12 +181,12 @@ await runMain(async () => {
   await rm(home, { recursive: true, force: true })
   const servers = await startServers(home)
   try {
-    const machine = `${availableParallelism()} cores, load ${loadavg()[0]?.toFixed(1)}, Node.js ${process.version}`
-    process.stdout.write(`${machine}, engine ${options.engine}, medians of ${ROUNDS} rounds\n`)
+    printProcessor()
+    process.stdout.write(`engine ${options.engine}, medians of ${ROUNDS} rounds\n`)
     const isChosen = (/** @type {string} */ name) => options.only === '' || options.only === name
     if (isChosen('pull')) await measurePull(servers)
     for (const tool of TOOLS.filter(({ name }) => isChosen(name))) await measureBuilds(tool, servers)
-    process.stdout.write(`load ${loadavg()[0]?.toFixed(1)} at the end\n`)
+    printProcessor()
   } finally {
     servers.stop()
   }

@@ -9,12 +9,13 @@
 //
 // stdout: one JSON object per line, medians over the rounds. stderr: progress, and medians of the ratios within a round.
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
-import { availableParallelism, tmpdir } from 'node:os'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { at } from '../../scripts/common/root.mjs'
 import { run, runMain } from '../../scripts/common/steps.mjs'
 import { median } from '../median.mjs'
+import { printProcessor } from '../processor.mjs'
 import { writeApplication } from './application.mjs'
 
 /** @typedef {import('./build.mjs').ToolName} ToolName */
@@ -78,7 +79,7 @@ function print(tool, rounds) {
 }
 
 await runMain(async () => {
-  log(`node ${process.version}, ${process.platform}-${process.arch}, ${availableParallelism()} cores`)
+  printProcessor()
   const home = await mkdtemp(join(tmpdir(), 'varve-bench-vite-'))
   try {
     await writeApplication(join(home, 'application'), Number(options.modules))

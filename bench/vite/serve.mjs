@@ -12,7 +12,7 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
-import { availableParallelism, tmpdir } from 'node:os'
+import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
@@ -21,6 +21,7 @@ import { at } from '../../scripts/common/root.mjs'
 import { runMain } from '../../scripts/common/steps.mjs'
 import { bars } from '../bars.mjs'
 import { median } from '../median.mjs'
+import { printProcessor } from '../processor.mjs'
 import { ENTRY, writeApplication } from './application.mjs'
 
 /** @typedef {import('playwright-core').Browser} Browser */
@@ -141,7 +142,7 @@ async function draw(rounds) {
 }
 
 await runMain(async () => {
-  log(`node ${process.version}, ${process.platform}-${process.arch}, ${availableParallelism()} cores`)
+  printProcessor()
   const home = await mkdtemp(join(tmpdir(), 'varve-bench-serve-'))
   const browser = await startBrowser()
   try {

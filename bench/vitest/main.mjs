@@ -9,7 +9,7 @@
 //
 // stdout: one JSON object per line, medians over the rounds. stderr: progress, and medians of the ratios within a round.
 import { copyFile, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
-import { availableParallelism, tmpdir } from 'node:os'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
@@ -17,6 +17,7 @@ import { at } from '../../scripts/common/root.mjs'
 import { run, runMain } from '../../scripts/common/steps.mjs'
 import { bars } from '../bars.mjs'
 import { median } from '../median.mjs'
+import { printProcessor } from '../processor.mjs'
 import { FEATURE_SIZE, writeApplication } from '../vite/application.mjs'
 
 /** @typedef {{ wallMs: number, cpuMs: number, hits: number, misses: number }} Sample */
@@ -112,7 +113,7 @@ async function draw(warm, other) {
 }
 
 await runMain(async () => {
-  log(`node ${process.version}, ${process.platform}-${process.arch}, ${availableParallelism()} cores`)
+  printProcessor()
   const home = await mkdtemp(join(tmpdir(), 'varve-bench-vitest-'))
   try {
     for (const checkout of ['application', 'other']) await writeTested(join(home, checkout))

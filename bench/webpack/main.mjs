@@ -8,10 +8,10 @@
 //
 // stdout: one JSON object per line, medians over the rounds. stderr: progress, and a comparison of the caches: medians of the
 // ratios within a round, which vary less than ratios of medians on a busy machine.
-import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
 import { runMain } from '../../scripts/common/steps.mjs'
 import { median } from '../median.mjs'
+import { printProcessor } from '../processor.mjs'
 import { Site, SUBJECTS } from './site.mjs'
 import { RUN, TRIALS } from './trials.mjs'
 
@@ -67,7 +67,8 @@ function print({ id, kind }, rounds) {
 
 await runMain(async () => {
   const { default: webpack } = await import('webpack')
-  log(`webpack ${webpack.version}, node ${process.version}, ${process.platform}-${process.arch}, ${availableParallelism()} cores`)
+  printProcessor()
+  log(`webpack ${webpack.version}`)
   const wanted = TRIALS.filter(isWanted)
   for (const modules of new Set(wanted.map((trial) => trial.modules))) {
     const site = await Site.make(modules)

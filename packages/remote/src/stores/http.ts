@@ -10,7 +10,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { VarveError } from 'varve'
-import { codeOf } from '../error-code.ts'
+import { transportCode } from '../error-code.ts'
 import { invalidOption } from '../options.ts'
 import { CONNECT_MS, exchange, type Exchange, type Response } from './connect.ts'
 import { budgetOf, type Fetched, type GetOptions, type Head, tooLarge } from './store.ts'
@@ -202,15 +202,6 @@ function retryAfterMs({ 'retry-after': text }: Answer['headers']): number {
   if (text === undefined) return 0
   const seconds = /^\d+$/.test(text) ? Number(text) : (Date.parse(text) - Date.now()) / 1000
   return Number.isFinite(seconds) ? Math.max(0, seconds * 1000) : 0
-}
-
-/** The system's code of a failed connection: messages of other layers may contain the address with its query. */
-function transportCode(error: unknown): string {
-  for (let at = error, depth = 0; typeof at === 'object' && at !== null && depth < 5; at = Reflect.get(at, 'cause'), depth++) {
-    const code = codeOf(at)
-    if (typeof code === 'string' && /^[A-Z_]+$/.test(code)) return code
-  }
-  return 'the connection failed'
 }
 
 /** The URL of a server without its last slashes. Throws INVALID_OPTION for plain http to another machine, and for credentials in it. */

@@ -7,6 +7,7 @@
  *   4. Only commands that are under way keep the process running.
  */
 import { VarveError } from 'varve'
+import { transportCode } from '../error-code.ts'
 import { invalidOption } from '../options.ts'
 import { isLoopback } from './http.ts'
 import { type Arguments, openCluster, openServer, type RedisAddress, type RedisClient, type RedisCredentials } from './redis-client.ts'
@@ -117,7 +118,7 @@ export class RedisConnection {
     if (reply !== undefined && DENIED.has(reply)) {
       return new VarveError('REMOTE_DENIED', `${failed}: ${reply}. Check the credentials and what they allow`)
     }
-    return new VarveError('REMOTE_UNAVAILABLE', `${failed}: ${reply ?? connectionCode(error)}`)
+    return new VarveError('REMOTE_UNAVAILABLE', `${failed}: ${reply ?? (error instanceof Overdue ? error.message : transportCode(error))}`)
   }
 }
 
@@ -143,13 +144,6 @@ async function within<T>(work: Promise<T>, ms: number, signal: AbortSignal | und
 function replyCode(error: unknown): string | undefined {
   const [, word] = /^([A-Z]{2,20}) /.exec(error instanceof Error ? error.message : '') ?? []
   return word
-}
-
-/** The system's code of a failed connection, or a time that is over. */
-function connectionCode(error: unknown): string {
-  if (!(error instanceof Error)) return 'the connection failed'
-  if ('code' in error && typeof error.code === 'string' && /^[A-Z_]+$/.test(error.code)) return error.code
-  return error instanceof Overdue ? error.message : 'the connection failed'
 }
 
 /** The address of a server. Throws INVALID_OPTION for credentials in it, and without TLS for another machine. */
