@@ -1,6 +1,6 @@
 // @ts-check
 // The tools and their major versions, or the minor ones of a tool below 1.0, in which a project is built.
-import { buildBundle, buildMetro, buildWebpack, runJest, useStore } from './build.mjs'
+import { buildBundle, buildMetro, buildParcel, buildWebpack, runJest, useStore } from './build.mjs'
 
 /**
  * @typedef {object} Peer
@@ -23,5 +23,6 @@ export const PEERS = [
   ...each('keyv', ['^4', '^5', '^6'], (project) => useStore(project, 'keyv')),
   ...each('unstorage', ['^1'], (project) => useStore(project, 'unstorage')),
   ...each('metro', ['~0.80', '~0.83'], buildMetro),
+  ...each('parcel', ['^2'], buildParcel),
   ...each('jest', ['^29', '^30'], runJest),
 ]
