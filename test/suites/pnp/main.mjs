@@ -31,12 +31,12 @@ async function runProject(project, report) {
   let wrong = 0
   try {
     await copyPackages(home)
-    for (const { name, versions, files, built } of project.steps) {
+    for (const { name, versions, resolution, files, built, why } of project.steps) {
       dependencies = { ...dependencies, ...versions }
       await writeFiles(folder, { ...files, 'package.json': manifestOf(dependencies) })
-      await run(process.execPath, [YARN, 'install'], { cwd: folder })
+      await run(process.execPath, [YARN, ...(resolution === undefined ? ['install'] : ['set', 'resolution', ...resolution])], { cwd: folder })
       for (const tool of project.tools) {
-        const difference = await compare(folder, tool, built)
+        const difference = (await compare(folder, tool, built)) ?? (why && (await compareWhy(folder, tool, why)))
         if (difference !== undefined) wrong++
         report(`${difference === undefined ? 'right' : 'WRONG'} Yarn PnP / ${tool} / ${name}${difference === undefined ? '' : `: ${difference}`}`)
       }
@@ -66,6 +66,17 @@ async function writeFiles(folder, files) {
 function manifestOf(versions) {
   const [varve, plugins] = ['file:../varve', 'file:../plugins']
   return JSON.stringify({ name: 'project', private: true, dependencies: { ...versions, varve, '@varve/plugins': plugins }, resolutions: { varve } })
+}
+
+/**
+ * Asks why a result was made again. Returns how the answer is wrong.
+ * @param {string} folder
+ * @param {string} tool
+ * @param {Readonly<{ id: string, reason: string }>} expected
+ */
+async function compareWhy(folder, tool, { id, reason }) {
+  const answer = await run(process.execPath, [YARN, 'varve', 'why', '--dir', `cache-${tool}`, id], { cwd: folder })
+  return answer.includes(reason) ? undefined : `'varve why ${id}' does not name the reason, ${reason}: ${answer}`
 }
 
 /**

@@ -6,8 +6,10 @@
  * @typedef {object} Step
  * @property {string} name
  * @property {Readonly<Record<string, string>>} [versions] dependencies that change
+ * @property {readonly [descriptor: string, reference: string]} [resolution] a change of yarn.lock alone
  * @property {Readonly<Record<string, string>>} [files] files that are written
  * @property {'all' | 'some' | 'none'} built what the tool has to build
+ * @property {Readonly<{ id: string, reason: string }>} [why] what `varve why` has to name
  *
  * @typedef {object} Project
  * @property {readonly string[]} tools
@@ -29,7 +31,7 @@ const compiler = webpack({
   mode: 'production',
   cache: isCached ? { type: 'memory' } : false,
   module: { rules: [{ test: /css$/, use: ['style-loader', 'css-loader'] }] },
-  plugins: isCached ? [new VarveWebpackPlugin({ dir: 'cache', engine: 'wasm' })] : [],
+  plugins: isCached ? [new VarveWebpackPlugin({ dir: 'cache-webpack', engine: 'wasm' })] : [],
 })
 compiler.hooks.compilation.tap('count', ({ hooks }) => {
   hooks.stillValidModule.tap('count', () => void hits++)
@@ -45,7 +47,15 @@ compiler.run((error, stats) => {
 /** @type {Project} */
 const WEBPACK = {
   tools: ['webpack'],
-  dependencies: { webpack: '5.109.2', 'style-loader': '4.0.0', 'css-loader': '7.1.5', 'is-odd': '3.0.0' },
+  dependencies: {
+    webpack: '5.109.2',
+    'style-loader': '4.0.0',
+    'css-loader': '7.1.5',
+    'is-odd': '3.0.0',
+    'left-pad': '^1.3.0',
+    // Yarn keeps the archive of the version that the loader no longer gets.
+    'postcss-value-parser': '4.2.0',
+  },
   steps: [
     {
       name: 'first',
@@ -57,6 +67,13 @@ const WEBPACK = {
       built: 'all',
     },
     { name: 'again', built: 'none' },
+    { name: 'another version of a package that nothing reads', resolution: ['left-pad@npm:^1.3.0', 'npm:1.2.0'], built: 'none' },
+    {
+      name: 'another version of a package that a loader requires',
+      resolution: ['postcss-value-parser@npm:^4.2.0', 'npm:4.1.0'],
+      built: 'all',
+      why: { id: 'main.css', reason: 'css-loader gets other dependencies' },
+    },
     { name: 'another version of a loader', versions: { 'css-loader': '7.1.2' }, built: 'all' },
     { name: 'another style sheet', files: { 'main.css': 'a { color: blue }\n' }, built: 'some' },
     // webpack reads package.json, which names the version, when it starts.
@@ -141,4 +158,43 @@ const MDX = {
   ],
 }
 
-export const PROJECTS = [WEBPACK, MDX]
+const READS_BUILD = `import { createHash } from 'node:crypto'
+import { createRequire } from 'node:module'
+import { cached } from '@varve/plugins/rollup'
+import { rollup } from 'rollup'
+
+const require = createRequire(import.meta.url)
+const counts = { hits: 0, misses: 0 }
+const onStats = ({ hits, misses }) => Object.assign(counts, { hits, misses })
+const plugin = { name: 'odd', transform: () => 'export default ' + require('is-odd')(3) }
+const options = { dir: 'cache-rollup', engine: 'wasm', cacheKey: 'none', packages: ['rollup'], onStats }
+const bundle = await rollup({ input: 'main.js', plugins: [process.argv[2] === 'cached' ? cached(plugin, options) : plugin] })
+const { output } = await bundle.generate({})
+await bundle.close()
+console.log(JSON.stringify({ ...counts, digest: createHash('sha256').update(output[0].code).digest('hex') }))
+`
+
+/** A plugin of the project that requires packages when it runs, and declares none of them. @type {Project} */
+const READS = {
+  tools: ['rollup'],
+  dependencies: { rollup: '4.67.4', 'is-odd': '3.0.1', 'is-number': '6.0.0', 'left-pad': '^1.3.0' },
+  steps: [
+    { name: 'first', files: { 'main.js': '', 'build.mjs': READS_BUILD }, built: 'all' },
+    { name: 'again', built: 'none' },
+    { name: 'another version of a package that nothing reads', resolution: ['left-pad@npm:^1.3.0', 'npm:1.2.0'], built: 'none' },
+    {
+      name: 'another version of a package that a package requires',
+      resolution: ['is-number@npm:^6.0.0', 'npm:7.0.0'],
+      built: 'all',
+      why: { id: 'main.js', reason: 'is-odd gets other dependencies' },
+    },
+    {
+      name: 'another version of what the plugin requires',
+      versions: { 'is-odd': '3.0.0' },
+      built: 'all',
+      why: { id: 'main.js', reason: 'is-odd 3.0.1 -> 3.0.0' },
+    },
+  ],
+}
+
+export const PROJECTS = [WEBPACK, MDX, READS]

@@ -10,7 +10,7 @@
  */
 import { tmpdir } from 'node:os'
 import { basename, sep } from 'node:path'
-import { installReads, isCountedVariable, unrecordedNow } from 'varve/reads'
+import { installReads, isArchive, isCountedVariable, isPlugged, unrecordedNow } from 'varve/reads'
 import type { Compilation, Compiler, NormalModule } from 'webpack'
 import { isInstalled, localModules, manifestOf } from '../build/modules.ts'
 import { type InputKind, inputOf } from './recorded.ts'
@@ -252,9 +252,9 @@ function wrapMethods(fileSystem: Compiler['inputFileSystem']): void {
 /** The input that a read is. A file of a package counts as the package; hidden directories in `node_modules` belong to tools. */
 function inputOfRead(read: ReadKind, path: string): string | undefined {
   const kind = INPUT_KINDS.get(read) ?? 'content'
-  if (!isInstalled(path)) return inputOf(kind, path)
+  if (!isInstalled(path)) return isArchive(path) ? undefined : inputOf(kind, path)
   const manifest = kind === 'content' ? manifestOf(path) : undefined
-  return manifest === undefined ? undefined : inputOf('content', manifest)
+  return manifest === undefined ? undefined : inputOf(isPlugged() ? 'package' : 'content', manifest)
 }
 
 /** Whether a path is a kernel file, a temporary file (unless the project is one), or output of the compiler. */

@@ -5,6 +5,7 @@
  *   existence .babelrc           whether the path exists
  *   list src/pages               the names in a directory
  *   tree src/pages               the names in a directory and in all directories below it, without packages
+ *   package ../package.json      a package of Yarn Plug'n'Play, and the versions of what it depends on
  *   variable BROWSERSLIST        an environment variable
  */
 import { existsSync } from 'node:fs'
@@ -12,7 +13,7 @@ import { isAbsolute, relative } from 'node:path'
 import { digestOfInput, digestOfRead, sentenceOf } from 'varve/reads'
 
 /** The kinds of inputs. */
-export type InputKind = 'content' | 'existence' | 'list' | 'tree' | 'variable'
+export type InputKind = 'content' | 'existence' | 'list' | 'tree' | 'package' | 'variable'
 
 /** The digest of a path that does not exist. */
 const MISSING = 'missing'
@@ -43,7 +44,7 @@ export function pathsOf(inputs: Iterable<string>): { readonly files: string[]; r
 
 /** All paths of inputs. */
 export function pathsIn(digests: Digests): string[] {
-  return namesOfKinds(digests.keys(), 'content', 'existence', 'list', 'tree')
+  return namesOfKinds(digests.keys(), 'content', 'existence', 'list', 'tree', 'package')
 }
 
 /** The inputs of paths that do not exist, whichever way they are looked for. */
@@ -56,7 +57,7 @@ export function namesOfKinds(inputs: Iterable<string>, ...kinds: readonly InputK
   return Array.from(inputs, partsOf).flatMap(([kind, name]) => (kinds.some((one) => one === kind) ? [name] : []))
 }
 
-/** Whether the inputs that webpack does not compare are unchanged: names in directories, and variables. */
+/** Whether the inputs that webpack does not compare are unchanged: names in directories, packages in archives, and variables. */
 export function isUnchanged(digests: Digests): boolean {
   for (const [input, digest] of digests) if (!/^(?:content|existence) /.test(input) && digestOf(input) !== digest) return false
   return true
@@ -93,7 +94,7 @@ function digestOf(input: string): string {
   const [kind, name] = partsOf(input)
   try {
     if (kind === 'variable') return digestOfInput(process.env[name], name)
-    if (kind === 'content' || kind === 'list' || kind === 'tree') return digestOfRead(kind, name)
+    if (kind === 'content' || kind === 'list' || kind === 'tree' || kind === 'package') return digestOfRead(kind, name)
     return existsSync(name) ? 'there' : MISSING
   } catch {
     return MISSING // or not readable

@@ -5,13 +5,14 @@
  *              hidden folders of `node_modules`, where tools keep caches, the folder of the cache itself, and what is no
  *              path: it has a NUL byte, as the names of virtual modules do
  *   packages   a file of an installed package counts as the package.json of that package. A package that is a link into the
- *              project counts file by file
+ *              project counts file by file. The archives of Yarn Plug'n'Play do not count, only the packages in them
  *   variables  those that describe the terminal and the package manager that started the process; and, while all variables
  *              are gone through, those that a CI service sets to a new value for each run
  */
 import type * as nodePath from 'node:path'
 import { builtin } from '../host/builtin.ts'
 import type { Disk, ReadKind } from './kinds.ts'
+import { isArchive, isPlugged } from './plugged.ts'
 
 /** Variables of terminals, shells and package managers. */
 const IGNORED_VARIABLES: readonly RegExp[] = [
@@ -58,7 +59,8 @@ export class CountedPaths {
   /** What to record of a read; undefined if it does not count. */
   decide(kind: ReadKind, path: string): readonly [kind: ReadKind, path: string] | undefined {
     const { paths } = this.#disk
-    if (path.includes('\0') || KERNEL.test(path) || [...this.#ignored].some((folder) => isBelow(paths, path, folder))) return undefined
+    if (path.includes('\0') || KERNEL.test(path) || isArchive(path)) return undefined
+    if ([...this.#ignored].some((folder) => isBelow(paths, path, folder))) return undefined
     const folder = `${paths.sep}node_modules${paths.sep}`
     const at = path.lastIndexOf(folder)
     if (at === -1) return [kind, path]
@@ -68,7 +70,7 @@ export class CountedPaths {
     if (isScoped && second === '') return [kind, path]
     const own = path.slice(0, at + folder.length) + (isScoped ? paths.join(first, second) : first)
     const real = this.#linkOf(own)
-    if (real === undefined) return ['content', paths.join(own, 'package.json')]
+    if (real === undefined) return [isPlugged() ? 'package' : 'content', paths.join(own, 'package.json')]
     return this.decide(kind, paths.join(real, ...(isScoped ? rest : [second, ...rest])))
   }
 

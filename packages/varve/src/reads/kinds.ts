@@ -7,6 +7,7 @@
  *   tree     the same of all folders below          digest of the paths, without these, `node_modules` and `.git`
  *   type     whether a path exists, and as what     'file', 'folder', 'other' or 'missing'
  *   link     what a path resolves to                the path, relative to the root
+ *   package  a package of Yarn Plug'n'Play, by the path of its package.json    digest of versions: `plugged.ts`
  *
  * Of a path that is no file (content) or no folder (list, tree), the digest is its type. Times and sizes of files are no
  * inputs: a checkout changes them and means nothing by it.
@@ -17,9 +18,10 @@ import { builtin } from '../host/builtin.ts'
 import { FORMAT_FILES, FORMAT_FOLDER, SECRET_FOLDER } from '../host/format.ts'
 import { digestOfFile, digestOfNames, digestOfPieces } from '../inputs/digest.ts'
 import { lookAt, PIECE_BYTES, pieces } from '../inputs/files.ts'
+import { digestOfPlugged } from './plugged.ts'
 
 /** The kinds of reads. */
-export const READ_KINDS = ['content', 'module', 'list', 'tree', 'type', 'link'] as const
+export const READ_KINDS = ['content', 'module', 'list', 'tree', 'type', 'link', 'package'] as const
 export type ReadKind = (typeof READ_KINDS)[number]
 
 /** Size, times and inode; zeros if the time is too young to be sure that the next write changes it. */
@@ -59,6 +61,7 @@ export function typeOf(look: fs.Stats | 'missing' | 'unreadable'): string {
 /** The digest of one read as it would be made now. Throws for a file that cannot be read. */
 export function digestNow({ fs: files, paths }: Disk, kind: ReadKind, path: string): string {
   if (kind === 'link') return linkOf(files, path)
+  if (kind === 'package') return digestOfPlugged(path)
   const look = lookAt(files, path)
   if (typeof look === 'string' || kind === 'type') return typeOf(look)
   if (look.isDirectory()) {

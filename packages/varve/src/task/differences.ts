@@ -31,6 +31,9 @@ export interface Difference {
 /** The reads of the process that made a result are not stored: they changed while it ran, or could not be seen. */
 export const READS_NOT_STORED: Difference = { kind: 'reads', name: 'not stored', before: undefined, after: undefined }
 
+/** The manifest of a package of Yarn Plug'n'Play, whose content never changes. */
+const IN_ARCHIVE = /\.zip[\\/]node_modules[\\/].*[\\/]package\.json$/
+
 /** A difference as a phrase. */
 export function sentenceOf({ kind, name, before, after }: Difference): string {
   if (kind === 'reads') return 'what its work read is not stored'
@@ -43,7 +46,8 @@ export function sentenceOf({ kind, name, before, after }: Difference): string {
   if (before === 'undefined') return `${subject} was set${now === undefined ? '' : ` to ${now}`}`
   if (after === 'missing') return `${subject} is gone`
   if (after === 'undefined') return `${subject} is no longer set${old === undefined ? '' : `: it was ${old}`}`
-  return old === undefined || now === undefined || old === now ? `${kind === 'input' ? subject : name} changed` : `${subject} ${old} -> ${now}`
+  if (old !== undefined && now !== undefined && old !== now) return `${subject} ${old} -> ${now}`
+  return IN_ARCHIVE.test(name) ? `${subject} gets other dependencies` : `${kind === 'input' ? subject : name} changed`
 }
 
 /** Several differences as a short text: first those with values, then others. */
