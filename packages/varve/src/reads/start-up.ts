@@ -4,19 +4,23 @@
  * makes of those is seen only if it does so inside of recorded work.
  *
  * A file that the program wrote is its output, not its configuration: what it reads of it afterwards does not count, nor that
- * it was missing before. The output of one build would otherwise decide the next one of the same process.
+ * it was missing before. The output of one build would otherwise decide the next one of the same process. Of what the program removed,
+ * only contents count as they were. Programs empty the folder of their output, and list it for that: how such a folder is after it was
+ * emptied is what the next run can find again.
  */
 import { lookAt } from '../inputs/files.ts'
-import { hostDisk, READ_KINDS, type ReadKind } from './kinds.ts'
+import { type Disk, hostDisk, READ_KINDS, type ReadKind } from './kinds.ts'
 import { freezeAround, Observed } from './observed.ts'
 import { type Ambient, type Opaque, unrecordedNow } from './sink.ts'
 
 /** More paths than any configuration reads; later ones are not noted, and recorded work is not stored. */
 const PATHS_MAX = 20_000
 
+const KINDS_BESIDE_CONTENT = READ_KINDS.filter((kind) => kind !== 'content' && kind !== 'module')
+
 /** The reads of a program outside of recorded work. */
 export class StartUp implements Ambient {
-  readonly reads: Map<string, Observed> = new Map()
+  readonly #reads: Map<string, Observed> = new Map()
   readonly addons: Set<string> = new Set()
   /** Files that the program wrote. */
   readonly #written: Set<string> = new Set()
@@ -31,25 +35,44 @@ export class StartUp implements Ambient {
     }
   }
 
+  get reads(): ReadonlyMap<string, Observed> {
+    const disk = hostDisk()
+    if (disk !== undefined) unrecordedNow(() => this.#lookAgain(disk))
+    return this.#reads
+  }
+
+  /** Looks again at the names and types that the program read of what it removed since. */
+  #lookAgain(disk: Disk): void {
+    for (const path of this.#written) {
+      if (lookAt(disk.fs, path) !== 'missing') continue
+      for (const place of [path, disk.paths.dirname(path)]) {
+        for (const kind of KINDS_BESIDE_CONTENT) {
+          const key = `${kind} ${place}`
+          if (this.#reads.has(key)) this.#reads.set(key, new Observed(disk, kind, place))
+        }
+      }
+    }
+  }
+
   read(kind: ReadKind, path: string): void {
     const key = `${kind} ${path}`
-    if (this.scopes > 0 || this.reads.has(key) || /[\\/]node_modules[\\/]/.test(path)) return
+    if (this.scopes > 0 || this.#reads.has(key) || /[\\/]node_modules[\\/]/.test(path)) return
     if (this.#written.has(path) && !isOfFolder(kind)) return
-    if (this.reads.size >= PATHS_MAX) {
+    if (this.#reads.size >= PATHS_MAX) {
       this.isTooLong = true
       return
     }
     const disk = hostDisk()
-    if (disk !== undefined) this.reads.set(key, unrecordedNow(() => new Observed(disk, kind, path)))
+    if (disk !== undefined) this.#reads.set(key, unrecordedNow(() => new Observed(disk, kind, path)))
   }
 
   wrote(path: string): void {
     const disk = hostDisk()
     if (disk === undefined) return
     const isNew = !this.#written.has(path) && unrecordedNow(() => lookAt(disk.fs, path)) === 'missing'
-    if (isNew) for (const kind of READ_KINDS) if (!isOfFolder(kind)) this.reads.delete(`${kind} ${path}`)
+    if (isNew) for (const kind of READ_KINDS) if (!isOfFolder(kind)) this.#reads.delete(`${kind} ${path}`)
     this.#written.add(path)
-    unrecordedNow(() => freezeAround(this.reads, disk, path))
+    unrecordedNow(() => freezeAround(this.#reads, disk, path))
   }
 
   variable(): void {}

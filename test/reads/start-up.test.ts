@@ -1,0 +1,65 @@
+/** What a program reads before its first recorded work counts, unless it is the folder that the program empties for its output. */
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { makeFolder } from '../folders.ts'
+
+/** Runs a program that does `first` and then a task that tracks reads; whether its result came from the cache. */
+function hits(folder: string, first: string): boolean {
+  const program = `
+    import { installReads } from 'varve/reads'
+    installReads()
+    const fs = await import('node:fs')
+    const { openCache } = await import('varve')
+    ${first}
+    const cache = await openCache({ name: 'start-up', dir: 'cache' })
+    const task = cache.task('task', { root: process.cwd(), trackReads: true })
+    await task.run({ id: 'id' }, () => 1)
+    fs.mkdirSync('dist', { recursive: true })
+    fs.writeFileSync('dist/main.js', '1')
+    console.log(task.stats().hits)
+    await cache.close()`
+  const out = execFileSync(process.execPath, ['--input-type=module', '--eval', program], { cwd: folder, encoding: 'utf8' })
+  return out.trim() === '1'
+}
+
+function makeProject(): string {
+  const folder = makeFolder()
+  symlinkSync(join(import.meta.dirname, '../../node_modules'), join(folder, 'node_modules'))
+  mkdirSync(join(folder, 'dist'))
+  writeFileSync(join(folder, 'dist/main.js'), 'of an older build')
+  return folder
+}
+
+it.each([
+  ['with rmSync', `fs.rmSync('dist', { recursive: true, force: true })`],
+  ['with rm', `await fs.promises.rm('dist', { recursive: true, force: true })`],
+  ['file by file', `for (const name of fs.readdirSync('dist')) fs.rmSync('dist/' + name)`],
+  ['if it is there', `if (fs.existsSync('dist')) fs.rmSync('dist', { recursive: true })`],
+])('a program that empties its output folder %s before it works gets its results from the cache', (_, first) => {
+  const folder = makeProject()
+  expect(hits(folder, first)).toBe(false)
+  expect(hits(folder, first)).toBe(true)
+  expect(hits(folder, first)).toBe(true)
+})
+
+it('a file that appears in a folder which a program lists is a miss, although the program removes another file of it', () => {
+  const folder = makeProject()
+  const first = `fs.readdirSync('pages'); fs.rmSync('pages/old.js', { force: true })`
+  mkdirSync(join(folder, 'pages'))
+  for (const name of ['a.js', 'old.js']) writeFileSync(join(folder, 'pages', name), '')
+  expect(hits(folder, first)).toBe(false)
+  expect(hits(folder, first)).toBe(true)
+  writeFileSync(join(folder, 'pages/b.js'), '')
+  expect(hits(folder, first)).toBe(false)
+})
+
+it('what a program reads in a file that it then removes decides its results', () => {
+  const folder = makeProject()
+  const first = `fs.readFileSync('request.json'); fs.rmSync('request.json')`
+  writeFileSync(join(folder, 'request.json'), '1')
+  expect(hits(folder, first)).toBe(false)
+  writeFileSync(join(folder, 'request.json'), '2')
+  expect(hits(folder, first)).toBe(false)
+})
