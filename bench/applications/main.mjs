@@ -1,6 +1,7 @@
 // @ts-check
-// `node bench/applications/main.mjs`: CPU time of whole builds of applications with webpack: without a cache, with Varve and with webpack's
-// own cache, each cold and warm. Ways take turns within a round, and the two caches between rounds. All outputs have to be equal.
+// `node bench/applications/main.mjs`: CPU time of whole builds of applications with webpack: without a cache, with webpack's cache in memory,
+// which every cache on disk stands on, and with Varve and webpack's own cache on disk, each cold and warm. Ways take turns within a round, and
+// the two caches between rounds. All outputs have to be equal.
 //
 //   --only <name>    react, docusaurus or next; may be repeated
 //   --rounds <n>     the number of rounds (default 3)
@@ -19,7 +20,7 @@ import { writeCopies } from '../examples/copies.mjs'
 import { median } from '../median.mjs'
 import { printProcessor } from '../processor.mjs'
 
-/** @typedef {'none' | 'varve' | 'webpack'} Cache */
+/** @typedef {'none' | 'memory' | 'varve' | 'webpack'} Cache */
 /** @typedef {'cold' | 'warm'} State */
 /** @typedef {{ cache: Cache, state: State }} Way */
 /** @typedef {Record<string, number>} Round CPU seconds by the name of a way */
@@ -63,17 +64,17 @@ function exampleOf(name, copies) {
 
 const APPLICATIONS = [REACT, exampleOf('docusaurus', 60), exampleOf('next', 30)]
 
-const HEAD = ['application', 'no cache', 'Varve cold', 'warm', "webpack's cache cold", 'warm', 'Varve cold / no cache', "warm / webpack's warm"]
+const HEAD = ['application', 'no cache', 'in memory', 'Varve cold', 'warm', "webpack's cache cold", 'warm', 'in memory / no cache', 'Varve cold / no cache', "warm / webpack's warm"]
 
 /** @param {Way} way */
-const nameOf = ({ cache, state }) => (cache === 'none' ? 'none' : `${cache} ${state}`)
+const nameOf = ({ cache, state }) => (cache === 'none' || cache === 'memory' ? cache : `${cache} ${state}`)
 
 /** The builds of a round. @param {number} round @returns {Way[]} */
 function waysOf(round) {
   /** @type {Cache[]} */
   const caches = round % 2 === 0 ? ['varve', 'webpack'] : ['webpack', 'varve']
   const states = /** @type {const} */ (['cold', 'warm'])
-  return [{ cache: 'none', state: 'cold' }, ...caches.flatMap((cache) => states.map((state) => ({ cache, state })))]
+  return [{ cache: 'none', state: 'cold' }, { cache: 'memory', state: 'cold' }, ...caches.flatMap((cache) => states.map((state) => ({ cache, state })))]
 }
 
 /**
@@ -118,9 +119,9 @@ function ratioOf(rounds, way, other) {
 
 /** @param {string} name @param {readonly Round[]} rounds */
 function rowOf(name, rounds) {
-  const ways = ['none', 'varve cold', 'varve warm', 'webpack cold', 'webpack warm']
+  const ways = ['none', 'memory', 'varve cold', 'varve warm', 'webpack cold', 'webpack warm']
   const times = ways.map((way) => median(rounds.map((round) => round[way] ?? Number.NaN)).toFixed(1))
-  return [name, ...times, ratioOf(rounds, 'varve cold', 'none'), ratioOf(rounds, 'varve warm', 'webpack warm')]
+  return [name, ...times, ratioOf(rounds, 'memory', 'none'), ratioOf(rounds, 'varve cold', 'none'), ratioOf(rounds, 'varve warm', 'webpack warm')]
 }
 
 await runMain(async () => {

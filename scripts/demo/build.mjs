@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { VarveWebpackPlugin } from '@varve/plugins/webpack'
 import webpack from 'webpack'
 
-/** @typedef {'none' | 'webpack' | 'varve'} CacheKind */
+/** @typedef {'none' | 'memory' | 'webpack' | 'varve'} CacheKind 'memory': no cache outside of the process */
 /** @typedef {{ cache: CacheKind, engine: 'native' | 'wasm' | null, app: string, output: string, cacheDir: string }} Order */
 
 /** @type {Order} */
@@ -18,7 +18,7 @@ const configFile = fileURLToPath(import.meta.url)
 /** @returns {NonNullable<import('webpack').Configuration['cache']>} */
 function cacheOption() {
   if (order.cache === 'none') return false
-  if (order.cache === 'varve') return { type: 'memory' }
+  if (order.cache === 'varve' || order.cache === 'memory') return { type: 'memory' }
   return { type: 'filesystem', cacheDirectory: order.cacheDir, buildDependencies: { config: [configFile] } }
 }
 

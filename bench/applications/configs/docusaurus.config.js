@@ -3,6 +3,7 @@ import { VarveWebpackPlugin } from '@varve/plugins/webpack'
 
 const CACHES = {
   none: () => ({ mergeStrategy: { cache: 'replace' }, cache: false }),
+  memory: () => ({ mergeStrategy: { cache: 'replace' }, cache: { type: 'memory' } }),
   webpack: () => ({}), // Docusaurus uses webpack's filesystem cache
   varve: () => ({ mergeStrategy: { cache: 'replace' }, cache: { type: 'memory' }, plugins: [new VarveWebpackPlugin()] }),
 }

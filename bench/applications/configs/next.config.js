@@ -4,6 +4,7 @@ import { VarveWebpackPlugin } from '@varve/plugins/webpack'
 
 const CACHES = {
   none: () => false,
+  memory: () => ({ type: 'memory' }),
   // Next.js uses webpack's filesystem cache, but in the directory of its output, which the bench removes.
   webpack: (cache) => ({ ...cache, cacheDirectory: resolve('node_modules/.cache/webpack') }),
   varve: () => ({ type: 'memory' }),
