@@ -10,7 +10,7 @@
  */
 import { tmpdir } from 'node:os'
 import { basename, sep } from 'node:path'
-import { installReads, isArchive, isCountedVariable, isPlugged, unrecordedNow } from 'varve/reads'
+import { installReads, inUse, isArchive, isCountedVariable, isPlugged, unrecordedNow } from 'varve/reads'
 import type { Compilation, Compiler, NormalModule } from 'webpack'
 import { isInstalled, localModules, manifestOf } from '../build/modules.ts'
 import { type InputKind, inputOf } from './recorded.ts'
@@ -78,11 +78,11 @@ export class BuildReads {
   run(build: () => void): void {
     const installed = this.#installed
     if (installed === undefined) return build()
-    this.#sink = new BuildSink()
+    this.#endSink() // the build before may have failed
+    this.#sink = new BuildSink(inUse(installed))
     this.#isIgnored = ignoredBelow(this.#compiler)
     wrapMethods(this.#compiler.inputFileSystem)
     this.#takeStartUp(installed)
-    installed.isNeeded = true
     installed.storage.run(this.#sink, build)
   }
 
@@ -107,7 +107,7 @@ export class BuildReads {
   end(compilation: Compilation, folder: string, known: { has(input: string): boolean }): ReadonlySet<string> {
     const sink = this.#sink
     if (sink === undefined || sink.isOver) return this.#inputs
-    sink.isOver = true
+    this.#endSink()
     let isReported: ((path: string) => boolean) | undefined
     for (const [kind, paths] of sink.reads) {
       for (const path of paths) {
@@ -124,8 +124,14 @@ export class BuildReads {
 
   /** Called when the compiler is closed. Later reads of the program belong to the next compiler. */
   close(): void {
+    this.#endSink()
     if (this.#isOpen && this.#installed?.ambient !== undefined) this.#installed.ambient.scopes -= 1
     this.#isOpen = false
+  }
+
+  /** Ends recording. Hosts do much else after a build, and before Node.js 24 each promise costs more while the storage is in use. */
+  #endSink(): void {
+    if (this.#sink?.isOver === false) this.#sink.end()
   }
 
   /** Adds the files that the loaders of a module read to its dependencies, before webpack takes its snapshot. */
@@ -178,7 +184,17 @@ class BuildSink implements Sink {
   readonly reads: Map<ReadKind, Set<string>> = new Map()
   readonly names: Set<string> = new Set()
   readonly written: Set<string> = new Set()
+  readonly #release: () => void
   isOver = false
+
+  constructor(release: () => void) {
+    this.#release = release
+  }
+
+  end(): void {
+    this.isOver = true
+    this.#release()
+  }
 
   read(kind: ReadKind, path: string): void {
     if (this.isOver || webpackReads > 0) return

@@ -55,7 +55,7 @@ export interface Installation {
   readonly undo: (() => void)[]
   /** Depth of `unrecordedNow` on this stack. */
   unrecorded: number
-  /** Runs of `recorded` and `unrecorded` that have not ended. */
+  /** Runs of `recorded` and `unrecorded`, and builds, that have not ended. */
   running: number
   /** Recorded work began something that goes on and may read at any time, so the storage stays in use. */
   isNeeded: boolean
@@ -126,11 +126,7 @@ export function unrecorded<T>(work: () => T): T {
   const found = installation()
   if (found === undefined) return work()
   if (found.isNeeded) return found.storage.run(null, work)
-  const end = (): void => {
-    found.running -= 1
-    release(found)
-  }
-  found.running += 1
+  const end = inUse(found)
   let result: T | undefined
   try {
     result = found.storage.run(null, work)
@@ -150,6 +146,15 @@ export function unrecordedNow<T>(work: () => T): T {
     return work()
   } finally {
     found.unrecorded -= 1
+  }
+}
+
+/** Keeps the storage in use until the result is called, once. */
+export function inUse(installed: Installation): () => void {
+  installed.running += 1
+  return () => {
+    installed.running -= 1
+    release(installed)
   }
 }
 
