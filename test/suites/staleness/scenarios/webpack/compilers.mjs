@@ -2,6 +2,38 @@
 // Several compilers, and one that refers to the output of another.
 import { GREETING } from '../parts.mjs'
 
+/**
+ * Two configs that look the same, of which one is built at a time.
+ * @param {string} name
+ * @param {string} variable what decides which
+ * @param {Readonly<Record<string, string>>} limits
+ * @returns {import('../../scenario.mjs').Scenario}
+ */
+const oneAtATime = (name, variable, limits) => ({
+  name,
+  files: {
+    'webpack.config.cjs': String.raw`const path = require('path')
+      const one = (n) => ({
+        mode: 'production',
+        entry: './src/main.js',
+        output: { path: path.resolve('dist/' + n) },
+        module: {
+          rules: [{ test: /g\.js$/, use: [{ loader: './l.cjs', options: { f: (s) => s.replace('hello', n) } }] }]
+        }
+      })
+      module.exports = (${variable} ?? 'a,b').split(',').map(one)`,
+    ...GREETING,
+    'l.cjs': `module.exports = function (s) {
+        return this.getOptions().f(s)
+      }`,
+  },
+  steps: {
+    'only the second': [['env', 'ONLY', 'b']],
+    'both again': [['env', 'ONLY', 'a,b']],
+  },
+  limits,
+})
+
 /** @type {readonly import('../../scenario.mjs').Scenario[]} */
 export const COMPILERS = [
   {
@@ -75,30 +107,10 @@ export const COMPILERS = [
       'source again': [['replace', 'src/main.js', "greet('z')", "greet('y')"]],
     },
   },
-  {
-    name: 'one of several configs at a time',
-    files: {
-      'webpack.config.cjs': String.raw`const path = require('path')
-        const one = (n) => ({
-          mode: 'production',
-          entry: './src/main.js',
-          output: { path: path.resolve('dist/' + n) },
-          module: {
-            rules: [{ test: /g\.js$/, use: [{ loader: './l.cjs', options: { f: (s) => s.replace('hello', n) } }] }]
-          }
-        })
-        module.exports = (process.env.ONLY ?? 'a,b').split(',').map(one)`,
-      ...GREETING,
-      'l.cjs': `module.exports = function (s) {
-          return this.getOptions().f(s)
-        }`,
-    },
-    steps: {
-      'only the second': [['env', 'ONLY', 'b']],
-      'both again': [['env', 'ONLY', 'a,b']],
-    },
-    limits: { 'only the second': 'configs that look the same are distinguished by their place; give them names' },
-  },
+  oneAtATime('one of several configs at a time', 'process.env.ONLY', {}),
+  oneAtATime('one of several configs at a time, by a computed name', "process.env['ON' + 'LY']", {
+    'only the second': 'a variable whose name the config computes is not seen; put it into version, or give the configs names',
+  }),
   {
     name: 'two configs whose caches have one name',
     files: {
