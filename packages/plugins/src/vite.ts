@@ -13,6 +13,7 @@ import { wrapPlugin } from './rollup/tool.ts'
 import { ViteTool } from './vite/config.ts'
 import { makeVarve, type VarveViteOptions } from './vite/named.ts'
 import { watchRequests } from './vite/requests.ts'
+import { addToKeys } from './vite/vitest.ts'
 
 export { CONFIG_FILES } from './build/identity.ts'
 export type { CachedOptions, CachedStats } from './build/options.ts'
@@ -37,10 +38,13 @@ export function varve(options: VarveViteOptions): Plugin {
  */
 export function cached<P extends Plugin>(plugin: P, options: CachedPluginOptions = {}): P {
   const tool = new ViteTool()
-  wrapPlugin(plugin, options, tool)
+  const cache = wrapPlugin(plugin, options, tool)
   runBefore(plugin, 'configResolved', (config) => {
     tool.takeConfig(config)
   })
   runBefore(plugin, 'configureServer', watchRequests)
+  runBefore(plugin, 'configureVitest', (context) => {
+    addToKeys(context, tool, () => [cache])
+  })
   return plugin
 }

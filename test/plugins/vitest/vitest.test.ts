@@ -12,7 +12,7 @@ import { linkInstalled, type Stats } from '../stale/project.ts'
 
 const VITEST = fileURLToPath(new URL('../../../node_modules/vitest/vitest.mjs', import.meta.url))
 
-/** A config with a plugin of Babel in a file of its own, and with Vue. `OWN` is Vitest's own cache of modules. */
+/** A config with a plugin of Babel in a file of its own, and with Vue. `OWN` is Vitest's own cache of modules, and `OPTIONS` are more of Varve's. */
 const CONFIG = `import { appendFileSync } from 'node:fs'
 import { babel } from '@rollup/plugin-babel'
 import { varve } from '@varve/plugins/vite'
@@ -23,8 +23,10 @@ const options = { babelHelpers: 'bundled', babelrc: false, configFile: false, ex
 const compiled = babel({ ...options, plugins: ['@babel/plugin-transform-exponentiation-operator', './word.cjs'] })
 const test = (name) => ({ extends: true, test: { name, include: ['src/*.test.js'] } })
 
+const cache = varve({ plugins: ['babel', 'vue'], dir: process.env.CACHE_DIR, onStats: note, ...JSON.parse(process.env.OPTIONS) })
+
 export default {
-  plugins: [vue(), compiled, varve({ plugins: ['babel', 'vue'], dir: process.env.CACHE_DIR, onStats: note })],
+  plugins: [vue(), compiled, process.env.VARVE === 'yes' && cache],
   test: { projects: [test('one'), test('two')], watch: false, experimental: { fsModuleCache: process.env.OWN === 'yes' } },
 }
 `
@@ -37,6 +39,11 @@ const FILES = {
   'src/power.js': "export const power = (base) => base ** 2\nexport const word = 'WORD'\n",
   'src/power.test.js': "import { expect, it } from 'vitest'\nimport { power } from './power.js'\nit('squares', () => expect(power(3)).toBe(9))\n",
   'src/word.test.js': "import { expect, it } from 'vitest'\nimport { word } from './power.js'\nit('says', () => expect(word).toBe('one'))\n",
+  'src/mocked.test.js': `import { expect, it, vi } from 'vitest'
+import { power } from './power.js'
+vi.mock('./power.js', () => ({ power: () => 'mocked' }))
+it('is mocked', () => expect(power(3)).toBe('mocked'))
+`,
   'src/part.vue': "<script>export default { name: 'Part' }</script>\n<template><p>part</p></template>\n",
   'src/part.test.js': "import { expect, it } from 'vitest'\nimport Part from './part.vue'\nit('has a name', () => expect(Part.name).toBe('Part'))\n",
 }
@@ -95,6 +102,61 @@ describe('varve, in Vitest', () => {
   })
 })
 
+/** A class whose fields are compiled as `tsconfig.json` says. */
+const FIELDS = {
+  'tsconfig.json': '{ "compilerOptions": { "useDefineForClassFields": false } }\n',
+  'src/base.js': 'export class Base { set word(value) { this.heard = value } }\n',
+  'src/fields.ts': `import { Base } from './base.js'
+class Fields extends Base { word = 'heard' }
+export const kind: string = Object.hasOwn(new Fields(), 'word') ? 'defined' : 'assigned'
+`,
+  'src/fields.test.js': `import { expect, it } from 'vitest'
+import { kind } from './fields.ts'
+it('is assigned', () => expect(kind).toBe('assigned'))
+`,
+}
+
+describe("varve beside Vitest's own cache", () => {
+  it('a second run has all modules from there, another checkout takes the transforms from Varve, and an edit is never stale', slow, async () => {
+    const [dir, folder, other] = [makeFolder(), makeProject(), makeProject()]
+    const both = { own: 'yes' }
+    const cold = await run(folder, dir, both)
+    expect(cold).toMatchObject({ isPassed: true })
+    expect(await run(folder, dir, both)).toMatchObject({ isPassed: true, hits: 0, misses: 0 })
+    const moved = await run(other, dir, both)
+    expect(moved).toMatchObject({ isPassed: true, hits: cold.hits + cold.misses - moved.misses })
+    expect(moved.misses).toBeLessThanOrEqual(2)
+    expect(await run(other, dir, both)).toMatchObject({ isPassed: true, hits: 0, misses: 0 })
+    writeFileSync(join(other, 'src/power.js'), "export const power = (base) => base ** 3\nexport const word = 'WORD'\n")
+    const edited = await run(other, dir, both)
+    expect(edited.output).toContain('expected 27 to be 9')
+    expect(await run(folder, dir, both)).toMatchObject({ isPassed: true, hits: 0, misses: 0 })
+    expect(await run(folder, dir, { own: 'yes', args: ['--coverage', '--coverage.reporter=json'] })).toMatchObject({ isPassed: true })
+  })
+
+  it.each([
+    ['is transformed again with Varve', 'yes', "expected 'defined' to be 'assigned'"],
+    ["is stale in Vitest's own cache without Varve", 'no', 'passed'],
+  ])('a module whose tsconfig.json changed %s', slow, async (_, varve, expected) => {
+    const [dir, folder] = [makeFolder(), makeProject(makeFolder(), { ...FILES, ...FIELDS })]
+    expect(await run(folder, dir, { own: 'yes', varve })).toMatchObject({ isPassed: true })
+    writeFileSync(join(folder, 'tsconfig.json'), FIELDS['tsconfig.json'].replace('false', 'true'))
+    const { isPassed, output } = await run(folder, dir, { own: 'yes', varve })
+    expect([isPassed, output]).toEqual([varve === 'no', expect.stringContaining(expected)])
+  })
+
+  it('a module is transformed again if a file of option files or a variable of option env changed, in every project', slow, async () => {
+    const [dir, folder] = [makeFolder(), makeProject()]
+    const both = { own: 'yes', options: { files: ['word.cjs'], env: ['WORD'] } }
+    expect(await run(folder, dir, both)).toMatchObject({ isPassed: true })
+    writeFileSync(join(folder, 'word.cjs'), FILES['word.cjs'].replace("= 'one'", '= process.env.WORD'))
+    expect((await run(folder, dir, { ...both, env: { WORD: 'two' } })).output).toContain("expected 'two' to be 'one'")
+    expect(await run(folder, dir, { ...both, env: { WORD: 'one' } })).toMatchObject({ isPassed: true })
+    const one = await run(folder, dir, { ...both, env: { WORD: 'one' }, args: ['--project', 'one'] })
+    expect(one).toMatchObject({ isPassed: true, hits: 0, misses: 0 })
+  })
+})
+
 interface Run {
   readonly isPassed: boolean
   readonly output: string
@@ -106,20 +168,25 @@ interface Settings {
   readonly args?: readonly string[]
   /** `'yes'` turns Vitest's own cache on. */
   readonly own?: string
+  /** `'no'` runs without Varve. */
+  readonly varve?: string
+  /** More options of Varve. */
+  readonly options?: Readonly<Record<string, unknown>>
+  readonly env?: Readonly<Record<string, string>>
 }
 
-function makeProject(folder: string = makeFolder()): string {
+function makeProject(folder: string = makeFolder(), files: Readonly<Record<string, string>> = FILES): string {
   linkInstalled(join(folder, 'node_modules'))
   mkdirSync(join(folder, 'src'))
-  for (const [path, text] of Object.entries(FILES)) writeFileSync(join(folder, path), text)
+  for (const [path, text] of Object.entries(files)) writeFileSync(join(folder, path), text)
   return folder
 }
 
 /** Runs the tests of a project, and sums up the results of the calls of its two test projects. */
-async function run(folder: string, dir: string, { args = [], own = 'no' }: Settings = {}): Promise<Run> {
+async function run(folder: string, dir: string, { args = [], own = 'no', varve = 'yes', options = {}, env: more }: Settings = {}): Promise<Run> {
   writeFileSync(join(folder, 'stats.txt'), '')
   const outer = Object.entries(process.env).filter(([name]) => !/^(?:VITEST|NODE_ENV|TEST|DEV|PROD|MODE|BASE_URL|SSR)/.test(name))
-  const env = { ...Object.fromEntries(outer), CACHE_DIR: dir, OWN: own }
+  const env = { ...Object.fromEntries(outer), CACHE_DIR: dir, OWN: own, VARVE: varve, OPTIONS: JSON.stringify(options), ...more }
   const child = spawn(process.execPath, [VITEST, 'run', '--no-color', ...args], { cwd: folder, env })
   let output = ''
   child.stdout.on('data', (chunk: Buffer) => void (output += chunk.toString()))

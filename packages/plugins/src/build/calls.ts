@@ -7,7 +7,7 @@
 import { type Task, type TaskContext, VarveError } from 'varve'
 import { unrecorded } from 'varve/reads'
 import type { Call, Caller } from './call.ts'
-import { identityFiles, identityOf } from './identity.ts'
+import { identityFiles, identityOf, type Identity } from './identity.ts'
 import type { CachedOptions, CachedStats } from './options.ts'
 import { pack, unpack } from './pack.ts'
 import { isPlainPath, PLAIN_ROOT } from './own-path.ts'
@@ -30,6 +30,7 @@ const WORK_IDLE_MS = 1000
 
 interface Open extends Explained {
   readonly session: Session
+  readonly inputs: Identity
   readonly root: Root
   readonly taskOf: (kind: string) => Task<Uint8Array> | undefined
   readonly server: ServerInputs | undefined
@@ -68,6 +69,11 @@ export class Calls {
   /** The project directory while the cache is open. */
   get root(): Root | undefined {
     return this.#open?.root
+  }
+
+  /** The inputs that all calls share; undefined if results are not cached, or not any more because one of them changed. */
+  get inputs(): Identity | undefined {
+    return this.#open?.server?.areSame === false ? undefined : this.#open?.inputs
   }
 
   /** Called when a build begins; builds of one plugin may overlap. Without a caller, nothing is cached. */
@@ -204,7 +210,7 @@ export class Calls {
     if (server === undefined) session.beginBuild(reportOf(this.#options.report), (text) => caller.info(text))
     this.#open?.leave()
     const partsOf = sharedParts(caller, { ...this.#options, cacheKey }, root)
-    this.#open = { session, root, taskOf, server, partsOf, leave: () => void session.beforeCommit.delete(look) }
+    this.#open = { session, inputs, root, taskOf, server, partsOf, leave: () => void session.beforeCommit.delete(look) }
   }
 
   /** The time that hits have saved since the last call of this method. */

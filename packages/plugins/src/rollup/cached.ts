@@ -89,6 +89,12 @@ export class PluginCache {
     return this.#calls.begin(tool.isOn() ? caller : undefined, warn)
   }
 
+  /** The inputs that all calls in an environment share; undefined if results are not cached. */
+  inputsIn(context: object): Identity | undefined {
+    const { root, inputs } = this.#calls
+    return root === undefined || inputs === undefined ? undefined : { ...this.#tool.inputs(context, root), ...inputs }
+  }
+
   end(isWatching: boolean): Promise<void> {
     this.#owed.drop()
     return this.#calls.end(isWatching && !this.#tool.isServer())

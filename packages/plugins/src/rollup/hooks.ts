@@ -9,6 +9,7 @@ export interface HookedPlugin {
   transform?: unknown
   configResolved?: unknown
   configureServer?: unknown
+  configureVitest?: unknown
   buildStart?: unknown
   buildEnd?: unknown
   closeWatcher?: unknown
@@ -36,7 +37,7 @@ export const HOOKS: readonly (CachedHook | LifeHook | OtherHook)[] = [
 ]
 
 /** The hooks that mark the beginning and the end of a build or a server. */
-export type LifeHook = 'configResolved' | 'configureServer' | 'buildStart' | 'buildEnd' | 'closeWatcher' | 'watchChange'
+export type LifeHook = 'configResolved' | 'configureServer' | 'configureVitest' | 'buildStart' | 'buildEnd' | 'closeWatcher' | 'watchChange'
 
 /** The function of a hook; `this` is the plugin's context. */
 export type Handler = (this: object, ...args: unknown[]) => unknown

@@ -27,10 +27,12 @@ export function versionsOf(context: object): string {
   return names.map((name) => String(Reflect.get(meta, name) ?? '-')).join(' ')
 }
 
-/** Puts a cache around a plugin, in place. The builds of the plugin open and close the cache. Throws INVALID_OPTION. */
-export function wrapPlugin(plugin: HookedPlugin, options: CachedPluginOptions, tool: Tool): void {
+/** Puts a cache around a plugin, in place, and returns it. The builds of the plugin open and close the cache. Throws INVALID_OPTION. */
+export function wrapPlugin(plugin: HookedPlugin, options: CachedPluginOptions, tool: Tool): PluginCache {
   checkPluginOptions(options)
-  wrapLife(plugin, makeCache(plugin, options, tool))
+  const cache = makeCache(plugin, options, tool)
+  wrapLife(plugin, cache)
+  return cache
 }
 
 /** Puts a cache around the hooks of a plugin and returns it. Throws INVALID_OPTION if the plugin cannot be wrapped. */

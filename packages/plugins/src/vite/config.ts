@@ -12,11 +12,21 @@ import { versionsOf } from '../rollup/tool.ts'
 export class ViteTool implements Tool {
   readonly name: string = 'vite'
   readonly #digests: WeakMap<object, string> = new WeakMap()
+  readonly #configs: WeakSet<object> = new WeakSet()
   #config: ResolvedConfig | undefined
 
   /** Takes the argument of `configResolved`. */
   takeConfig(config: unknown): void {
-    if (isConfig(config)) this.#config = config
+    if (!isConfig(config)) return
+    this.#config = config
+    this.#configs.add(config)
+  }
+
+  /** Whether an environment belongs to a config with this plugin. */
+  hasEnvironment(environment: object): boolean {
+    const getConfig: unknown = Reflect.get(environment, 'getTopLevelConfig')
+    const config: unknown = typeof getConfig === 'function' ? Reflect.apply(getConfig, environment, []) : undefined
+    return isConfig(config) && this.#configs.has(config)
   }
 
   isOn(): boolean {

@@ -9,6 +9,7 @@ import { makeCache } from '../rollup/tool.ts'
 import { isWatching } from '../rollup/wrap.ts'
 import { ViteTool } from './config.ts'
 import { watchRequests } from './requests.ts'
+import { addToKeys, type VitestPlugin } from './vitest.ts'
 
 /** A plugin with its own options, which override the shared ones. */
 export interface PluginChoice extends Omit<CachedPluginOptions, 'root' | 'dir' | 'engine' | 'maxBytes' | 'readOnly' | 'report'> {
@@ -31,7 +32,7 @@ const VARVE_FIELDS: Fields<VarveViteOptions> = {
 }
 
 /** The plugin. Throws INVALID_OPTION. */
-export function makeVarve(options: VarveViteOptions): Plugin {
+export function makeVarve(options: VarveViteOptions): Plugin & VitestPlugin {
   checkOptions('varve()', options, VARVE_FIELDS)
   const { plugins: choices, ...shared } = options
   const tool = new ViteTool()
@@ -48,6 +49,9 @@ export function makeVarve(options: VarveViteOptions): Plugin {
       },
     },
     configureServer: watchRequests,
+    configureVitest(context) {
+      addToKeys(context, tool, () => caches.values())
+    },
     async buildStart() {
       await all((cache) => cache.begin((text) => this.warn(text), (text) => this.info(text)))
     },
