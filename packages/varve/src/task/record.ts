@@ -68,7 +68,7 @@ export interface Newest {
 /** The two fields in JSON, where one follows the other. A quote inside a text has a backslash before it, so no text matches. */
 const MADE = /"timeMs":([\d.]+)(?:,"workMs":([\d.e+-]+))?/y
 
-/** The newest variant in the JSON of a record, found without parsing it, which takes five times as long. Undefined if there is none. */
+/** The newest variant in the JSON of a record, found in less than half of the time that parsing takes. Undefined if there is none. */
 export function newestIn(record: string): Newest | undefined {
   let newest: Newest | undefined
   for (let at = record.indexOf('"timeMs":'); at >= 0; at = record.indexOf('"timeMs":', at + 1)) {
