@@ -1,18 +1,20 @@
 //! A table: immutable entries, sorted by the upper half of their key's hash, then by key.
 //!
 //! ```text
-//! | key blocks and value blocks, as they fill up | directory | footer |
+//! | key blocks and value blocks, as they fill up | rows | directory | footer |
 //! ```
 //! - A **key block** has about 250 entries: hashes, sequence numbers, keys, and for each value its bytes (up to 16) or
 //!   its place.
 //! - A **value block** has several small values or one larger value; it is compressed with LZ4 if that pays.
-//! - The **directory** has the place and the checksum of every block, and the first hash of each key block. Hashes are
-//!   uniform, so the block of a hash is guessed from the hash and found within a step or two.
+//! - A **row** has the place and the checksum of a block.
+//! - The **directory** has the checksums of the rows, and the first hash of each key block. Hashes are uniform, so the
+//!   block of a hash is guessed from the hash and found within a step or two.
 
 pub(crate) mod block_cache;
 mod buffers;
 mod directory;
 mod key_block;
+mod pages;
 mod reader;
 mod scan;
 mod verify;

@@ -132,7 +132,9 @@ export function tableOf({ keys, values = [], counts = [], files = Buffer.alloc(0
       ['u32', raw],
     ])
   })
-  const directory = Buffer.concat([...hashes.map((hash) => pack([['u32', hash]])), ...rows, files])
+  const pages = [...pagesOf(rows.slice(0, keys.length)), ...pagesOf(rows.slice(keys.length))]
+  const sums = pages.map((page) => pack([['u64', checksum(BigInt((at += page.length) - page.length), page)]]))
+  const directory = Buffer.concat([...hashes.map((hash) => pack([['u32', hash]])), ...sums, files])
   const [keyBlocks = keys.length, valueBlocks = values.length, fileCount = files.length / 40, entries = 1, directoryAt = at] = counts
   const footer = pack([
     ['raw', Buffer.from('varvetbl')],
@@ -150,8 +152,13 @@ export function tableOf({ keys, values = [], counts = [], files = Buffer.alloc(0
     ['u64', checksum(0n, directory)],
   ])
   const root = checksum(0n, footer)
-  const bytes = Buffer.concat([blocks, directory, footer, pack([['u64', root]])])
+  const bytes = Buffer.concat([blocks, ...pages, directory, footer, pack([['u64', root]])])
   return { bytes, root }
+}
+
+/** Rows of a table, in pages of 128. @param {readonly Buffer[]} rows @returns {Buffer[]} */
+function pagesOf(rows) {
+  return rows.length === 0 ? [] : [Buffer.concat(rows.slice(0, 128)), ...pagesOf(rows.slice(128))]
 }
 
 /** The upper half of a key's hash. @param {string} key */

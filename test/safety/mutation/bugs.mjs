@@ -20,6 +20,7 @@ const DEFECTS = /** @type {const} */ ({
   'ack-before-sync': 'simulated calls',
   'retry-sync': 'simulated calls',
   'no-directory-checksum': 'core',
+  'no-rows-checksum': 'core',
   'unsalted-checksum': 'core',
   'uncapped-length': 'units of core',
   'compaction-drops-newest': 'core',

@@ -23,7 +23,7 @@ const HANG_MS = 60_000
 /** By the crate that has them: every crate runs in the addon or in the module, core and bindings in both. */
 const POINTS = {
   core: [
-    'load', 'read-manifest', 'read-log', 'lookup', 'read-directory', 'read-block', 'claim-log', 'commit-appended', 'commit-applied',
+    'load', 'read-manifest', 'read-log', 'lookup', 'read-directory', 'read-rows', 'read-block', 'claim-log', 'commit-appended', 'commit-applied',
     'write-table', 'flush', 'catch-up', 'take', 'merge', 'publish', 'sweep', 'collect', 'stats', 'verify', 'walk', 'scan', 'store-file',
     'read-file', 'settle',
   ],

@@ -4,7 +4,7 @@
 //!
 //! | of | xxh3, XOR the mixed place | keyed BLAKE3 of the same bytes, then |
 //! |---|---|---|
-//! | block, directory, footer | bytes | u64 kind, u64 place, u64 0 |
+//! | block, directory, footer, page of rows | bytes | u64 kind, u64 place, u64 0 |
 //! | body of a frame | body and padding | u64 kind, u64 offset, u64 number of the file, all fields of the head |
 //! | head of a frame, 32 bits | 28 bytes | u64 kind, u64 offset, u64 number of the file |
 //!
@@ -37,6 +37,7 @@ pub(crate) enum Kind {
     Footer = 3,
     Body = 4,
     Head = 5,
+    Rows = 6,
 }
 
 /// The place of a frame.
@@ -72,7 +73,8 @@ impl Checksum {
         }
     }
 
-    /// The checksum of a part of a table. The place of a block is its offset, that of other parts 0. The place is not
+    /// The checksum of a part of a table. The place of a block or a page of rows is its offset, that of other
+    /// parts 0. The place is not
     /// the seed, because xxh3 would derive a secret from it each time, which costs half a block.
     #[inline]
     pub(crate) fn of_part(&self, kind: Kind, place: u64, bytes: &[u8]) -> u64 {
@@ -169,6 +171,7 @@ mod tests {
             one.of_part(Kind::Block, 1, bytes),
             one.of_part(Kind::Directory, 0, bytes),
             one.of_part(Kind::Footer, 0, bytes),
+            one.of_part(Kind::Rows, 0, bytes),
             one.of_body(PLACE, b"", &[bytes]),
             one.of_body(PLACE, b"field", &[bytes]),
             one.of_body(PLACE, b"fielD", &[bytes]),

@@ -1,9 +1,11 @@
-//! The directory has the places of a table's blocks, and the footer has the place of the directory.
+//! The rows have the places of a table's blocks, the directory has the checksums of the rows, and the footer has the
+//! place of the directory, directly after the rows.
 //!
 //! ```text
-//! directory: n x u32 upper half of the first hash of a key block
-//!            n x row of a key block, m x row of a value block:
+//! rows:      n x row of a key block, m x row of a value block:
 //!                (u64 checksum | u64 offset | u32 stored bytes | u32 raw bytes)
+//! directory: n x u32 upper half of the first hash of a key block
+//!            u64 checksum of each page of rows: 128 of key blocks, and then 128 of value blocks, the last ones fewer
 //!            f x blob that entries name, sorted: 32 bytes digest, u64 bytes
 //! footer, 96 bytes:
 //! 0  "varvetbl"          8  u32 format         12 u32 key blocks     16 u32 value blocks    20 u32 files
@@ -22,10 +24,18 @@ use crate::format::digest::BlobRef;
 use crate::format::lz4;
 use crate::format::search;
 use crate::platform::failpoints;
+use crate::table::key_block::ENTRIES_MAX;
 
 pub(crate) const FOOTER_BYTES: usize = 96;
 const HASH_BYTES: usize = 4;
 const ROW_BYTES: usize = 24;
+const SUM_BYTES: usize = 8;
+
+/// Most rows of a page, and their bytes.
+pub(super) const PAGE_ROWS: usize = 128;
+pub(super) const PAGE_BYTES_MAX: usize = PAGE_ROWS * ROW_BYTES;
+/// Every key block but the last has at least this: the hashes of its most entries, or longer keys and values.
+const KEY_BLOCK_BYTES_MIN: u64 = (ENTRIES_MAX * HASH_BYTES) as u64;
 const MAGIC: &[u8; 8] = b"varvetbl";
 
 /// Longest valid block before compression.
@@ -133,60 +143,139 @@ impl Footer {
     }
 
     pub(crate) fn directory_bytes(&self) -> u64 {
-        let blocks = u64::from(self.key_blocks) + u64::from(self.value_blocks);
+        let pages = [self.key_blocks, self.value_blocks].map(|rows| u64::from(rows).div_ceil(PAGE_ROWS as u64));
         u64::from(self.key_blocks) * HASH_BYTES as u64
-            + blocks * ROW_BYTES as u64
+            + pages.iter().sum::<u64>() * SUM_BYTES as u64
             + u64::from(self.blobs) * BLOB_REF_BYTES as u64
+    }
+
+    /// Where the rows begin and the blocks end. `None` = a writer makes fewer blocks of so many bytes. Otherwise a
+    /// forged footer of a sparse file could describe a directory of gigabytes.
+    pub(crate) fn rows_offset(&self) -> Option<u64> {
+        let rows = u64::from(self.key_blocks) + u64::from(self.value_blocks);
+        let offset = self.directory_offset.checked_sub(rows * ROW_BYTES as u64)?;
+        let key_bytes = u64::from(self.key_blocks).saturating_sub(1) * KEY_BLOCK_BYTES_MIN;
+        (offset >= key_bytes + u64::from(self.value_blocks)).then_some(offset)
     }
 }
 
-/// Replaces the checksums of blocks in the rows of a directory by those of `checksum_of`: see `reseal.rs`.
+/// The kinds of blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Blocks {
+    Keys,
+    Values,
+}
+
+/// Place of some rows in the file.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PagePlace {
+    pub(super) offset: u64,
+    pub(super) bytes: usize,
+    checksum: u64,
+}
+
+/// Appends rows page by page to `rows`, which begins at `offset` of the file, and the checksum of each page to `sums`.
+pub(super) fn write_rows(
+    pages: &[BlockRow],
+    (offset, checksum): (u64, &Checksum),
+    rows: &mut Vec<u8>,
+    sums: &mut Vec<u8>,
+) {
+    for page in pages.chunks(PAGE_ROWS) {
+        let start = rows.len();
+        page.iter().for_each(|row| row.write(rows));
+        let bytes = rows.get(start..).unwrap_or_default();
+        sums.extend_from_slice(&checksum.of_part(Kind::Rows, offset + start as u64, bytes).to_le_bytes());
+    }
+}
+
+/// Replaces the checksums of blocks in their rows by those of `sum_of`, and those of the pages in the directory:
+/// see `reseal.rs`.
 #[cfg(any(test, feature = "sim"))]
-pub(crate) fn reseal_rows(bytes: &mut [u8], footer: &Footer, checksum_of: impl Fn(u64, u32) -> Option<u64>) {
-    let rows = bytes.get_mut(footer.key_blocks as usize * HASH_BYTES..).unwrap_or_default();
-    let count = footer.key_blocks as usize + footer.value_blocks as usize;
-    for row in rows.as_chunks_mut::<ROW_BYTES>().0.iter_mut().take(count) {
+pub(crate) fn reseal_rows(
+    rows: &mut [u8],
+    directory: &mut [u8],
+    footer: &Footer,
+    checksum: &Checksum,
+    sum_of: impl Fn(u64, u32) -> Option<u64>,
+) {
+    for row in rows.as_chunks_mut::<ROW_BYTES>().0 {
         let mut reader = Reader::new(row);
         let place = (reader.u64(), reader.u64(), reader.u32());
         if let (_, Some(offset), Some(stored_bytes)) = place
-            && let Some(sum) = checksum_of(offset, stored_bytes)
-            && let Some(checksum) = row.first_chunk_mut()
+            && let Some(sum) = sum_of(offset, stored_bytes)
+            && let Some(target) = row.first_chunk_mut()
         {
-            *checksum = sum.to_le_bytes();
+            *target = sum.to_le_bytes();
         }
+    }
+    let (keys, values) = rows.split_at(rows.len().min(footer.key_blocks as usize * ROW_BYTES));
+    let pages = keys.chunks(PAGE_ROWS * ROW_BYTES).chain(values.chunks(PAGE_ROWS * ROW_BYTES));
+    let sums = directory.get_mut(footer.key_blocks as usize * HASH_BYTES..).unwrap_or_default();
+    let mut offset = footer.rows_offset().unwrap_or_default();
+    for (page, sum) in pages.zip(sums.as_chunks_mut::<SUM_BYTES>().0) {
+        *sum = checksum.of_part(Kind::Rows, offset, page).to_le_bytes();
+        offset += page.len() as u64;
     }
 }
 
-/// A verified directory in memory. All its blocks are within the file.
+/// A verified directory in memory.
 #[derive(Debug)]
 pub(crate) struct Directory {
     first_hashes: Vec<u32>,
-    /// The bytes of the file.
-    bytes: Vec<u8>,
+    /// Checksums of the pages of rows, those of key blocks first.
+    sums: Vec<u64>,
+    blobs: Vec<u8>,
+    rows_offset: u64,
     pub(crate) key_blocks: usize,
     pub(crate) value_blocks: usize,
 }
 
 impl Directory {
     /// Verifies the bytes of a directory against its footer.
-    pub(crate) fn new(bytes: Vec<u8>, footer: &Footer, checksum: &Checksum) -> Option<Self> {
-        let checks = checksum.of_part(Kind::Directory, 0, &bytes) == footer.directory_checksum;
+    pub(crate) fn new(bytes: &[u8], footer: &Footer, checksum: &Checksum) -> Option<Self> {
+        let checks = checksum.of_part(Kind::Directory, 0, bytes) == footer.directory_checksum;
         let is_sound = checks || failpoints::bug("no-directory-checksum");
         if bytes.len() as u64 != footer.directory_bytes() || !is_sound {
             return None;
         }
-        let hashes = bytes.get(..footer.key_blocks as usize * HASH_BYTES)?;
-        let directory = Self {
+        let (key_blocks, value_blocks) = (footer.key_blocks as usize, footer.value_blocks as usize);
+        let pages = key_blocks.div_ceil(PAGE_ROWS) + value_blocks.div_ceil(PAGE_ROWS);
+        let (hashes, rest) = bytes.split_at_checked(key_blocks * HASH_BYTES)?;
+        let (sums, blobs) = rest.split_at_checked(pages * SUM_BYTES)?;
+        Some(Self {
             first_hashes: hashes.as_chunks().0.iter().map(|hash| u32::from_le_bytes(*hash)).collect(),
-            bytes,
-            key_blocks: footer.key_blocks as usize,
-            value_blocks: footer.value_blocks as usize,
+            sums: sums.as_chunks().0.iter().map(|sum| u64::from_le_bytes(*sum)).collect(),
+            blobs: blobs.to_vec(),
+            rows_offset: footer.rows_offset()?,
+            key_blocks,
+            value_blocks,
+        })
+    }
+
+    /// The page of rows with this number among those of a kind.
+    pub(super) fn page(&self, blocks: Blocks, number: usize) -> Option<PagePlace> {
+        let (before, rows) = match blocks {
+            Blocks::Keys => (0, self.key_blocks),
+            Blocks::Values => (self.key_blocks, self.value_blocks),
         };
-        let is_inside = |row: BlockRow| {
-            row.offset.checked_add(row.stored_bytes.into()).is_some_and(|end| end <= footer.directory_offset)
+        let checksum = *self.sums.get(before.div_ceil(PAGE_ROWS) + number)?;
+        let first = number * PAGE_ROWS;
+        let bytes = rows.checked_sub(first)?.min(PAGE_ROWS) * ROW_BYTES;
+        Some(PagePlace { offset: self.rows_offset + ((before + first) * ROW_BYTES) as u64, bytes, checksum })
+    }
+
+    /// Verifies the bytes of a page. All its blocks are before the rows.
+    pub(super) fn rows(&self, page: PagePlace, bytes: &[u8], checksum: &Checksum) -> Option<Vec<BlockRow>> {
+        let checks = checksum.of_part(Kind::Rows, page.offset, bytes) == page.checksum;
+        if !checks && !failpoints::bug("no-rows-checksum") {
+            return None;
+        }
+        let inside = |row: BlockRow| {
+            let end = row.offset.checked_add(row.stored_bytes.into())?;
+            (end <= self.rows_offset).then_some(row)
         };
-        let mut rows = 0..directory.key_blocks + directory.value_blocks;
-        rows.all(|index| directory.row(index).is_some_and(is_inside)).then_some(directory)
+        bytes.as_chunks::<ROW_BYTES>().0.iter().map(|row| inside(BlockRow::read(&mut Reader::new(row))?)).collect()
     }
 
     /// First hash of a key block; `None` past the last one.
@@ -201,23 +290,9 @@ impl Directory {
         (self.first_hash(index).unwrap_or(0), self.first_hash(index + 1).unwrap_or(u32::MAX))
     }
 
-    pub(crate) fn key_row(&self, index: usize) -> Option<BlockRow> {
-        if index < self.key_blocks { self.row(index) } else { None }
-    }
-
-    pub(crate) fn value_row(&self, index: usize) -> Option<BlockRow> {
-        if index < self.value_blocks { self.row(self.key_blocks + index) } else { None }
-    }
-
     /// Every blob that an entry of the table names, once.
     pub(crate) fn blobs(&self) -> impl Iterator<Item = BlobRef> {
-        let rows_end = self.key_blocks * HASH_BYTES + (self.key_blocks + self.value_blocks) * ROW_BYTES;
-        read_blob_refs(self.bytes.get(rows_end..).unwrap_or_default())
-    }
-
-    fn row(&self, index: usize) -> Option<BlockRow> {
-        let start = self.key_blocks * HASH_BYTES + index * ROW_BYTES;
-        BlockRow::read(&mut Reader::new(self.bytes.get(start..)?))
+        read_blob_refs(&self.blobs)
     }
 
     /// The first key block that may have `hash`: the one before the first that begins with it.

@@ -4,7 +4,7 @@
 mod load;
 
 use super::TableMeta;
-use super::directory::Directory;
+use super::directory::{BlockRow, Blocks, Directory};
 use super::key_block::{ENTRIES_MAX, INLINE_BYTES_MAX, KeyBlock, NAMES_BLOBS, Stored};
 use crate::format::checksum::Checksum;
 use crate::format::file_names::TableName;
@@ -12,6 +12,7 @@ use crate::format::hash::upper;
 use crate::platform::vfs::File;
 use crate::report::damage_list::DamageList;
 use crate::table::block_cache::BlockCache;
+use crate::table::pages::{Pages, Slot};
 use crate::table::writer::OWN_BLOCK_BYTES;
 use crate::usage::{Day, UsageBits, day_of};
 use std::ops::Range;
@@ -69,14 +70,14 @@ pub(crate) struct Table {
     gone: AtomicBool,
 }
 
-/// The directory, and the blocks read so far.
+/// The directory, and the rows and blocks read so far.
 #[derive(Debug)]
 struct Loaded {
     directory: Arc<Directory>,
     /// Which entries were read; each key block has room for its most entries.
     usage: Arc<UsageBits>,
-    keys: Box<[OnceLock<Keys>]>,
-    values: Box<[OnceLock<Box<[u8]>>]>,
+    keys: Pages<Keys>,
+    values: Pages<Box<[u8]>>,
 }
 
 /// A verified key block.
@@ -279,13 +280,13 @@ impl Table {
     /// Bytes of a placed value; `None` = damaged.
     fn value(&self, index: u32, offset: u32, bytes: u32) -> Option<Value<'_>> {
         let loaded = self.loaded()?;
-        let slot = loaded.values.get(index as usize)?;
+        let slot = self.value_slot(loaded, index as usize)?;
         let start = offset as usize;
         let part = start..start.checked_add(bytes as usize)?;
-        if let Some(block) = slot.get() {
+        if let Some(block) = slot.block.get() {
             return block.get(part).map(Value::Kept);
         }
-        let raw_bytes = loaded.directory.value_row(index as usize)?.raw_bytes as usize;
+        let raw_bytes = slot.row.raw_bytes as usize;
         if part.end > raw_bytes {
             return None;
         }
@@ -293,12 +294,12 @@ impl Table {
         if bytes as usize >= OWN_BLOCK_BYTES || !self.cache.admits(raw_bytes) {
             return Some(Value::Unread(Unread { table: self, index: index as usize, raw_bytes, part }));
         }
-        self.keep(slot, self.read_values(index as usize)?, raw_bytes).get(part).map(Value::Kept)
+        self.keep(&slot.block, self.read_values(index as usize)?, raw_bytes).get(part).map(Value::Kept)
     }
 
     #[inline]
     fn keys<'a>(&'a self, loaded: &'a Loaded, index: usize) -> Option<Block<'a, Keys>> {
-        let slot = loaded.keys.get(index)?;
+        let slot = &self.key_slot(loaded, index)?.block;
         if let Some(keys) = slot.get() {
             return Some(Block::Kept(keys));
         }
@@ -328,8 +329,8 @@ impl Table {
     /// Calls `each` with the upper half of every key's hash, sorted; `false` = a block cannot be read.
     pub(crate) fn hashes(&self, mut each: impl FnMut(u32)) -> bool {
         let Some(loaded) = self.loaded() else { return false };
-        (0..loaded.keys.len()).all(|index| {
-            let read = loaded.keys.get(index).and_then(OnceLock::get).map(Block::Kept);
+        (0..loaded.directory.key_blocks).all(|index| {
+            let read = loaded.keys.cached(index).map(Block::Kept);
             let Some(block) = read.or_else(|| self.read_keys(index).map(Block::Read)) else { return false };
             let keys = block.get();
             keys.layout.hashes(&keys.bytes).iter().for_each(|hash| each(u32::from_le_bytes(*hash)));
@@ -374,6 +375,26 @@ impl Table {
         self.loaded().map(|loaded| &*loaded.directory)
     }
 
+    /// Row of a key block; `None` = damaged.
+    pub(crate) fn key_row(&self, index: usize) -> Option<BlockRow> {
+        self.key_slot(self.loaded()?, index).map(|slot| slot.row)
+    }
+
+    /// Row of a value block; `None` = damaged.
+    pub(crate) fn value_row(&self, index: usize) -> Option<BlockRow> {
+        self.value_slot(self.loaded()?, index).map(|slot| slot.row)
+    }
+
+    #[inline]
+    fn key_slot<'l>(&self, loaded: &'l Loaded, index: usize) -> Option<&'l Slot<Keys>> {
+        loaded.keys.slot(index, |number| self.read_rows(&loaded.directory, Blocks::Keys, number))
+    }
+
+    #[inline]
+    fn value_slot<'l>(&self, loaded: &'l Loaded, index: usize) -> Option<&'l Slot<Box<[u8]>>> {
+        loaded.values.slot(index, |number| self.read_rows(&loaded.directory, Blocks::Values, number))
+    }
+
     #[inline]
     fn loaded(&self) -> Option<&Loaded> {
         self.loaded.get_or_init(|| self.load()).as_ref()
@@ -393,8 +414,7 @@ impl Drop for Table {
 
 impl Loaded {
     fn new(directory: Arc<Directory>, usage: Arc<UsageBits>) -> Self {
-        let keys = (0..directory.key_blocks).map(|_| OnceLock::new()).collect();
-        let values = (0..directory.value_blocks).map(|_| OnceLock::new()).collect();
+        let (keys, values) = (Pages::new(directory.key_blocks), Pages::new(directory.value_blocks));
         Self { directory, usage, keys, values }
     }
 }

@@ -2,7 +2,7 @@
 //! commit names it.
 
 use super::TableMeta;
-use super::directory::{BlockRow, Footer};
+use super::directory::{BlockRow, Footer, write_rows};
 use super::key_block::{ENTRIES_MAX, INLINE_BYTES_MAX, KeyBlockBuilder, NAMES_BLOBS, Stored};
 use crate::format::blob_refs::{BlobRefs, write_blob_ref};
 use crate::format::checksum::{Checksum, Kind};
@@ -184,11 +184,12 @@ impl<'v> TableWriter<'v> {
         assert!(self.footer.entries > 0, "an empty table is not written");
         self.close_key_block()?;
         self.close_shared()?;
-        let directory_offset = self.out.position();
         let mut directory = std::mem::take(&mut self.first_hashes);
-        for row in self.key_rows.iter().chain(&self.value_rows) {
-            row.write(&mut directory);
-        }
+        let (mut rows, place) = (Vec::new(), (self.out.position(), &self.checksum));
+        write_rows(&self.key_rows, place, &mut rows, &mut directory);
+        write_rows(&self.value_rows, place, &mut rows, &mut directory);
+        self.out.write(&rows)?;
+        let directory_offset = self.out.position();
         self.blobs.iter().for_each(|file| write_blob_ref(file, &mut directory));
         self.out.write(&directory)?;
         let footer = Footer {

@@ -2,7 +2,8 @@
 //! The checks behind it (lengths, counts, offsets, sequence numbers) matter only for an attacker, or a fuzzer that
 //! forges.
 //!
-//! 1. Tables: every block that the directory names, then the directory and the footer, which gives a new root.
+//! 1. Tables: every block that a row names, the pages of rows, then the directory and the footer, which gives a new
+//!    root.
 //! 2. Logs and manifests: the new roots are written into the descriptions of the tables, then every frame is sealed
 //!    again.
 //!
@@ -82,16 +83,16 @@ pub fn manifest(number: u64, format: u32, body: &[u8]) -> Vec<u8> {
 /// A table of one key block and one value block, both as stored in the file.
 pub fn table(keys: (&[u8], u32), values: (&[u8], u32)) -> Vec<u8> {
     let mut bytes = [keys.0, values.0].concat();
-    let directory_offset = bytes.len() as u64;
-    // The hash of the first entry, by which a lookup finds the block.
-    let first_hash = keys.0.get(24..28).unwrap_or(&[0; 4]);
-    bytes.extend_from_slice(first_hash);
     for (offset, (block, raw_bytes)) in [(0, keys), (keys.0.len() as u64, values)] {
         bytes.extend_from_slice(&0u64.to_le_bytes());
         bytes.extend_from_slice(&offset.to_le_bytes());
         bytes.extend_from_slice(&(block.len() as u32).to_le_bytes());
         bytes.extend_from_slice(&raw_bytes.to_le_bytes());
     }
+    let directory_offset = bytes.len() as u64;
+    // The hash of the first entry, by which a lookup finds the block, and the checksums of two pages of rows.
+    bytes.extend_from_slice(keys.0.get(24..28).unwrap_or(&[0; 4]));
+    bytes.extend_from_slice(&[0; 16]);
     let footer = Footer {
         key_blocks: 1,
         value_blocks: 1,
@@ -113,10 +114,12 @@ pub fn table(keys: (&[u8], u32), values: (&[u8], u32)) -> Vec<u8> {
 fn reseal_table(checksum: &Checksum, bytes: &mut [u8]) -> Option<u64> {
     let footer_at = bytes.len().checked_sub(FOOTER_BYTES)?;
     let footer = Footer::parse(bytes.get(footer_at..)?)?;
+    let rows_at = usize::try_from(footer.rows_offset()?).ok()?;
     let start = usize::try_from(footer.directory_offset).ok().filter(|start| *start <= footer_at)?;
-    let (blocks, rest) = bytes.split_at_mut(start);
+    let (blocks, rest) = bytes.split_at_mut(rows_at);
+    let (rows, rest) = rest.split_at_mut(start - rows_at);
     let (directory, tail) = rest.split_at_mut(footer_at - start);
-    reseal_rows(directory, &footer, |offset, stored_bytes| {
+    reseal_rows(rows, directory, &footer, checksum, |offset, stored_bytes| {
         let end = offset.checked_add(u64::from(stored_bytes))?;
         let block = blocks.get(usize::try_from(offset).ok()?..usize::try_from(end).ok()?)?;
         Some(checksum.of_part(Of::Block, offset, block))

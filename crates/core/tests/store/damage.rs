@@ -1,7 +1,7 @@
 //! Damage: files whose bytes are not what Varve wrote. Every lookup returns the correct value or a miss, never an older
 //! value. `verify` reports the damage, and the next commit works and can be read.
 
-use crate::history::{Expected, commit, compact, dump, open, open_with, open_with_blobs};
+use crate::history::{Expected, commit, compact, dump, last_row, open, open_with, open_with_blobs};
 use std::io::ErrorKind;
 use varve_core::testing::reseal;
 use varve_core::testing::sim::{Call, Effect, Fault, SimVfs};
@@ -35,7 +35,7 @@ fn small_cache_with_blobs(checkpoints: &[bool], blob_bytes_min: usize) -> (SimVf
 }
 
 /// Checks that every lookup returns the correct value or a miss. Returns the number of correct values.
-fn check_answers(handle: &Handle, id: u32, content: &Expected, context: &str) -> usize {
+pub(crate) fn check_answers(handle: &Handle, id: u32, content: &Expected, context: &str) -> usize {
     let mut right = 0;
     for (key, value) in content {
         if let Some(found) = handle.get(id, key, <[u8]>::to_vec).expect("get") {
@@ -49,7 +49,7 @@ fn check_answers(handle: &Handle, id: u32, content: &Expected, context: &str) ->
     right
 }
 
-fn check_damaged(vfs: &SimVfs, content: &Expected, context: &str) {
+pub(crate) fn check_damaged(vfs: &SimVfs, content: &Expected, context: &str) {
     let mut handle = open(vfs).unwrap_or_else(|error| panic!("{context}: {error}"));
     let id = handle.namespace("n", "1").expect("namespace");
     let sound = handle.store().verify(&|_, _| std::ops::ControlFlow::Continue(())).expect("verify").sound;
@@ -231,8 +231,6 @@ fn a_table_with_a_damaged_directory_hides_only_keys_between_its_first_and_its_la
 /// Compaction copies a large value without decompressing it, so it copies this one, too.
 #[test]
 fn a_value_whose_forged_block_cannot_be_decompressed_is_a_miss_until_compaction_removes_it() {
-    const FOOTER_BYTES: usize = 96;
-    const ROW_BYTES: usize = 24;
     let vfs = SimVfs::new();
     let mut handle = open(&vfs).expect("open");
     let id = handle.namespace("n", "1").expect("namespace");
@@ -243,7 +241,7 @@ fn a_value_whose_forged_block_cannot_be_decompressed_is_a_miss_until_compaction_
     drop(handle);
     let table = vfs.list().expect("list").into_iter().find(|name| name.ends_with(".table")).expect("table");
     let mut bytes = vfs.contents(&table);
-    let place = bytes.len() - FOOTER_BYTES - ROW_BYTES + 8;
+    let place = last_row(&bytes) + 8;
     let offset = u64::from_le_bytes(bytes[place..place + 8].try_into().expect("8 bytes")) as usize;
     bytes[offset..offset + 20].fill(0xff);
     vfs.set_contents(&table, bytes);

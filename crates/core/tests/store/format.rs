@@ -1,6 +1,6 @@
 //! What the format guarantees on opening: a newer format is an error, and every file counts in its own place only.
 
-use crate::history::{commit, compact, open};
+use crate::history::{commit, compact, last_row, open};
 use std::ops::ControlFlow;
 use varve_core::testing::reseal;
 use varve_core::testing::sim::SimVfs;
@@ -53,8 +53,6 @@ fn a_log_copied_over_another_log_is_damage() {
 /// Found by the fuzzer: the sum of place and length exceeded a `u64`. A sum that wraps around could point anywhere.
 #[test]
 fn a_block_whose_forged_offset_is_beyond_the_file_is_damage() {
-    const FOOTER_BYTES: usize = 96;
-    const ROW_BYTES: usize = 24;
     for place in [u64::MAX, u64::MAX - 100, 1 << 62, 1 << 40] {
         let vfs = SimVfs::new();
         let mut handle = open(&vfs).expect("open");
@@ -63,7 +61,7 @@ fn a_block_whose_forged_offset_is_beyond_the_file_is_damage() {
         drop(handle);
         let table = vfs.names().into_iter().find(|name| name.ends_with(".table")).expect("a table");
         let mut bytes = vfs.contents(&table);
-        let row = bytes.len() - FOOTER_BYTES - ROW_BYTES;
+        let row = last_row(&bytes);
         bytes[row + 8..row + 16].copy_from_slice(&place.to_le_bytes());
         vfs.set_contents(&table, bytes);
         reseal::reseal(&vfs);

@@ -5,6 +5,7 @@ mod canonical;
 mod clock;
 mod crash;
 mod damage;
+mod damaged_rows;
 mod format;
 mod history;
 mod hooked;

@@ -68,9 +68,10 @@ export const TABLES = {
 
 /** A table that is mostly a hole, with a directory as long as the hole. @param {number} blocks @returns {Hostile} */
 function sparseTable(blocks) {
-  const { bytes: whole } = tableOf({ keys: [], counts: [blocks, 0, 0, 1, 0] })
+  const directoryAt = blocks * 25 // a byte and a row for each block
+  const { bytes: whole } = tableOf({ keys: [], counts: [blocks, 0, 0, 1, directoryAt] })
   const tail = whole.subarray(-96)
-  const bytes = blocks * 28 + tail.length
+  const bytes = directoryAt + blocks * 4 + Math.ceil(blocks / 128) * 8 + tail.length
   const { '1-1.table': _, ...files } = withTable({ bytes: tail, root: tail.readBigUInt64LE(88) }, { bytes }).files
   return { files, sparse: { '1-1.table': { bytes, tail } } }
 }

@@ -70,7 +70,7 @@ impl<'v> Visit<'v> {
         let (ScanStored::Placed { block, .. }, Some((table, _))) = (self.row.stored, self.row.table) else {
             return Some(bytes);
         };
-        let block = table.directory().and_then(|all| all.value_row((block & !NAMES_BLOBS) as usize));
+        let block = table.value_row((block & !NAMES_BLOBS) as usize);
         Some(block.map_or(bytes, |block| bytes * u64::from(block.stored_bytes) / u64::from(block.raw_bytes.max(1))))
     }
 
@@ -161,7 +161,7 @@ impl<'r> Row<'r> {
         if (bytes as usize) < OWN_BLOCK_BYTES || block & NAMES_BLOBS != 0 {
             return None;
         }
-        let row = table.directory()?.value_row(block as usize)?;
+        let row = table.value_row(block as usize)?;
         (row.raw_bytes == bytes).then_some((table, block as usize))
     }
 

@@ -8,7 +8,9 @@ use crate::platform::failpoints;
 use crate::platform::vfs::File;
 use crate::report::{Damage, DamagedKeys};
 use crate::table::StoredBlock;
-use crate::table::directory::{BlockRow, Directory, FOOTER_BYTES, Footer};
+use crate::table::directory::{
+    BlockRow, Blocks, Directory, FOOTER_BYTES, Footer, PAGE_BYTES_MAX, PAGE_ROWS, PagePlace,
+};
 use crate::table::key_block::{ENTRIES_MAX, KeyBlock};
 use crate::usage::UsageBits;
 use std::io;
@@ -25,7 +27,7 @@ const READS: u32 = 3;
 impl Table {
     /// Reads a key block from the file; `None` = damaged.
     pub(crate) fn read_keys(&self, index: usize) -> Option<Keys> {
-        let read = self.try_block(self.directory()?.key_row(index)?);
+        let read = self.try_block(self.key_row(index)?);
         if read.is_none() {
             self.report_keys(index, None);
         }
@@ -79,7 +81,7 @@ impl Table {
 
     /// What `read` makes of a value block; reports the block if it is damaged.
     fn values_of<R>(&self, index: usize, read: impl FnOnce(BlockRow) -> Option<R>) -> Option<R> {
-        let row = self.directory()?.value_row(index)?;
+        let row = self.value_row(index)?;
         let values = read(row);
         if values.is_none() {
             self.report(row.offset, "block of values", None);
@@ -130,8 +132,7 @@ impl Table {
         if footer.directory_offset.checked_add(footer.directory_bytes()) != Some(footer_offset) {
             return Ok(None);
         }
-        // Every block has at least one byte.
-        if footer.directory_offset < u64::from(footer.key_blocks) + u64::from(footer.value_blocks) {
+        if footer.rows_offset().is_none() {
             return Ok(None);
         }
         let found = file.read(footer.directory_offset, footer.directory_bytes() as usize)?;
@@ -139,7 +140,32 @@ impl Table {
         let mut directory = Vec::new();
         directory.try_reserve_exact(found.len()).map_err(|_| io::ErrorKind::OutOfMemory)?;
         directory.extend_from_slice(&found);
-        Ok(Directory::new(directory, &footer, &self.checksum))
+        Ok(Directory::new(&directory, &footer, &self.checksum))
+    }
+
+    /// Reads a page of rows; `None` = damaged.
+    #[cold]
+    pub(super) fn read_rows(&self, directory: &Directory, blocks: Blocks, number: usize) -> Option<Vec<BlockRow>> {
+        let page = directory.page(blocks, number)?;
+        let rows = self.try_rows(directory, page);
+        if rows.is_none() {
+            let keys = (blocks == Blocks::Keys).then(|| {
+                let first_hash = directory.first_hash(number * PAGE_ROWS).unwrap_or(0);
+                let last_hash = directory.first_hash((number + 1) * PAGE_ROWS).unwrap_or(u32::MAX);
+                DamagedKeys { first_hash, last_hash, ..DamagedKeys::default() }
+            });
+            self.report(page.offset, "rows of a table", keys);
+        }
+        rows
+    }
+
+    fn try_rows(&self, directory: &Directory, page: PagePlace) -> Option<Vec<BlockRow>> {
+        failpoints::panics("read-rows");
+        let file = self.file.as_ref()?;
+        let mut bytes = [0; PAGE_BYTES_MAX];
+        let bytes = bytes.get_mut(..page.bytes)?;
+        self.retry(|| file.read_into(page.offset, bytes)).ok()?;
+        directory.rows(page, bytes, &self.checksum)
     }
 
     /// A block as memory of its own; `None` = damaged.
@@ -183,14 +209,14 @@ impl Table {
     }
 
     pub(super) fn damaged_layout(&self, index: usize) -> Found<'static> {
-        let offset = self.directory().and_then(|directory| directory.key_row(index)).map_or(0, |row| row.offset);
+        let offset = self.key_row(index).map_or(0, |row| row.offset);
         self.report(offset, "layout of a block of keys", self.hashes_of(index));
         Found::Damaged
     }
 
     /// Reports a damaged key block; `entries` is the number of entries that it had.
     pub(in crate::table) fn report_keys(&self, index: usize, entries: Option<u64>) {
-        let Some(row) = self.directory().and_then(|directory| directory.key_row(index)) else { return };
+        let Some(row) = self.key_row(index) else { return };
         self.report(row.offset, "block of keys", self.hashes_of(index).map(|keys| DamagedKeys { entries, ..keys }));
     }
 

@@ -44,8 +44,8 @@ fn body(bytes: Vec<u8>) -> Vec<u8> {
 /// The first block of keys and the first of values, in the form of the target.
 fn blocks(table: Vec<u8>) -> Option<Vec<u8>> {
     let footer = table.len() - 96;
-    let (key_blocks, value_blocks) = (u32_at(&table, footer + 12) as usize, u32_at(&table, footer + 16));
-    let rows = u32_at(&table, footer + 56) as usize + key_blocks * 4;
+    let (key_blocks, value_blocks) = (u32_at(&table, footer + 12) as usize, u32_at(&table, footer + 16) as usize);
+    let rows = u32_at(&table, footer + 56) as usize - (key_blocks + value_blocks) * 24;
     let row = |index: usize| {
         let at = rows + index * 24;
         let (offset, stored) = (u32_at(&table, at + 8) as usize, u32_at(&table, at + 16) as usize);
