@@ -19,8 +19,8 @@ export async function removeUnreachable(folder) {
   /** @type {Set<string>} */
   const reached = new Set()
   for (const point of Object.values(exports)) if (typeof point === 'object') addImports(join(folder, point.types), reached)
-  const files = (await readdir(join(folder, 'dist'), { recursive: true })).map((file) => join('dist', file))
-  const removed = files.filter((file) => file.endsWith(ENDING) && !reached.has(join(folder, file)))
+  const files = (await readdir(folder, { recursive: true })).filter((file) => file.endsWith(ENDING))
+  const removed = files.filter((file) => !reached.has(join(folder, file)))
   for (const file of removed) rmSync(join(folder, file))
   return removed
 }

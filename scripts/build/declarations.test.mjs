@@ -11,7 +11,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 /** @param {Readonly<Record<string, string>>} files */
 function write(files) {
-  mkdirSync(join(folder, 'dist/parts'), { recursive: true })
+  for (const place of ['dist/parts', 'generated']) mkdirSync(join(folder, place), { recursive: true })
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
 }
 
@@ -25,7 +25,8 @@ it('a package keeps the declarations that its entry points import in any way, an
     'dist/parts/unused.d.ts': `export * from './star.ts'\n`,
     'dist/second.d.ts': 'export interface Y {}\n',
     'dist/index.js': '',
+    'generated/glue.d.ts': 'export declare const glue: 1\n',
   })
-  expect(await removeUnreachable(folder)).toEqual([join('dist', 'parts', 'unused.d.ts')])
+  expect((await removeUnreachable(folder)).sort()).toEqual([join('dist', 'parts', 'unused.d.ts'), join('generated', 'glue.d.ts')])
   expect([existsSync(join(folder, 'dist/index.js')), existsSync(join(folder, 'dist/second.d.ts'))]).toEqual([true, true])
 })

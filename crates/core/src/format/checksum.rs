@@ -73,9 +73,8 @@ impl Checksum {
         }
     }
 
-    /// The checksum of a part of a table. The place of a block or a page of rows is its offset, that of other
-    /// parts 0. The place is not
-    /// the seed, because xxh3 would derive a secret from it each time, which costs half a block.
+    /// The checksum of a part of a table. The place of a block or a page of rows is its offset, that of other parts 0.
+    /// The place is not the seed, because xxh3 would derive a secret from it each time, which costs half a block.
     #[inline]
     pub(crate) fn of_part(&self, kind: Kind, place: u64, bytes: &[u8]) -> u64 {
         match self {
