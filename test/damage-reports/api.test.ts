@@ -62,7 +62,7 @@ describe.each(ENGINES)('damage: %s', (engine) => {
 
   it.each(Object.entries(READS))('damage is reported after %s', async (_, read) => {
     const dir = await makeCache(engine)
-    flip(fileOf(dir, '.table'), -200) // the directory: every block of the table is lost
+    flip(fileOf(dir, '.table'), -100) // the directory: every block of the table is lost
     const { cache, reported } = await watched(dir, engine)
     expect(await read(cache.namespace('n', { codec: 'text' }))).toEqual([])
     await soon()
