@@ -2,6 +2,9 @@
 import { cpSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
+import webpack from 'webpack'
+import { Root } from '../../../packages/plugins/dist/build/root.js'
+import { pathSerializers } from '../../../packages/plugins/dist/webpack/paths.js'
 import { makeFolder } from '../../folders.ts'
 import { slow } from '../../slow.ts'
 import { PROJECTS, writeProject } from './projects.ts'
@@ -100,14 +103,6 @@ describe('in another checkout', slow, () => {
     expect([found.built, found.taken]).toEqual([1, 1])
   })
 
-  it('right below a directory at the top of the file system, such as /workspaces, all entries hit', async () => {
-    const folder = makeCheckout(PLAIN, makeFolder())
-    writeFileSync(join(folder, 'package.json'), '{}')
-    await one(folder)
-    const warm = await one(folder)
-    expect(await one(copied(folder, makeFolder()))).toMatchObject({ built: 0, hits: warm.hits, misses: warm.misses })
-  })
-
   it('a module whose code has the path of its checkout is built again, and no other', async () => {
     const loader = "module.exports = function (source) { return source + '\\nconsole.log(' + JSON.stringify(this.resourcePath) + ')' }\n"
     expect(await builtInCopy(makeCheckout(loader))).toMatchObject({ built: 1, taken: 1 })
@@ -158,5 +153,22 @@ describe('in another checkout', slow, () => {
     const other = copied(folder)
     const files = await expected(other)
     expect((await one(other)).files).toEqual(files)
+  })
+})
+
+describe('in a checkout right below a directory at the top of the file system, such as /workspaces', () => {
+  const isBound = async (...texts: string[]): Promise<boolean> => {
+    const binding = { isBound: false }
+    await pathSerializers(webpack, new Root('/workspaces/app'))?.toList.serialize({ texts }, { binding })
+    return binding.isBound
+  }
+
+  it('an entry that names the root, and the directory above it as snapshots do, hits in other checkouts', async () => {
+    expect(await isBound('/workspaces/app/src/a.js', '/workspaces/app', '/workspaces', '/', '/workspaces2/b.js')).toBe(false)
+  })
+
+  it('an entry that names anything else in that directory does not', async () => {
+    expect(await isBound('/workspaces/shared/a.js')).toBe(true)
+    expect(await isBound('const folder = "/workspaces"')).toBe(true)
   })
 })
