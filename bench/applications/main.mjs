@@ -64,10 +64,8 @@ function exampleOf(name, copies) {
 
 const APPLICATIONS = [REACT, exampleOf('docusaurus', 60), exampleOf('next', 30)]
 
-const HEAD = [
-  ...['application', 'no cache', 'in memory', 'Varve cold', 'warm', "webpack's cache cold", 'warm'],
-  ...['in memory / no cache', 'Varve cold / no cache', "warm / webpack's warm"],
-]
+const TIMES = ['no cache', 'in memory', 'Varve cold', 'warm', "webpack's cache cold", 'warm']
+const HEAD = ['application', ...TIMES, 'in memory / no cache', 'Varve cold / no cache', "warm / webpack's warm"]
 
 /** @param {Way} way */
 const nameOf = ({ cache, state }) => (cache === 'none' || cache === 'memory' ? cache : `${cache} ${state}`)

@@ -1,7 +1,7 @@
 //! Damage: files whose bytes are not what Varve wrote. Every lookup returns the correct value or a miss, never an older
 //! value. `verify` reports the damage, and the next commit works and can be read.
 
-use crate::history::{Expected, commit, compact, dump, last_row, open, open_with, open_with_blobs};
+use crate::history::{Expected, commit, compact, dump, open, open_with, open_with_blobs};
 use std::io::ErrorKind;
 use varve_core::testing::reseal;
 use varve_core::testing::sim::{Call, Effect, Fault, SimVfs};
@@ -466,4 +466,10 @@ fn an_open_cache_does_not_return_an_older_value_after_the_log_of_the_newer_one_w
         assert_eq!(reader.get(id, b"key", <[u8]>::to_vec).expect("get"), None, "has read more: {has_read_more}");
         assert!(!reader.store().status().damage.is_empty());
     }
+}
+
+/// Where the last row of a table is.
+pub(crate) fn last_row(table: &[u8]) -> usize {
+    let footer = &table[table.len() - 96..];
+    u64::from_le_bytes(footer[56..64].try_into().expect("8 bytes")) as usize - 24
 }

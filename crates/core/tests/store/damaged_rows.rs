@@ -1,7 +1,7 @@
 //! Damage of the rows of a table, which are read and verified in pages.
 
-use crate::damage::{check_answers, check_damaged};
-use crate::history::{Expected, commit, compact, last_row, open};
+use crate::damage::{check_answers, check_damaged, last_row};
+use crate::history::{Expected, commit, compact, open};
 use varve_core::Durability;
 use varve_core::testing::sim::SimVfs;
 use varve_core::vfs::Vfs;

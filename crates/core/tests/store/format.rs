@@ -1,6 +1,7 @@
 //! What the format guarantees on opening: a newer format is an error, and every file counts in its own place only.
 
-use crate::history::{commit, compact, last_row, open};
+use crate::damage::last_row;
+use crate::history::{commit, compact, open};
 use std::ops::ControlFlow;
 use varve_core::testing::reseal;
 use varve_core::testing::sim::SimVfs;

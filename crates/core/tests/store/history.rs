@@ -35,12 +35,6 @@ pub(crate) fn commit_at(handle: &mut Handle, durability: Durability, now_ms: u64
     }
 }
 
-/// Where the last row of a table is.
-pub(crate) fn last_row(table: &[u8]) -> usize {
-    let footer = &table[table.len() - 96..];
-    u64::from_le_bytes(footer[56..64].try_into().expect("8 bytes")) as usize - 24
-}
-
 pub(crate) fn compact(handle: &Handle, full: bool) -> varve_core::Result<varve_core::CompactReport> {
     handle.store().compact(full, &|_, _| ControlFlow::Continue(()))
 }
