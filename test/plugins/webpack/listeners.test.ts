@@ -3,19 +3,21 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { VarveWebpackPlugin } from '@varve/plugins/webpack'
 import { installReads } from 'varve/reads'
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import webpack from 'webpack'
 import { makeFolder } from '../../folders.ts'
 
-function build(folder: string): Promise<void> {
+function compilerOf(folder: string, entry = 'main.js'): webpack.Compiler {
   const compiler = webpack({
-    mode: 'development', context: folder, entry: './main.js', cache: { type: 'memory' },
+    mode: 'development', context: folder, entry: `./${entry}`, cache: { type: 'memory' }, bail: true,
     plugins: [new VarveWebpackPlugin({ dir: 'cache' })],
   })
-  return new Promise((resolve, reject) => {
-    compiler?.run((error) => void compiler.close((closing) => (error ?? closing ? reject(error ?? closing) : resolve())))
-  })
+  if (compiler === null) throw new Error('webpack made no compiler')
+  return compiler
 }
+
+const run = (compiler: webpack.Compiler): Promise<Error | null> => new Promise((resolve) => compiler.run(resolve))
+const close = (compiler: webpack.Compiler): Promise<Error | null | undefined> => new Promise((resolve) => compiler.close(resolve))
 
 // Each build with entries to write added a listener for the exit of the process and kept it: Node warned from the 11th on.
 it('many webpack builds in one process leave one exit listener', async () => {
@@ -23,26 +25,29 @@ it('many webpack builds in one process leave one exit listener', async () => {
   const before = process.listenerCount('beforeExit')
   for (let round = 0; round < 4; round++) {
     writeFileSync(join(folder, 'main.js'), `console.log(${round})\n`)
-    await build(folder)
+    const compiler = compilerOf(folder)
+    expect([await run(compiler), await close(compiler)].filter(Boolean)).toEqual([])
   }
   expect(process.listenerCount('beforeExit')).toBeLessThanOrEqual(before + 1)
 })
 
 // Next.js runs much more after its builds: a cold build took a sixth more CPU time.
-it.each([
-  ['is over', 'main.js'],
-  ['has failed and is closed', 'missing.js'],
-])('the storage of the recorder, which slows all promises of the host down, is out of use once a webpack build %s', async (_, entry) => {
-  const folder = makeFolder()
-  writeFileSync(join(folder, 'main.js'), 'console.log(1)\n')
-  const compiler = webpack({
-    mode: 'development', context: folder, entry: `./${entry}`, cache: { type: 'memory' }, bail: true,
-    plugins: [new VarveWebpackPlugin({ dir: 'cache' })],
+describe('the storage of the recorder, which slows all promises of the host down, is out of use', () => {
+  const isInUse = (): unknown => Reflect.get(installReads()?.storage ?? {}, 'enabled')
+
+  it('once a webpack build is over', async () => {
+    const folder = makeFolder()
+    writeFileSync(join(folder, 'main.js'), 'console.log(1)\n')
+    const compiler = compilerOf(folder)
+    expect(await run(compiler)).toBe(null)
+    expect(isInUse()).not.toBe(true)
+    await close(compiler)
   })
-  const error = await new Promise<Error | null>((resolve) => compiler?.run(resolve))
-  expect(error === null).toBe(entry === 'main.js')
-  if (error !== null) await new Promise((resolve) => compiler?.close(resolve))
-  const storage: object = installReads()?.storage ?? {}
-  expect(Reflect.get(storage, 'enabled')).not.toBe(true)
-  if (error === null) await new Promise((resolve) => compiler?.close(resolve))
+
+  it('once a webpack build has failed and is closed', async () => {
+    const compiler = compilerOf(makeFolder(), 'missing.js')
+    expect(await run(compiler)).toBeInstanceOf(Error)
+    await close(compiler)
+    expect(isInUse()).not.toBe(true)
+  })
 })

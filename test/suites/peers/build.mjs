@@ -35,10 +35,10 @@ export async function writeApplication(project) {
   await cp(at('test/plugins/rspack/loader.cjs'), join(folder, 'loader.cjs'))
 }
 
-/** @param {string} project @param {string} program @param {object} order @param {string[]} flags @returns {Promise<any>} */
-async function runProgram(project, program, order, flags = []) {
+/** @param {string} project @param {string} program @param {object} order @param {NodeJS.ProcessEnv} variables @returns {Promise<any>} */
+async function runProgram(project, program, order, variables = {}) {
   const path = join(project, 'programs', program)
-  const env = { ...process.env, NODE_ENV: '', NODE_OPTIONS: flags.join(' ') }
+  const env = { ...process.env, NODE_ENV: '', ...variables }
   const printed = await run(process.execPath, [path, JSON.stringify(order)], { cwd: join(project, 'application'), env })
   return JSON.parse(printed.trim().split('\n').at(-1) ?? '')
 }
@@ -74,10 +74,10 @@ export function buildMetro(project) {
   return compare((way) => runProgram(project, 'metro/build.mjs', { folder, options: way === 'cached' ? {} : null }))
 }
 
-/** Parcel's workers are made with the flags of the process. @param {string} project */
+/** Parcel's workers have to know the class of the cache. @param {string} project */
 export function buildParcel(project) {
-  const flags = [`--require=${join(project, 'programs/parcel/cache.cjs')}`]
-  return compare((way) => runProgram(project, 'parcel/build.mjs', { isCached: way === 'cached' }, flags))
+  const variables = { NODE_OPTIONS: `--require=${join(project, 'programs/parcel/cache.cjs')}` }
+  return compare((way) => runProgram(project, 'parcel/build.mjs', { isCached: way === 'cached' }, variables))
 }
 
 /** 40 values that a process sets and another one gets. @param {string} project @param {string} tool */

@@ -44,6 +44,9 @@ compiler.run((error, stats) => {
 })
 `
 
+/** Another version of left-pad, on which a project depends and which nothing reads. @type {Step} */
+const UNREAD = { name: 'another version of a package that nothing reads', resolution: ['left-pad@npm:^1.3.0', 'npm:1.2.0'], built: 'none' }
+
 /** @type {Project} */
 const WEBPACK = {
   tools: ['webpack'],
@@ -67,7 +70,7 @@ const WEBPACK = {
       built: 'all',
     },
     { name: 'again', built: 'none' },
-    { name: 'another version of a package that nothing reads', resolution: ['left-pad@npm:^1.3.0', 'npm:1.2.0'], built: 'none' },
+    UNREAD,
     {
       name: 'another version of a package that a loader requires',
       resolution: ['postcss-value-parser@npm:^4.2.0', 'npm:4.1.0'],
@@ -181,7 +184,7 @@ const READS = {
   steps: [
     { name: 'first', files: { 'main.js': '', 'build.mjs': READS_BUILD }, built: 'all' },
     { name: 'again', built: 'none' },
-    { name: 'another version of a package that nothing reads', resolution: ['left-pad@npm:^1.3.0', 'npm:1.2.0'], built: 'none' },
+    UNREAD,
     {
       name: 'another version of a package that a package requires',
       resolution: ['is-number@npm:^6.0.0', 'npm:7.0.0'],

@@ -78,7 +78,7 @@ export class BuildReads {
   run(build: () => void): void {
     const installed = this.#installed
     if (installed === undefined) return build()
-    this.#endSink() // the build before may have failed
+    this.#sink?.end() // the build before may have failed
     this.#sink = new BuildSink(inUse(installed))
     this.#isIgnored = ignoredBelow(this.#compiler)
     wrapMethods(this.#compiler.inputFileSystem)
@@ -107,7 +107,7 @@ export class BuildReads {
   end(compilation: Compilation, folder: string, known: { has(input: string): boolean }): ReadonlySet<string> {
     const sink = this.#sink
     if (sink === undefined || sink.isOver) return this.#inputs
-    this.#endSink()
+    sink.end()
     let isReported: ((path: string) => boolean) | undefined
     for (const [kind, paths] of sink.reads) {
       for (const path of paths) {
@@ -124,14 +124,9 @@ export class BuildReads {
 
   /** Called when the compiler is closed. Later reads of the program belong to the next compiler. */
   close(): void {
-    this.#endSink()
+    this.#sink?.end()
     if (this.#isOpen && this.#installed?.ambient !== undefined) this.#installed.ambient.scopes -= 1
     this.#isOpen = false
-  }
-
-  /** Ends recording. Hosts do much else after a build, and before Node.js 24 each promise costs more while the storage is in use. */
-  #endSink(): void {
-    if (this.#sink?.isOver === false) this.#sink.end()
   }
 
   /** Adds the files that the loaders of a module read to its dependencies, before webpack takes its snapshot. */
@@ -191,9 +186,10 @@ class BuildSink implements Sink {
     this.#release = release
   }
 
+  /** Hosts do much else after a build, and before Node.js 24 each promise costs more while the storage is in use. */
   end(): void {
+    if (!this.isOver) this.#release()
     this.isOver = true
-    this.#release()
   }
 
   read(kind: ReadKind, path: string): void {

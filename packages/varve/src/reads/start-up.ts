@@ -43,13 +43,12 @@ export class StartUp implements Ambient {
 
   /** Looks again at the names and types that the program read of what it removed since. */
   #lookAgain(disk: Disk): void {
-    for (const path of this.#written) {
-      if (lookAt(disk.fs, path) !== 'missing') continue
-      for (const place of [path, disk.paths.dirname(path)]) {
-        for (const kind of KINDS_BESIDE_CONTENT) {
-          const key = `${kind} ${place}`
-          if (this.#reads.has(key)) this.#reads.set(key, new Observed(disk, kind, place))
-        }
+    const removed = [...this.#written].filter((path) => lookAt(disk.fs, path) === 'missing')
+    const places = new Set(removed.flatMap((path) => [path, disk.paths.dirname(path)]))
+    for (const place of places) {
+      for (const kind of KINDS_BESIDE_CONTENT) {
+        const key = `${kind} ${place}`
+        if (this.#reads.has(key)) this.#reads.set(key, new Observed(disk, kind, place))
       }
     }
   }
