@@ -1,10 +1,11 @@
 // @ts-check
-// `npm run build [-- native | wasm | packages]`: builds both engines, then the packages, or what is named. Each target declares
-// its inputs, so that setup can skip it.
+// `npm run build [-- native | wasm | packages]`: builds both engines, then the packages, or what is named, with the dependencies
+// of the lock file. Each target declares its inputs, so that setup can skip it.
 import { embeddedPaths } from './build/embed.mjs'
 import { addonPath, buildNative } from './build/native.mjs'
 import { buildPackages, packageFolders, sourcesOf } from './build/packages.mjs'
 import { buildWasm, wasmPaths } from './build/wasm.mjs'
+import { install, isInstalled } from './common/install.mjs'
 import { isMain } from './common/root.mjs'
 import { fingerprint, writeStamp } from './common/stamps.mjs'
 import { runMain, step } from './common/steps.mjs'
@@ -63,6 +64,7 @@ if (isMain(import.meta)) {
     const chosen = process.argv.slice(2)
     const unknown = chosen.find((name) => targets.every((target) => target.name !== name))
     if (unknown !== undefined) throw new Error(`there is no target '${unknown}': the targets are ${targets.map(({ name }) => name).join(', ')}`)
+    if (!isInstalled()) await step('npm ci', install)
     for (const target of targets) if (chosen.length === 0 || chosen.includes(target.name)) await build(target)
   })
 }
