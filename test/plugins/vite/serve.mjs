@@ -19,7 +19,19 @@ const server = await createServer({
   environments: { edge: { consumer: 'server' } },
   plugins: [{ name: 'listen', configureServer: listen, watchChange: () => void (changes += 1) }],
 })
-await server.listen()
+await listenOnFreePort(5)
+
+/**
+ * Vite looks for a free port and listens on it afterwards, so another process may take it in between.
+ * @param {number} tries
+ * @returns {Promise<void>}
+ */
+async function listenOnFreePort(tries) {
+  await server.listen().catch((error) => {
+    if (tries === 1) throw error
+    return listenOnFreePort(tries - 1)
+  })
+}
 
 /** @param {import('vite').ViteDevServer} one */
 function listen(one) {
