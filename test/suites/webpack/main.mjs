@@ -57,7 +57,8 @@ async function runJest(checkout, folder, suite, cache, pattern) {
   const nodeArgs = ['--expose-gc', `--max-old-space-size=${HEAP_MB}`, '--experimental-vm-modules']
   const jest = join(checkout, 'node_modules/jest-cli/bin/jest.js')
   const config = join(import.meta.dirname, 'jest.config.cjs')
-  const args = ['--runInBand', '--ci', '--silent', '--json', `--outputFile=${output}`, `--config=${config}`, `test/${suite}`]
+  // Without the cache of jest, which takes what an earlier `without-log.cjs` made.
+  const args = ['--runInBand', '--no-cache', '--ci', '--silent', '--json', `--outputFile=${output}`, `--config=${config}`, `test/${suite}`]
   const only = pattern === undefined ? [] : [`--testNamePattern=${pattern}`]
   const child = spawn(process.execPath, [...nodeArgs, jest, ...args, ...only], {
     cwd: checkout,
