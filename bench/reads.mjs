@@ -1,56 +1,58 @@
 // @ts-check
-// `node bench/reads.mjs [modules] [pairs] [functions]`: the cost of recording reads in a Rolldown build with Babel and preset-env, as
-// CPU time of the whole process. Pairs of builds with and without `trackReads` take turns, each in its own process: one cold pair,
-// then WARM_PAIRS warm ones. A module has 20 functions by default; with one, a cold build of many modules takes little time.
+// `node bench/reads.mjs [modules] [pairs] [functions] [warm]`: the cost of recording reads in a Rolldown build with Babel and preset-env, as
+// CPU time of the whole process and, on Linux, of its main thread, which the kernel counts in steps of 10 ms. Pairs of builds with and
+// without `trackReads` take turns, each in its own process: one cold pair, then five warm ones by default. A module has 20 functions by
+// default; with one, a cold build of many modules takes little time.
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { median } from './median.mjs'
 import { printProcessor } from './processor.mjs'
 
-/** Warm builds take so little time that many of them cost less than one cold build. */
-const WARM_PAIRS = 5
-/** @type {readonly ('cold' | 'warm')[]} */
-const KINDS = ['cold', ...Array.from({ length: WARM_PAIRS }, () => /** @type {const} */ ('warm'))]
-
 const own = fileURLToPath(new URL('..', import.meta.url))
-const [first, second = '5', third = '20'] = process.argv.slice(2)
+// Warm builds take so little time that many of them cost less than one cold build.
+const [first, second = '5', third = '20', fourth = '5'] = process.argv.slice(2)
 
 if (first === '--run') console.log(JSON.stringify(await build(third, second === 'on')))
-else compare(Number(first ?? 2000), Number(second), Number(third))
+else compare(Number(first ?? 2000), Number(second), Number(third), Number(fourth))
 
-/** @param {number} modules @param {number} pairs @param {number} functions */
-function compare(modules, pairs, functions) {
+/** @param {number} modules @param {number} pairs @param {number} functions @param {number} warmPairs */
+function compare(modules, pairs, functions, warmPairs) {
   printProcessor()
   const project = makeProject(modules, functions)
-  /** @type {Record<'cold' | 'warm', Record<'on' | 'off', number[]>>} */
-  const times = { cold: { on: [], off: [] }, warm: { on: [], off: [] } }
+  /** @type {Record<'cold' | 'warm' | 'main', Record<'on' | 'off', number[]>>} */
+  const times = { cold: { on: [], off: [] }, warm: { on: [], off: [] }, main: { on: [], off: [] } }
   for (let pair = 0; pair < pairs; pair++) {
-    for (const kind of KINDS) {
-      for (const way of pair % 2 === 0 ? /** @type {const} */ (['on', 'off']) : /** @type {const} */ (['off', 'on'])) {
+    for (let turn = 0; turn <= warmPairs; turn++) {
+      const kind = turn === 0 ? 'cold' : 'warm'
+      for (const way of (pair + turn) % 2 === 0 ? /** @type {const} */ (['on', 'off']) : /** @type {const} */ (['off', 'on'])) {
         if (kind === 'cold') rmSync(join(project, way), { recursive: true, force: true })
         const out = execFileSync(process.execPath, [fileURLToPath(import.meta.url), '--run', way, project], { cwd: project, encoding: 'utf8' })
-        const { hits, cpuMs } = JSON.parse(out.trim().split('\n').at(-1) ?? '')
+        const { hits, cpuMs, mainMs } = JSON.parse(out.trim().split('\n').at(-1) ?? '')
         if (kind === 'cold' ? hits > 0 : hits <= modules) throw new Error(`a ${kind} build had ${hits} hits`)
         times[kind][way].push(cpuMs)
+        if (kind === 'warm') times.main[way].push(mainMs ?? Number.NaN)
       }
     }
   }
   rmSync(project, { recursive: true })
-  console.log(JSON.stringify({ modules, functions, pairs, cold: summary(times.cold), warm: summary(times.warm) }))
+  const { cold, warm, main } = { cold: summary(times.cold), warm: summary(times.warm), main: summary(times.main) }
+  console.log(JSON.stringify({ node: process.version, modules, functions, pairs, cold, warm, main }))
 }
 
 /**
- * The median of the differences in each pair, and the difference of the least times, since other programs only add to a time.
+ * The median and the mean of the differences in each pair, and the difference of the least times, since other programs only add to a time.
  * @param {{ on: readonly number[], off: readonly number[] }} times
  */
 function summary({ on, off }) {
   const moreMs = median(on.map((ms, pair) => ms - (off[pair] ?? Number.NaN)))
   const offMs = median(off)
+  const meanMs = on.reduce((sum, ms, pair) => sum + ms - (off[pair] ?? Number.NaN), 0) / on.length
   const leastMs = Math.min(...on) - Math.min(...off)
-  return { offMs: Math.round(offMs), moreMs: rounded(moreMs), percent: rounded((moreMs / offMs) * 100), leastMs: rounded(leastMs) }
+  const percent = rounded((moreMs / offMs) * 100)
+  return { offMs: Math.round(offMs), moreMs: rounded(moreMs), percent, meanMs: rounded(meanMs), leastMs: rounded(leastMs) }
 }
 
 /** @param {number} value */
@@ -91,5 +93,13 @@ async function build(project, trackReads) {
   await bundle.generate()
   await bundle.close()
   const { user, system } = process.cpuUsage()
-  return { hits, cpuMs: (user + system) / 1000 }
+  return { hits, cpuMs: (user + system) / 1000, mainMs: mainThreadMs() }
+}
+
+/** CPU time of the main thread: the 14th and 15th field of its line, in hundredths of a second; null if the host has no such file. */
+function mainThreadMs() {
+  const path = `/proc/self/task/${process.pid}/stat`
+  if (!existsSync(path)) return null
+  const fields = readFileSync(path, 'utf8').split(') ').at(-1)?.split(' ') ?? []
+  return 10 * (Number(fields[11]) + Number(fields[12]))
 }
