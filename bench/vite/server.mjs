@@ -4,7 +4,6 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { babel } from '@rollup/plugin-babel'
-import { varve } from '@varve/plugins/vite'
 import mdx from '@mdx-js/rollup'
 import vue from '@vitejs/plugin-vue'
 import { createServer } from 'vite'
@@ -22,6 +21,13 @@ function count(stats) {
   counts.misses += stats.misses
 }
 
+/** The plugin is loaded only if it is used, so that a server without a cache does not pay for it. */
+async function caches() {
+  if (!order.isCached) return []
+  const { varve } = await import('@varve/plugins/vite')
+  return [varve({ ...cacheOptions, plugins: ['vue', 'babel', '@mdx-js/rollup'] })]
+}
+
 /** @type {import('@rollup/plugin-babel').RollupBabelInputPluginOptions} */
 const babelOptions = {
   babelrc: false,
@@ -34,7 +40,7 @@ const babelOptions = {
   plugins: [fileURLToPath(import.meta.resolve('@babel/plugin-syntax-jsx'))],
 }
 const cacheOptions = { dir: order.cacheDir, cacheKey: readFileSync(fileURLToPath(import.meta.url), 'utf8'), onStats: count }
-const cache = order.isCached ? [varve({ ...cacheOptions, plugins: ['vue', 'babel', '@mdx-js/rollup'] })] : []
+const cache = await caches()
 // Before Vite's own plugins, which would reject the syntax of MDX, and compile JSX before Babel gets it.
 const early = [mdx(), babel(babelOptions)].map((plugin) => ({ ...plugin, enforce: /** @type {const} */ ('pre') }))
 

@@ -4,7 +4,6 @@
 import { writeFileSync } from 'node:fs'
 import { babel } from '@rollup/plugin-babel'
 import mdx from '@mdx-js/rollup'
-import { varve } from '@varve/plugins/vite'
 import vue from '@vitejs/plugin-vue'
 
 const { BENCH_VARVE, BENCH_OWN, BENCH_RESULT = '' } = process.env
@@ -33,10 +32,16 @@ const compiled = babel({
 })
 // Before Vite's own plugins, which would reject the syntax of MDX, and compile JSX before Babel gets it.
 const early = [mdx(), compiled].map((plugin) => ({ ...plugin, enforce: /** @type {const} */ ('pre') }))
-const cache = BENCH_VARVE === undefined ? [] : [varve({ plugins: ['vue', 'babel', '@mdx-js/rollup'], dir: BENCH_VARVE, onStats })]
+
+/** The plugin is loaded only if it is used, so that runs without it do not pay for it. */
+async function caches() {
+  if (BENCH_VARVE === undefined) return []
+  const { varve } = await import('@varve/plugins/vite')
+  return [varve({ plugins: ['vue', 'babel', '@mdx-js/rollup'], dir: BENCH_VARVE, onStats })]
+}
 
 export default {
-  plugins: [vue(), ...early, ...cache],
+  plugins: [vue(), ...early, ...(await caches())],
   // In threads, whose CPU time counts for the process.
   test: { include: ['src/**/*.test.js'], pool: 'threads', experimental: { fsModuleCache: BENCH_OWN !== undefined, fsModuleCachePath: BENCH_OWN } },
 }

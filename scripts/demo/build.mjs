@@ -5,7 +5,6 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { VarveWebpackPlugin } from '@varve/plugins/webpack'
 import webpack from 'webpack'
 
 /** @typedef {'none' | 'memory' | 'webpack' | 'varve'} CacheKind 'memory': no cache outside of the process */
@@ -22,10 +21,12 @@ function cacheOption() {
   return { type: 'filesystem', cacheDirectory: order.cacheDir, buildDependencies: { config: [configFile] } }
 }
 
-const varve =
-  order.cache === 'varve'
-    ? new VarveWebpackPlugin({ dir: order.cacheDir, engine: order.engine ?? 'auto', buildDependencies: { config: [configFile] } })
-    : undefined
+/** The plugin is loaded only if it is used, so that builds with other caches do not pay for it. */
+async function plugins() {
+  if (order.cache !== 'varve') return []
+  const { VarveWebpackPlugin } = await import('@varve/plugins/webpack')
+  return [new VarveWebpackPlugin({ dir: order.cacheDir, engine: order.engine ?? 'auto', buildDependencies: { config: [configFile] } })]
+}
 
 /** @type {import('webpack').Configuration} */
 const config = {
@@ -54,7 +55,7 @@ const config = {
       },
     ],
   },
-  plugins: varve === undefined ? [] : [varve],
+  plugins: await plugins(),
 }
 const compiler = webpack(config)
 

@@ -1,18 +1,22 @@
 // The config of the example, with the cache that BENCH_CACHE names.
-import { VarveWebpackPlugin } from '@varve/plugins/webpack'
+// It loads Varve only if it uses it, so that builds with other caches do not pay for it.
 
 const CACHES = {
   none: () => ({ mergeStrategy: { cache: 'replace' }, cache: false }),
   memory: () => ({ mergeStrategy: { cache: 'replace' }, cache: { type: 'memory' } }),
   webpack: () => ({}), // Docusaurus uses webpack's filesystem cache
-  varve: () => ({ mergeStrategy: { cache: 'replace' }, cache: { type: 'memory' }, plugins: [new VarveWebpackPlugin()] }),
+  varve: (Plugin) => ({ mergeStrategy: { cache: 'replace' }, cache: { type: 'memory' }, plugins: [new Plugin()] }),
 }
 
-export default {
-  title: 'Docusaurus with Varve',
-  url: 'https://example.com',
-  baseUrl: '/',
-  onBrokenLinks: 'throw',
-  plugins: [() => ({ name: 'bench', configureWebpack: CACHES[process.env.BENCH_CACHE] })],
-  presets: [['classic', { docs: { routeBasePath: '/' }, blog: false, pages: false }]],
+export default async function config() {
+  const name = process.env.BENCH_CACHE
+  const Plugin = name === 'varve' ? (await import('@varve/plugins/webpack')).VarveWebpackPlugin : undefined
+  return {
+    title: 'Docusaurus with Varve',
+    url: 'https://example.com',
+    baseUrl: '/',
+    onBrokenLinks: 'throw',
+    plugins: [() => ({ name: 'bench', configureWebpack: () => CACHES[name](Plugin) })],
+    presets: [['classic', { docs: { routeBasePath: '/' }, blog: false, pages: false }]],
+  }
 }

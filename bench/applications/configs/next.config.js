@@ -1,6 +1,6 @@
 // The config of the example, with the cache that BENCH_CACHE names.
+// It loads Varve only if it uses it, so that builds with other caches do not pay for it.
 import { resolve } from 'node:path'
-import { VarveWebpackPlugin } from '@varve/plugins/webpack'
 
 const CACHES = {
   none: () => false,
@@ -10,11 +10,15 @@ const CACHES = {
   varve: () => ({ type: 'memory' }),
 }
 
-export default {
-  generateBuildId: () => 'example',
-  webpack(config) {
-    config.cache = CACHES[process.env.BENCH_CACHE](config.cache)
-    if (process.env.BENCH_CACHE === 'varve') config.plugins.push(new VarveWebpackPlugin())
-    return config
-  },
+export default async function config() {
+  const name = process.env.BENCH_CACHE
+  const Plugin = name === 'varve' ? (await import('@varve/plugins/webpack')).VarveWebpackPlugin : undefined
+  return {
+    generateBuildId: () => 'example',
+    webpack(config) {
+      config.cache = CACHES[name](config.cache)
+      if (Plugin !== undefined) config.plugins.push(new Plugin())
+      return config
+    },
+  }
 }
