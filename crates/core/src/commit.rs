@@ -44,7 +44,7 @@ use crate::platform::vfs::Stat;
 use crate::report::CommitReport;
 use crate::state::context::Context;
 use crate::state::{State, outline};
-use crate::table::{TableMeta, TableWriter, ValueBytes};
+use crate::table::{TableFile, TableMeta, TableWriter, ValueBytes};
 use crate::writer::claim::claim_log;
 use crate::writer::reset::reset;
 use std::sync::Arc;
@@ -348,15 +348,17 @@ fn write_tables(
         let wrap = |source| Error::io("write", &name.to_string(), source);
         let file = context.vfs.create_new(&name.to_string()).map_err(wrap)?;
         let checksum = context.checksum.of_file(cache_id, FileName::Table(name));
-        let mut table = TableWriter::new(name, file, checksum);
+        let mut table = TableWriter::new(TableFile::new(name, file, checksum));
         failpoints::panics("write-table");
         batch
-            .sorted(id.number, |hash, entry| match entry.kind {
-                Kind::PutWithBlobs => table.add_with_blobs(hash, entry.key, 0, entry.value),
-                _ => table.add(hash, entry.key, 0, entry.live_value().map(ValueBytes::Staying)),
+            .sorted(id.number, |hash, entry| {
+                table.add(|fill| match entry.kind {
+                    Kind::PutWithBlobs => fill.add_with_blobs(hash, entry.key, 0, entry.value),
+                    _ => fill.add(hash, entry.key, 0, entry.live_value().map(ValueBytes::Staying)),
+                })
             })
             .map_err(wrap)?;
-        metas.push((Arc::clone(id), table.finish(sequence, now_ms, now_ms).map_err(wrap)?));
+        metas.push((Arc::clone(id), table.finish(sequence, (now_ms, now_ms)).map_err(wrap)?));
     }
     context.vfs.sync_folder().map_err(|source| Error::io("sync", "the cache directory", source))?;
     Ok(metas)

@@ -21,6 +21,7 @@ mod merge;
 mod obsolete_files;
 mod pick;
 mod prune_usage;
+mod rounds;
 
 use crate::commit::Committer;
 use crate::commit::reload::reload;

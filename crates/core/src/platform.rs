@@ -3,7 +3,6 @@
 
 pub(crate) mod clock;
 pub mod failpoints;
-pub(crate) mod file_writer;
 pub(crate) mod pool;
 pub(crate) mod sync;
 pub mod vfs;

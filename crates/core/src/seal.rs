@@ -27,7 +27,7 @@ use crate::read::stats::sources_of;
 use crate::report::SealReport;
 use crate::state::context::Context;
 use crate::state::{Layers, State};
-use crate::table::{Found, TableMeta, TableWriter, ValueBytes};
+use crate::table::{Found, TableFile, TableMeta, TableWriter, ValueBytes};
 use std::collections::BTreeMap;
 use std::io;
 use std::ops::ControlFlow;
@@ -35,9 +35,6 @@ use std::sync::Arc;
 
 /// The number under which all files of a layer are written.
 const WRITER: u32 = 1;
-
-/// A table is closed when it has this many bytes.
-const TABLE_BYTES: u64 = 1 << 30;
 
 /// Seals `state` into `target`, without what the layers `since` have.
 pub(crate) fn seal(
@@ -209,7 +206,7 @@ impl Sealing<'_> {
         match value {
             Some(value) if names_blobs && self.copy_blobs(value)? => {
                 let (name, writer) = self.writer()?;
-                let added = writer.add_with_blobs(hash, key, 0, value);
+                let added = writer.add(|fill| fill.add_with_blobs(hash, key, 0, value));
                 added.map_err(|source| Error::io("write", &name.to_string(), source))
             }
             Some(value) if !names_blobs => self.add(hash, key, Some(value)),
@@ -221,7 +218,7 @@ impl Sealing<'_> {
 
     fn add(&mut self, hash: u32, key: &[u8], value: Option<&[u8]>) -> Result<()> {
         let (name, writer) = self.writer()?;
-        let added = writer.add(hash, key, 0, value.map(ValueBytes::Passing));
+        let added = writer.add(|fill| fill.add(hash, key, 0, value.map(ValueBytes::Passing)));
         added.map_err(|source| Error::io("write", &name.to_string(), source))
     }
 
@@ -237,7 +234,7 @@ impl Sealing<'_> {
 
     /// The open table, or a new one if that is full.
     fn writer(&mut self) -> Result<&mut (TableName, TableWriter<'static>)> {
-        if self.open.as_ref().is_some_and(|(_, writer)| writer.bytes() >= TABLE_BYTES) {
+        if self.open.as_ref().is_some_and(|(_, writer)| writer.is_full()) {
             self.close()?;
         }
         if self.open.is_none() {
@@ -246,7 +243,7 @@ impl Sealing<'_> {
             let file = self.target.create_new(&name.to_string());
             let file = file.map_err(|source| Error::io("create", &name.to_string(), source))?;
             let checksum = self.checksum.of_file(0, FileName::Table(name));
-            self.open = Some((name, TableWriter::new(name, file, checksum)));
+            self.open = Some((name, TableWriter::new(TableFile::new(name, file, checksum))));
         }
         match &mut self.open {
             Some(open) => Ok(open),
@@ -256,7 +253,7 @@ impl Sealing<'_> {
 
     fn close(&mut self) -> Result<()> {
         if let Some((name, writer)) = self.open.take() {
-            let meta = writer.finish(0, 0, 0).map_err(|source| Error::io("write", &name.to_string(), source))?;
+            let meta = writer.finish(0, (0, 0)).map_err(|source| Error::io("write", &name.to_string(), source))?;
             self.tables.push(meta);
         }
         Ok(())

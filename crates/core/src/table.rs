@@ -13,20 +13,24 @@
 pub(crate) mod block_cache;
 mod buffers;
 mod directory;
+mod file;
 mod key_block;
 mod pages;
 mod reader;
 mod scan;
+mod stretch;
 mod verify;
 mod writer;
 
 pub(crate) use directory::Directory;
 #[cfg(any(test, feature = "sim"))]
 pub(crate) use directory::{FOOTER_BYTES, Footer, reseal_rows};
+pub(crate) use file::{Ending, TableFile};
 pub(crate) use key_block::{NAMES_BLOBS, Stored as ScanStored};
 pub(crate) use reader::{Found, Keys, Origin, Table, Value};
 pub(crate) use scan::{Hole, TableScan};
-pub(crate) use writer::{OWN_BLOCK_BYTES, StoredBlock, TableWriter, ValueBytes};
+pub(crate) use stretch::Stretch;
+pub(crate) use writer::{OWN_BLOCK_BYTES, StoredBlock, TableFill, TableWriter, ValueBytes};
 
 use crate::format::bytes::Reader;
 use crate::format::file_names::TableName;

@@ -1,5 +1,5 @@
-//! Merges memtable entries and some tables of one namespace into new tables, in order of (hash, key). While one thread
-//! writes, another gathers and sorts the next entries.
+//! Merges memtable entries and some tables of one namespace into new tables, in order of (hash, key). `rounds.rs`
+//! divides the work among threads.
 //!
 //! The newest entry of each key is written, with three exceptions:
 //! - It is hidden (`hidden_below`).
@@ -11,32 +11,25 @@
 
 use super::claim_logs::ClaimedLogs;
 use super::evict::{Evictions, Ranks};
+use super::rounds::{self, Piece, Placing};
 use crate::error::{Error, Result};
 use crate::format::blob_refs::BlobRefs;
 use crate::format::digest::BlobRef;
 use crate::format::file_names::{FileName, TableName};
 use crate::options::Watch;
 use crate::platform::failpoints;
-use crate::platform::file_writer::Outbox;
 use crate::read::entries::{Entries, Range, Ranges, Source, Visit};
 use crate::state::context::Context;
 use crate::state::{Namespace, State};
 
-use crate::table::{Hole, TableMeta, TableWriter, ValueBytes};
+use crate::table::{Ending, Hole, Stretch, TableFile, TableFill, TableMeta, ValueBytes};
 use crate::usage::{Mark, day_of};
 use std::collections::BTreeSet;
 use std::io;
 use std::ops::ControlFlow;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-/// A table is closed when it has this many bytes.
-const TABLE_BYTES: u64 = 1 << 30;
 
 /// Entries between two calls of the watch.
 const WATCH_ENTRIES: u64 = 512;
-
-/// Bytes of ranges that are gathered ahead.
-const AHEAD_BYTES: usize = 4 << 20;
 
 /// The merge to do.
 #[derive(Debug)]
@@ -143,18 +136,30 @@ fn merge_over(
     let (state, ranks) =
         (&claimed.state, plan.evictions.and_then(|evictions| evictions.ranks(plan.number, &claimed.state)));
     let (missing, merged) = (&claimed.missing, Merged::default());
-    let output = Output { context, state, ranks, name, writer: None, missing, merged, times, is_damaged };
-    let mut merging = Merging { plan, progress, entries: Entries::new(namespace.hidden_below), output };
+    let output = Output {
+        context,
+        state,
+        ranks,
+        name,
+        begun: None,
+        table: None,
+        pieces: Vec::new(),
+        pieces_bytes: 0,
+        spare: Vec::new(),
+        missing,
+        merged,
+        times,
+        is_damaged,
+    };
+    let mut merging = Merging { plan, progress, entries: Entries::new(namespace.hidden_below), seen: None, output };
+    let mut placing = Placing::new((times.oldest_ms, times.newest_ms));
     let mut ranges = Ranges::new(sources, 0);
-    if context.pool.threads() > 1 {
-        in_two_threads(context, &mut ranges, &mut merging)?;
-    } else {
-        ranges.try_for_each(|range| merging.write(&range))?;
-    }
-    merging.output.close()?;
+    rounds::run(&*context.pool, &mut ranges, &mut merging, &mut placing)?;
     if !claimed.alone && !failpoints::bug("forget-holes") {
         merging.output.delete_hidden(claimed, namespace, ranges.holes())?;
+        placing.place_all(merging.output.take())?;
     }
+    merging.output.merged.tables = placing.tables;
     let mut picked = plan.tables.iter().filter_map(|index| namespace.tables.get(*index));
     match picked.find(|live| live.table.is_unreadable()) {
         Some(live) => Err(Error::io("read", &live.table.meta.name.to_string(), io::ErrorKind::Other.into())),
@@ -162,69 +167,40 @@ fn merge_over(
     }
 }
 
-struct Merging<'a, 'p> {
+pub(super) struct Merging<'a, 'p> {
     plan: &'a Merge<'a>,
     progress: &'a mut Progress<'p>,
     entries: Entries,
-    output: Output<'a>,
+    /// The last entry before a pause.
+    seen: Option<(u32, Vec<u8>)>,
+    pub(super) output: Output<'a>,
 }
 
 impl Merging<'_, '_> {
-    fn write(&mut self, range: &Range<'_>) -> Result<()> {
+    /// Fills pieces from a range until they have `bytes`. `false` = the range may have more.
+    pub(super) fn fill(&mut self, range: &mut Range<'_>, bytes: usize) -> Result<bool> {
         failpoints::panics("merge");
-        let Self { plan, progress, entries, output } = self;
-        match entries.visit(range, |entry| output.take(plan, progress, entry)) {
-            ControlFlow::Continue(()) => Ok(()),
-            ControlFlow::Break(error) => Err(error),
-        }
-    }
-}
-
-/// Gathers ranges and writes full buffers on one thread, while another one fills blocks from the ranges gathered
-/// before.
-fn in_two_threads(context: &Context, ranges: &mut Ranges<'_>, merging: &mut Merging<'_, '_>) -> Result<()> {
-    let (ranges, merging) = (Mutex::new(ranges), Mutex::new(merging));
-    let mut ready: Vec<Range<'_>> = Vec::new();
-    loop {
-        let (gathered, written, sent) = (Mutex::new(Vec::new()), Mutex::new(Ok(())), Mutex::new(Ok(())));
-        let outbox = lock(&merging).output.outbox();
-        context.pool.run(2, &|job| {
-            if job == 0 {
-                let mut merging = lock(&merging);
-                *lock(&written) = ready.iter().try_for_each(|range| merging.write(range));
-            } else {
-                *lock(&gathered) = gather(&mut lock(&ranges));
-                *lock(&sent) = outbox.as_ref().map_or(Ok(()), |(name, outbox)| send(outbox, *name));
+        let Self { plan, progress, entries, seen, output } = self;
+        let outcome = entries.visit(range, |entry| {
+            let (hash, key) = (entry.hash, entry.key);
+            if seen.as_ref().is_some_and(|(seen_hash, seen)| hash == *seen_hash && key <= seen.as_slice()) {
+                return ControlFlow::Continue(());
+            }
+            match output.take_entry(plan, progress, entry) {
+                Ok(()) if output.pieces_bytes < bytes => ControlFlow::Continue(()),
+                Ok(()) => ControlFlow::Break(Ok((hash, key.to_vec()))),
+                Err(error) => ControlFlow::Break(Err(error)),
             }
         });
-        sent.into_inner().unwrap_or_else(PoisonError::into_inner)?;
-        written.into_inner().unwrap_or_else(PoisonError::into_inner)?;
-        ready = gathered.into_inner().unwrap_or_else(PoisonError::into_inner);
-        if ready.is_empty() {
-            return Ok(());
+        *seen = None;
+        if let ControlFlow::Break(paused) = outcome {
+            let (hash, key) = paused?;
+            range.pass(hash, &key);
+            *seen = Some((hash, key));
+            return Ok(false);
         }
+        Ok(true)
     }
-}
-
-fn send(outbox: &Outbox, name: TableName) -> Result<()> {
-    outbox.send().map_err(|source| Error::io("write", &name.to_string(), source))
-}
-
-fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
-    shared.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn gather<'a>(ranges: &mut Ranges<'a>) -> Vec<Range<'a>> {
-    failpoints::panics("gather");
-    let mut bytes = 0;
-    let mut gathered = Vec::new();
-    while bytes < AHEAD_BYTES
-        && let Some(range) = ranges.next()
-    {
-        bytes += range.bytes();
-        gathered.push(range);
-    }
-    gathered
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -233,13 +209,20 @@ struct Times {
     newest_ms: u64,
 }
 
-/// The tables being written.
-struct Output<'a> {
+/// The tables being filled.
+pub(super) struct Output<'a> {
     context: &'a Context,
     state: &'a State,
     ranks: Option<Ranks<'a>>,
     name: &'a mut (dyn FnMut() -> TableName + Send),
-    writer: Option<(TableName, TableWriter<'static>)>,
+    /// The file of the open table, until its first piece is full.
+    begun: Option<TableFile>,
+    table: Option<TableFill<'static>>,
+    /// Full pieces that were not taken yet.
+    pieces: Vec<Piece>,
+    pieces_bytes: usize,
+    /// Memory of stretches that were written, for the next ones.
+    pub(super) spare: Vec<Stretch<'static>>,
     /// Entries that name one of these blobs have no value.
     missing: &'a BTreeSet<BlobRef>,
     merged: Merged,
@@ -249,20 +232,32 @@ struct Output<'a> {
 }
 
 impl Output<'_> {
-    /// The outbox of the open table.
-    fn outbox(&mut self) -> Option<(TableName, Arc<Outbox>)> {
-        self.writer.as_mut().map(|(name, writer)| (*name, writer.use_outbox()))
+    /// Full pieces, in order.
+    pub(super) fn take(&mut self) -> Vec<Piece> {
+        self.pieces_bytes = 0;
+        std::mem::take(&mut self.pieces)
+    }
+
+    fn add_piece(&mut self, stretch: Stretch<'static>, end: Option<Ending>) {
+        self.pieces_bytes += stretch.bytes();
+        self.pieces.push(Piece { begin: self.begun.take(), stretch, end });
+    }
+
+    /// Ends the open table.
+    pub(super) fn end_table(&mut self) {
+        if let Some((stretch, ending)) = self.table.take().map(TableFill::finish) {
+            self.add_piece(stretch, Some(ending));
+        }
     }
 
     /// Adds the newest entry of a key if it is visible.
     #[inline]
-    fn take(&mut self, plan: &Merge<'_>, progress: &mut Progress<'_>, entry: Visit<'_>) -> ControlFlow<Error> {
+    fn take_entry(&mut self, plan: &Merge<'_>, progress: &mut Progress<'_>, entry: Visit<'_>) -> Result<()> {
         let Visit { hash, key, sequence, shadowed, is_hidden, .. } = entry;
         if entry.level() > 0 {
             let visible = self.state.namespace(plan.number).map_or(0, |namespace| namespace.hidden_below);
             let sequence = if plan.settle { 0 } else { visible };
-            let added = if is_hidden { self.add(hash, key, sequence, None) } else { Ok(()) };
-            return added.map_or_else(ControlFlow::Break, ControlFlow::Continue);
+            return if is_hidden { self.add(|table| table.add(hash, key, sequence, None)) } else { Ok(()) };
         }
         self.merged.dropped += shadowed;
         let names_blobs = entry.names_blobs();
@@ -284,33 +279,50 @@ impl Output<'_> {
         let obsolete = is_obsolete || shadowed > 0 && failpoints::bug("compaction-drops-newest");
         self.merged.dropped += u64::from(obsolete || is_evicted);
         let sequence = if plan.settle { 0 } else { sequence };
-        let stepped = progress.step(key.len() + value.map_or(0, |value| value.len()));
-        let outcome = stepped.and_then(|()| match value {
+        progress.step(key.len() + value.map_or(0, |value| value.len()))?;
+        match value {
             _ if obsolete => Ok(()),
             Some(ValueBytes::Passing(value)) if names_blobs => self.add_with_blobs(hash, key, sequence, value),
-            value => self.add(hash, key, sequence, value),
-        });
-        outcome.map_or_else(ControlFlow::Break, ControlFlow::Continue)
+            value => self.add(|table| table.add(hash, key, sequence, value)),
+        }
     }
 
+    /// Adds an entry to the open table with `fill`. If that is full, it ends, and a new one begins.
     #[inline]
-    fn add(&mut self, hash: u32, key: &[u8], sequence: u64, value: Option<ValueBytes<'_, 'static>>) -> Result<()> {
-        let (name, writer) = self.open_writer()?;
-        writer.add(hash, key, sequence, value).map_err(|source| Error::io("write", &name.to_string(), source))
+    fn add(&mut self, fill: impl FnOnce(&mut TableFill<'static>)) -> Result<()> {
+        if self.table.as_ref().is_none_or(TableFill::is_full) {
+            self.begin_table()?;
+        }
+        let Some(table) = &mut self.table else { unreachable!("it was begun just now") };
+        fill(table);
+        if table.stretch.is_full() {
+            let next = self.spare.pop().unwrap_or_default();
+            let stretch = std::mem::replace(&mut table.stretch, next);
+            self.add_piece(stretch, None);
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn begin_table(&mut self) -> Result<()> {
+        self.end_table();
+        let name = (self.name)();
+        let file = self.context.vfs.create_new(&name.to_string());
+        let file = file.map_err(|source| Error::io("create", &name.to_string(), source))?;
+        let checksum = self.state.checksum_of(self.context, FileName::Table(name));
+        self.begun = Some(TableFile::new(name, file, checksum));
+        self.table = Some(TableFill::new());
+        Ok(())
     }
 
     /// Adds a value that names blobs, unless one of them is lost.
     #[cold]
     fn add_with_blobs(&mut self, hash: u32, key: &[u8], sequence: u64, value: &[u8]) -> Result<()> {
         let names_missing = |refs: BlobRefs<'_>| refs.blobs().any(|file| self.missing.contains(&file));
-        let is_missing = BlobRefs::parse(value).is_none_or(names_missing);
-        let (name, writer) = self.open_writer()?;
-        let added = if is_missing {
-            writer.add(hash, key, sequence, None)
-        } else {
-            writer.add_with_blobs(hash, key, sequence, value)
-        };
-        added.map_err(|source| Error::io("write", &name.to_string(), source))
+        if BlobRefs::parse(value).is_none_or(names_missing) {
+            return self.add(|table| table.add(hash, key, sequence, None));
+        }
+        self.add(|table| table.add_with_blobs(hash, key, sequence, value))
     }
 
     /// Deletes the entries of open logs that the holes hid and that would count once the damaged tables are gone.
@@ -327,45 +339,15 @@ impl Output<'_> {
                 let Visit { hash, key, sequence, .. } = entry;
                 let level = entry.level();
                 let hiding = holes.iter().filter(|hole| hole.may_have_newer(hash, level, sequence));
-                let added = hiding.map(|hole| hole.sequence_max).max().map(|newer| self.add(hash, key, newer, None));
+                let newer = hiding.map(|hole| hole.sequence_max).max();
+                let added = newer.map(|newer| self.add(|table| table.add(hash, key, newer, None)));
                 added.unwrap_or(Ok(())).map_or_else(ControlFlow::Break, ControlFlow::Continue)
             });
             if let ControlFlow::Break(error) = outcome {
                 return Err(error);
             }
         }
-        self.close()
-    }
-
-    /// The open table, or a new one if that is full.
-    #[inline]
-    fn open_writer(&mut self) -> Result<&mut (TableName, TableWriter<'static>)> {
-        if self.writer.as_ref().is_some_and(|(_, writer)| writer.bytes() >= TABLE_BYTES) {
-            self.close()?;
-        }
-        if self.writer.is_none() {
-            self.writer = Some(self.begin_table()?);
-        }
-        match &mut self.writer {
-            Some(open) => Ok(open),
-            None => unreachable!("it was opened just now"),
-        }
-    }
-
-    #[cold]
-    fn begin_table(&mut self) -> Result<(TableName, TableWriter<'static>)> {
-        let name = (self.name)();
-        let file = self.context.vfs.create_new(&name.to_string());
-        let file = file.map_err(|source| Error::io("create", &name.to_string(), source))?;
-        let checksum = self.state.checksum_of(self.context, FileName::Table(name));
-        Ok((name, TableWriter::new(name, file, checksum)))
-    }
-
-    fn close(&mut self) -> Result<()> {
-        if let Some((name, writer)) = self.writer.take() {
-            let meta = writer.finish(0, self.times.oldest_ms, self.times.newest_ms);
-            self.merged.tables.push(meta.map_err(|source| Error::io("write", &name.to_string(), source))?);
-        }
+        self.end_table();
         Ok(())
     }
 }

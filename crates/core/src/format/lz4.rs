@@ -11,11 +11,18 @@ const SAMPLE_BYTES: usize = 2 << 10;
 
 /// Compresses to the start of `scratch`; `None` = it does not pay.
 pub(crate) fn pack<'s>(raw: &[u8], scratch: &'s mut Vec<u8>) -> Option<&'s [u8]> {
-    if !is_promising(raw, scratch) {
+    let bytes = pack_at(raw, scratch, 0)?;
+    scratch.get(..bytes)
+}
+
+/// Compresses to `target` from `start` on and returns the number of bytes; `None` = it does not pay. The vector gets
+/// longer if necessary, and never shorter.
+pub(crate) fn pack_at(raw: &[u8], target: &mut Vec<u8>, start: usize) -> Option<usize> {
+    if !is_promising(raw, target, start) {
         return None;
     }
-    let bytes = compress(raw, scratch)?;
-    if bytes > raw.len() - raw.len() / SAVES_PART { None } else { scratch.get(..bytes) }
+    let bytes = compress(raw, target, start)?;
+    (bytes <= raw.len() - raw.len() / SAVES_PART).then_some(bytes)
 }
 
 /// Most bytes that can have been compressed into so many: LZ4 shrinks at most 255-fold.
@@ -43,22 +50,22 @@ pub(crate) fn unpack_into(packed: &[u8], target: &mut [u8]) -> Option<()> {
 }
 
 /// Whether a sample from the middle can be compressed, so that compressed data is not tried in full.
-fn is_promising(raw: &[u8], scratch: &mut Vec<u8>) -> bool {
+fn is_promising(raw: &[u8], target: &mut Vec<u8>, start: usize) -> bool {
     if raw.len() < SAMPLED_BYTES_MIN {
         return true;
     }
     let middle = raw.len() / 2;
     let sample = raw.get(middle..middle + SAMPLE_BYTES).unwrap_or(raw);
-    compress(sample, scratch).is_some_and(|bytes| bytes < sample.len())
+    compress(sample, target, start).is_some_and(|bytes| bytes < sample.len())
 }
 
-/// Compresses to the start of `scratch`; returns the number of bytes.
-fn compress(raw: &[u8], scratch: &mut Vec<u8>) -> Option<usize> {
-    let bound = lz4_flex::block::get_maximum_output_size(raw.len());
-    if scratch.len() < bound {
-        scratch.resize(bound, 0);
+/// Compresses to `target` from `start` on; returns the number of bytes.
+fn compress(raw: &[u8], target: &mut Vec<u8>, start: usize) -> Option<usize> {
+    let end = start + lz4_flex::block::get_maximum_output_size(raw.len());
+    if target.len() < end {
+        target.resize(end, 0);
     }
-    lz4_flex::block::compress_into(raw, scratch).ok()
+    lz4_flex::block::compress_into(raw, target.get_mut(start..)?).ok()
 }
 
 #[cfg(test)]

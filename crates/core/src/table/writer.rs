@@ -1,19 +1,15 @@
-//! Writes a table from entries in order of (upper half of the hash, key). It does not count before a manifest or a
-//! commit names it.
+//! Fills the blocks of a table with entries in order of (upper half of the hash, key). A table does not count before a
+//! manifest or a commit names it.
 
 use super::TableMeta;
-use super::directory::{BlockRow, Footer, write_rows};
+use super::directory::Footer;
+use super::file::{Ending, TableFile};
 use super::key_block::{ENTRIES_MAX, INLINE_BYTES_MAX, KeyBlockBuilder, NAMES_BLOBS, Stored};
-use crate::format::blob_refs::{BlobRefs, write_blob_ref};
-use crate::format::checksum::{Checksum, Kind};
+use super::stretch::{RowOf, Stretch};
+use crate::format::blob_refs::BlobRefs;
 use crate::format::digest::BlobRef;
-use crate::format::file_names::TableName;
-use crate::format::lz4;
-use crate::platform::file_writer::{FileWriter, Outbox};
-use crate::platform::vfs::File;
 use std::collections::BTreeSet;
 use std::io;
-use std::sync::Arc;
 
 /// A key block is closed at this size, or at its most entries.
 const KEY_BLOCK_BYTES: usize = 4 << 10;
@@ -23,21 +19,21 @@ pub(crate) const OWN_BLOCK_BYTES: usize = 4 << 10;
 /// A lookup decompresses the whole block of its value, and longer blocks save little space.
 const SHARED_BYTES: usize = 8 << 10;
 
-/// A table being written.
+/// A merge begins another table if this one has so many bytes of keys and values. They are known before blocks are
+/// packed, and are the same for the same entries.
+const FULL_BYTES: u64 = 2 << 30;
+
+/// The blocks of a table, divided into stretches.
 #[derive(Debug)]
-pub(crate) struct TableWriter<'v> {
-    name: TableName,
-    checksum: Checksum,
-    out: FileWriter<'v>,
+pub(crate) struct TableFill<'v> {
     keys: KeyBlockBuilder,
     first_hashes: Vec<u8>,
-    key_rows: Vec<BlockRow>,
-    value_rows: Vec<BlockRow>,
-    /// Small values for the next shared block, and the row reserved for it.
+    value_blocks: u32,
+    /// Small values for the next shared block, and the number reserved for it.
     shared: Vec<u8>,
-    shared_row: usize,
-    scratch: Vec<u8>,
-    /// Blobs that its entries name.
+    shared_block: u32,
+    /// The blocks so far. The caller replaces it if it is full.
+    pub(crate) stretch: Stretch<'v>,
     blobs: BTreeSet<BlobRef>,
     first_hash: u32,
     last_hash: u32,
@@ -80,8 +76,8 @@ impl<'b, 'v: 'b> ValueBytes<'b, 'v> {
     }
 }
 
-impl<'v> TableWriter<'v> {
-    pub(crate) fn new(name: TableName, file: Arc<dyn File>, checksum: Checksum) -> Self {
+impl<'v> TableFill<'v> {
+    pub(crate) fn new() -> Self {
         let footer = Footer {
             key_blocks: 0,
             value_blocks: 0,
@@ -96,16 +92,12 @@ impl<'v> TableWriter<'v> {
             directory_checksum: 0,
         };
         Self {
-            name,
-            checksum,
-            out: FileWriter::new(file),
             keys: KeyBlockBuilder::default(),
             first_hashes: Vec::new(),
-            key_rows: Vec::new(),
-            value_rows: Vec::new(),
+            value_blocks: 0,
             shared: Vec::new(),
-            shared_row: 0,
-            scratch: Vec::new(),
+            shared_block: 0,
+            stretch: Stretch::default(),
             blobs: BTreeSet::new(),
             first_hash: u32::MAX,
             last_hash: 0,
@@ -115,45 +107,38 @@ impl<'v> TableWriter<'v> {
 
     /// Adds an entry; `None` is a delete. Entries are added in order of (hash, key), each key once.
     #[inline]
-    pub(crate) fn add<'b>(
-        &mut self,
-        hash: u32,
-        key: &[u8],
-        sequence: u64,
-        value: Option<ValueBytes<'b, 'v>>,
-    ) -> io::Result<()>
+    pub(crate) fn add<'b>(&mut self, hash: u32, key: &[u8], sequence: u64, value: Option<ValueBytes<'b, 'v>>)
     where
         'v: 'b,
     {
-        self.make_room()?;
+        self.make_room();
         let stored = match value {
             None => Stored::Deleted,
             Some(value) => match value.raw() {
                 Some(bytes) if bytes.len() <= INLINE_BYTES_MAX => Stored::Inline(bytes),
-                _ => self.place(value)?,
+                _ => self.place(value),
             },
         };
         self.add_stored(hash, key, sequence, stored, value.map(|value| value.len()));
-        Ok(())
     }
 
     /// Adds an entry whose value names blobs.
     #[cold]
-    pub(crate) fn add_with_blobs(&mut self, hash: u32, key: &[u8], sequence: u64, value: &[u8]) -> io::Result<()> {
-        self.make_room()?;
+    pub(crate) fn add_with_blobs(&mut self, hash: u32, key: &[u8], sequence: u64, value: &[u8]) {
+        self.make_room();
         self.blobs.extend(BlobRefs::parse(value).into_iter().flat_map(|refs| refs.blobs()));
-        let placed = match self.place(ValueBytes::Passing(value))? {
+        let placed = match self.place(ValueBytes::Passing(value)) {
             Stored::Placed { block, offset, bytes } => Stored::Placed { block: block | NAMES_BLOBS, offset, bytes },
             stored => stored,
         };
         self.add_stored(hash, key, sequence, placed, Some(value.len()));
-        Ok(())
     }
 
     #[inline]
-    fn make_room(&mut self) -> io::Result<()> {
-        let is_full = self.keys.len() >= ENTRIES_MAX || self.keys.body_bytes() >= KEY_BLOCK_BYTES;
-        if is_full { self.close_key_block() } else { Ok(()) }
+    fn make_room(&mut self) {
+        if self.keys.len() >= ENTRIES_MAX || self.keys.body_bytes() >= KEY_BLOCK_BYTES {
+            self.close_key_block();
+        }
     }
 
     #[inline]
@@ -169,128 +154,97 @@ impl<'v> TableWriter<'v> {
         self.footer.value_bytes += value_bytes.unwrap_or(0) as u64;
     }
 
-    /// The queue in which full buffers wait for another thread from now on; values must be `Passing`.
-    pub(crate) fn use_outbox(&mut self) -> Arc<Outbox> {
-        self.out.use_outbox()
+    /// Whether the table has enough entries.
+    #[inline]
+    pub(crate) fn is_full(&self) -> bool {
+        self.footer.key_bytes + self.footer.value_bytes >= FULL_BYTES
     }
 
-    /// Approximate bytes written so far.
-    pub(crate) fn bytes(&self) -> u64 {
-        self.out.position() + self.shared.len() as u64
-    }
-
-    /// Writes the rest, syncs the file and returns its description.
-    pub(crate) fn finish(mut self, sequence_base: u64, oldest_ms: u64, newest_ms: u64) -> io::Result<TableMeta> {
+    /// The last stretch, and what follows it.
+    pub(crate) fn finish(mut self) -> (Stretch<'v>, Ending) {
         assert!(self.footer.entries > 0, "an empty table is not written");
-        self.close_key_block()?;
-        self.close_shared()?;
-        let mut directory = std::mem::take(&mut self.first_hashes);
-        let (mut rows, place) = (Vec::new(), (self.out.position(), &self.checksum));
-        write_rows(&self.key_rows, place, &mut rows, &mut directory);
-        write_rows(&self.value_rows, place, &mut rows, &mut directory);
-        self.out.write(&rows)?;
-        let directory_offset = self.out.position();
-        self.blobs.iter().for_each(|file| write_blob_ref(file, &mut directory));
-        self.out.write(&directory)?;
-        let footer = Footer {
-            key_blocks: self.key_rows.len() as u32,
-            value_blocks: self.value_rows.len() as u32,
-            blobs: self.blobs.len() as u32,
-            directory_offset,
-            directory_checksum: self.checksum.of_part(Kind::Directory, 0, &directory),
-            ..self.footer
-        };
-        let (bytes, root) = footer.write(&self.checksum);
-        self.out.write(&bytes)?;
-        let bytes = self.out.position();
-        self.out.finish()?;
-        Ok(TableMeta {
-            name: self.name,
-            bytes,
-            root,
-            entries: footer.entries,
-            deletes: footer.deletes,
-            sequence_base,
-            sequence_min: sequence_base + footer.sequence_min,
-            sequence_max: sequence_base + footer.sequence_max,
-            key_bytes: footer.key_bytes,
-            value_bytes: footer.value_bytes,
-            blob_bytes: self.blobs.iter().map(|file| file.bytes).sum(),
-            oldest_ms,
-            newest_ms,
-            first_hash: self.first_hash,
-            last_hash: self.last_hash,
-        })
+        self.close_key_block();
+        self.close_shared();
+        let Self { first_hashes, blobs, footer, first_hash, last_hash, .. } = self;
+        (self.stretch, Ending { first_hashes, blobs, footer, first_hash, last_hash })
     }
 
-    fn place(&mut self, value: ValueBytes<'_, 'v>) -> io::Result<Stored<'static>> {
+    fn place(&mut self, value: ValueBytes<'_, 'v>) -> Stored<'static> {
         let Some(bytes) = value.raw().filter(|bytes| bytes.len() < OWN_BLOCK_BYTES) else {
-            let row = self.write_block(value)?;
-            self.value_rows.push(row);
-            let block = self.value_rows.len() as u32 - 1;
-            return Ok(Stored::Placed { block, offset: 0, bytes: value.len() as u32 });
+            let block = self.next_value_block();
+            let row = RowOf::Values(block);
+            match value {
+                ValueBytes::Passing(bytes) => self.stretch.add_raw(row, bytes),
+                ValueBytes::Staying(bytes) => self.stretch.add_staying(row, bytes),
+                ValueBytes::Block(StoredBlock { stored, raw_bytes }) => self.stretch.add_stored(row, raw_bytes, stored),
+            }
+            return Stored::Placed { block, offset: 0, bytes: value.len() as u32 };
         };
         if self.shared.len() + bytes.len() > SHARED_BYTES {
-            self.close_shared()?;
+            self.close_shared();
         }
         if self.shared.is_empty() {
-            self.shared_row = self.value_rows.len();
-            self.value_rows.push(BlockRow { checksum: 0, offset: 0, stored_bytes: 0, raw_bytes: 0 });
+            self.shared_block = self.next_value_block();
         }
         let offset = self.shared.len() as u32;
         self.shared.extend_from_slice(bytes);
-        Ok(Stored::Placed { block: self.shared_row as u32, offset, bytes: bytes.len() as u32 })
+        Stored::Placed { block: self.shared_block, offset, bytes: bytes.len() as u32 }
     }
 
-    fn close_shared(&mut self) -> io::Result<()> {
-        if self.shared.is_empty() {
-            return Ok(());
-        }
-        let shared = std::mem::take(&mut self.shared);
-        let row = self.write_block(ValueBytes::Passing(&shared))?;
-        if let Some(kept) = self.value_rows.get_mut(self.shared_row) {
-            *kept = row;
-        }
-        self.shared = shared;
-        self.shared.clear();
-        Ok(())
+    fn next_value_block(&mut self) -> u32 {
+        self.value_blocks += 1;
+        self.value_blocks - 1
     }
 
-    fn close_key_block(&mut self) -> io::Result<()> {
-        if self.keys.len() == 0 {
-            return Ok(());
+    fn close_shared(&mut self) {
+        if !self.shared.is_empty() {
+            self.stretch.add_raw(RowOf::Values(self.shared_block), &self.shared);
+            self.shared.clear();
         }
-        self.first_hashes.extend_from_slice(&self.keys.first_hash.to_le_bytes());
-        let offset = self.out.position();
-        let row_of = |block: &[u8]| row_of(&self.checksum, offset, block, block.len());
-        let row = self.out.write_with(|out| self.keys.finish(out), row_of)?;
-        self.key_rows.push(row);
-        Ok(())
     }
 
-    /// Writes a block, compressed if that pays.
-    fn write_block(&mut self, value: ValueBytes<'_, 'v>) -> io::Result<BlockRow> {
-        let offset = self.out.position();
-        let packed = value.raw().and_then(|raw| lz4::pack(raw, &mut self.scratch));
-        let stored = match (packed, value) {
-            (Some(packed), _) => packed,
-            (None, ValueBytes::Passing(bytes) | ValueBytes::Block(StoredBlock { stored: bytes, .. })) => bytes,
-            (None, ValueBytes::Staying(bytes)) => {
-                self.out.lend(bytes)?;
-                return Ok(row_of(&self.checksum, offset, bytes, bytes.len()));
-            }
-        };
-        self.out.write(stored)?;
-        Ok(row_of(&self.checksum, offset, stored, value.len()))
+    fn close_key_block(&mut self) {
+        if self.keys.len() > 0 {
+            self.first_hashes.extend_from_slice(&self.keys.first_hash.to_le_bytes());
+            self.stretch.add_with(RowOf::Keys, |out| self.keys.finish(out));
+        }
     }
 }
 
-/// The row of a block whose `stored` bytes begin at `offset`.
-fn row_of(checksum: &Checksum, offset: u64, stored: &[u8], raw_bytes: usize) -> BlockRow {
-    BlockRow {
-        checksum: checksum.of_part(Kind::Block, offset, stored),
-        offset,
-        stored_bytes: stored.len() as u32,
-        raw_bytes: raw_bytes as u32,
+/// Writes a table while it is filled.
+#[derive(Debug)]
+pub(crate) struct TableWriter<'v> {
+    fill: TableFill<'v>,
+    file: TableFile,
+}
+
+impl<'v> TableWriter<'v> {
+    pub(crate) fn new(file: TableFile) -> Self {
+        Self { fill: TableFill::new(), file }
+    }
+
+    /// Adds entries with `fill`, and writes the stretch if it is full then.
+    #[inline]
+    pub(crate) fn add(&mut self, fill: impl FnOnce(&mut TableFill<'v>)) -> io::Result<()> {
+        fill(&mut self.fill);
+        if self.fill.stretch.is_full() { self.write() } else { Ok(()) }
+    }
+
+    fn write(&mut self) -> io::Result<()> {
+        self.fill.stretch.pack();
+        self.file.place(&self.fill.stretch)?;
+        self.fill.stretch.clear();
+        Ok(())
+    }
+
+    pub(crate) fn is_full(&self) -> bool {
+        self.fill.is_full()
+    }
+
+    /// Writes the rest, syncs the file and returns its description.
+    pub(crate) fn finish(self, sequence_base: u64, times: (u64, u64)) -> io::Result<TableMeta> {
+        let (mut stretch, ending) = self.fill.finish();
+        stretch.pack();
+        self.file.finish(&stretch, ending, sequence_base, times)
     }
 }
