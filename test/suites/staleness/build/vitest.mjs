@@ -24,6 +24,7 @@ const vitest = await startVitest('test', [], {
   silent: true,
   reporters: [{}],
   pool: 'threads',
+  testTimeout: 120_000, // a loaded machine takes longer than the default of 5 s
   mode: process.env.VMODE ?? 'test',
 })
 const failures = [...vitest.state.getTestModules().flatMap(errorsOf), ...vitest.state.getUnhandledErrors()]
