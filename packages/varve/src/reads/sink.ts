@@ -83,6 +83,8 @@ export function makeInstallation(): Installation | undefined {
   if (hooks === undefined) return undefined
   const idle = { unrecorded: 0, running: 0, isNeeded: !isStorageCostly(), isReleasing: false }
   const made: Installation = { storage: new hooks.AsyncLocalStorage(), ambient: undefined, undo: [], ...idle }
+  // Jest replaces properties of objects on the global scope by accessors that call themselves, unless they cannot be configured.
+  Object.seal(made)
   Object.defineProperty(globalThis, NAME, { value: made, configurable: true, enumerable: false, writable: false })
   return made
 }
