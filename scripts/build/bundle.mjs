@@ -1,6 +1,6 @@
 // @ts-check
 // Bundles a package for publishing: dist/bundle has one file for each entry point of package.json and few chunks, because
-// loading a module costs more than its code does.
+// loading a module costs more than its code does. They are minified: less to install and to parse.
 import { readFileSync, rmSync } from 'node:fs'
 import { at } from '../common/root.mjs'
 
@@ -13,6 +13,9 @@ import { at } from '../common/root.mjs'
 
 /** Relative to the package; as deep below it as the modules in folders of `src`, whose paths to `native` stay true. */
 const OUTPUT = './dist/bundle/'
+
+/** What minified code keeps, for the stack of an error that a user reports and for the name of an object that a program prints. */
+const NAMES = { function: true, class: true }
 
 const NO_PROGRAMS = '\0no-programs.cjs'
 
@@ -83,6 +86,7 @@ export async function bundle(folder, programs, groups = { open: [], command: [] 
       ],
     },
     comments: { jsdoc: false },
+    minify: { compress: { keepNames: NAMES }, mangle: { keepNames: NAMES } },
     paths: (id) => id.replace(generated, '../../generated/'),
   })
   await build.close()

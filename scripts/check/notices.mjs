@@ -96,12 +96,29 @@ async function notices() {
 
 /** @param {string} head @param {readonly Crate[]} crates */
 function textOf(head, crates) {
+  /** @type {Map<string, string>} The crate above that has the text of a licence in full, by its words. */
+  const above = new Map()
   const one = (/** @type {Crate} */ crate) => {
     const { name, version, license, repository } = crate
-    const texts = textsOf(crate).join(`\n\n${'-'.repeat(100)}\n\n`)
+    const texts = textsOf(crate).map((text) => writtenOnce(text, `${name} ${version}`, above)).join(`\n\n${'-'.repeat(100)}\n\n`)
     return [RULE, `${name} ${version}`, license, repository ?? '', '', texts, ''].join('\n')
   }
   return `${head}\n${crates.map(one).join('\n')}`
+}
+
+/**
+ * The copyright, and what it permits: in full, or the crate above with the same words.
+ * @param {string} text of a licence
+ * @param {string} crate
+ * @param {Map<string, string>} above
+ */
+function writtenOnce(text, crate, above) {
+  const start = Math.max(text.search(/^Permission is hereby granted/m), 0)
+  const words = text.slice(start).split(/\s+/).join(' ')
+  const first = above.get(words)
+  if (first === undefined) above.set(words, crate)
+  const isWritten = first !== undefined && first !== crate
+  return isWritten ? `${text.slice(0, start)}The rest of this licence has the same words as that of ${first} above.` : text
 }
 
 /** Throws if the notices do not match the linked crates. */
