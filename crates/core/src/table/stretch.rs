@@ -11,6 +11,9 @@ const STRETCH_BYTES: usize = 256 << 10;
 /// The most memory, for copied and for packed blocks each, that a stretch keeps for other blocks.
 const KEPT_BYTES: usize = 1 << 20;
 
+/// The parts that follow the blocks in the file of a table, and an empty one before them.
+const ENDING_PARTS: usize = 4;
+
 /// Blocks in the order of the table.
 #[derive(Debug, Default)]
 pub(crate) struct Stretch<'v> {
@@ -129,21 +132,26 @@ impl<'v> Stretch<'v> {
         .unwrap_or_default()
     }
 
-    /// The stored bytes of all blocks, in as few parts as possible.
+    /// The stored bytes of all blocks, in as few parts as possible, and room for those of the end of a table.
     pub(super) fn parts(&self) -> Vec<&[u8]> {
-        let mut joined: Vec<Bytes<'_>> = Vec::with_capacity(self.blocks.len());
+        let mut parts = Vec::with_capacity(self.blocks.len() + ENDING_PARTS);
+        let mut joined = Bytes::Raw(0..0);
         for block in &self.blocks {
-            match (joined.last_mut(), &block.bytes) {
-                (Some(Bytes::Packed(last)), Bytes::Packed(next))
-                | (Some(Bytes::Raw(last) | Bytes::Stored(last)), Bytes::Raw(next) | Bytes::Stored(next))
+            match (&mut joined, &block.bytes) {
+                (Bytes::Packed(last), Bytes::Packed(next))
+                | (Bytes::Raw(last) | Bytes::Stored(last), Bytes::Raw(next) | Bytes::Stored(next))
                     if last.end == next.start =>
                 {
                     last.end = next.end;
                 }
-                (_, next) => joined.push(next.clone()),
+                (_, next) => {
+                    parts.push(self.stored(&joined));
+                    joined = next.clone();
+                }
             }
         }
-        joined.iter().map(|bytes| self.stored(bytes)).collect()
+        parts.push(self.stored(&joined));
+        parts
     }
 
     /// Discards all blocks and keeps the memory, unless one large value needed it.
