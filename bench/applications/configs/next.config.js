@@ -10,7 +10,7 @@ const CACHES = {
   varve: () => ({ type: 'memory' }),
 }
 
-export default async function config() {
+export default async function configOf() {
   const name = process.env.BENCH_CACHE
   const Plugin = name === 'varve' ? (await import('@varve/plugins/webpack')).VarveWebpackPlugin : undefined
   return {
