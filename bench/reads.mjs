@@ -38,8 +38,8 @@ function compare(modules, pairs, functions, warmPairs) {
     }
   }
   rmSync(project, { recursive: true })
-  const { cold, warm, main } = { cold: summary(times.cold), warm: summary(times.warm), main: summary(times.main) }
-  console.log(JSON.stringify({ node: process.version, modules, functions, pairs, cold, warm, main }))
+  const summaries = { cold: summary(times.cold), warm: summary(times.warm), main: summary(times.main) }
+  console.log(JSON.stringify({ node: process.version, modules, functions, pairs, ...summaries }))
 }
 
 /**

@@ -1,11 +1,11 @@
 // @ts-check
 // Runs one build in its own process, and prints times and results as JSON. The time runs from before the tool and its plugins are
 // loaded until all files are written and the cache is closed.
-import { createHash } from 'node:crypto'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { fileURLToPath } from 'node:url'
+import { digestOf } from '../../scripts/common/digest.mjs'
 import { ENTRY } from './application.mjs'
 
 /** @typedef {'vite' | 'rollup'} ToolName */
@@ -61,15 +61,6 @@ const BUILD = {
     await bundle.write({ dir: order.output })
     await bundle.close()
   },
-}
-
-/** @param {string} folder */
-function digestOf(folder) {
-  const hash = createHash('sha256')
-  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
-  const paths = files.map((file) => join(file.parentPath, file.name)).sort()
-  for (const path of paths) hash.update(path.slice(folder.length)).update(readFileSync(path))
-  return hash.digest('hex')
 }
 
 const cpuStart = process.cpuUsage()

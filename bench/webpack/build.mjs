@@ -1,11 +1,9 @@
 // @ts-check
 // Runs one build in its own process, and prints times and results as JSON. The time runs from before webpack is loaded until the
 // compiler is closed and its cache stored.
-import { createHash } from 'node:crypto'
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { fileURLToPath } from 'node:url'
+import { digestOf } from '../../scripts/common/digest.mjs'
 import { ENTRY } from './application.mjs'
 
 /** @typedef {'no cache' | 'webpack filesystem' | 'varve' | 'varve, reads not tracked'} SubjectName */
@@ -60,13 +58,6 @@ async function build() {
     })
   })
   return counts
-}
-
-/** @param {string} folder */
-function digestOf(folder) {
-  const hash = createHash('sha256')
-  for (const name of readdirSync(folder).sort()) hash.update(`\n${name}\n`).update(readFileSync(join(folder, name)))
-  return hash.digest('hex')
 }
 
 const cpuStart = process.cpuUsage()

@@ -4,10 +4,11 @@
 // webpack's filesystem cache take turns, each build in a process of its own; outputs have to be equal.
 import { strict as assert } from 'node:assert'
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { digestOf } from '../../scripts/common/digest.mjs'
 import { median } from '../median.mjs'
 import { printProcessor } from '../processor.mjs'
 
@@ -97,9 +98,7 @@ async function build(folder, cache, mode) {
   })
   const built = cpuMs()
   await new Promise((resolve, reject) => void compiler.close((error) => (error ? reject(error) : resolve(undefined))))
-  const texts = readdirSync(output).sort().map((name) => `${name}\n${readFileSync(join(output, name), 'utf8')}`)
-  const { createHash } = await import('node:crypto')
-  return { built, closed: cpuMs() - built, output: createHash('sha256').update(texts.join('\n')).digest('hex') }
+  return { built, closed: cpuMs() - built, output: digestOf(output) }
 }
 
 /** @param {string} place @param {Cache} cache @returns {Promise<import('webpack').Configuration>} */

@@ -1,11 +1,9 @@
 // @ts-check
 // Runs one build of the demo's application in its own process, and prints the result as JSON. For every cache, modules that
 // webpack read from a cache are hits, and modules that it built are misses.
-import { createHash } from 'node:crypto'
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import webpack from 'webpack'
+import { digestOf } from '../common/digest.mjs'
 
 /** @typedef {'none' | 'memory' | 'webpack' | 'varve'} CacheKind 'memory': no cache outside of the process */
 /** @typedef {{ cache: CacheKind, engine: 'native' | 'wasm' | null, app: string, output: string, cacheDir: string }} Order */
@@ -74,10 +72,3 @@ compiler?.run((error, stats) => {
     process.stdout.write(JSON.stringify({ ...counts, digest: digestOf(order.output) }))
   })
 })
-
-/** @param {string} folder */
-function digestOf(folder) {
-  const hash = createHash('sha256')
-  for (const name of readdirSync(folder).sort()) hash.update(`\n${name}\n`).update(readFileSync(join(folder, name)))
-  return hash.digest('hex')
-}
