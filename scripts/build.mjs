@@ -1,16 +1,18 @@
 // @ts-check
 // `npm run build [-- native | wasm | packages]`: builds both engines, then the packages, or what is named, with the dependencies
 // of the lock file. Each target declares its inputs, so that setup can skip it.
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { embeddedPaths } from './build/embed.mjs'
 import { addonPath, buildNative } from './build/native.mjs'
 import { buildPackages, packageFolders, sourcesOf } from './build/packages.mjs'
 import { buildWasm, wasmPaths } from './build/wasm.mjs'
 import { install, isInstalled } from './common/install.mjs'
-import { isMain } from './common/root.mjs'
+import { isMain, root } from './common/root.mjs'
 import { fingerprint, writeStamp } from './common/stamps.mjs'
 import { runMain, step } from './common/steps.mjs'
 
-/** @typedef {import('./common/stamps.mjs').Built & { title: string, make: () => Promise<void> }} Target */
+/** @typedef {import('./common/stamps.mjs').Built & { title: string, needs?: readonly string[], make: () => Promise<void> }} Target */
 
 const RUST = ['Cargo.toml', 'Cargo.lock', 'rust-toolchain.toml', 'crates', 'scripts/build'] // cargo decides which crates matter
 const TYPESCRIPT = ['tsconfig.base.json', 'tsconfig.json', 'package-lock.json', 'scripts/build']
@@ -34,6 +36,7 @@ export const targets = [
   {
     name: 'packages',
     title: 'build: packages',
+    needs: wasmPaths,
     inputs: [
       ...TYPESCRIPT,
       ...packageFolders.flatMap((folder) => [`${folder}/src`, `${folder}/package.json`, `${folder}/tsconfig.json`]),
@@ -50,9 +53,22 @@ export const targets = [
   },
 ]
 
+/**
+ * Throws an error that names what to build first, if output of another target is missing.
+ * @param {Pick<Target, 'name' | 'needs'>} target
+ * @param {string} [folder] of the checkout
+ */
+export function checkNeeds({ name, needs = [] }, folder = root) {
+  const missing = needs.find((path) => !existsSync(join(folder, path)))
+  if (missing === undefined) return
+  const maker = targets.find(({ outputs }) => outputs.includes(missing))?.name
+  throw new Error(`cannot build ${name}: '${missing}' is missing. Run 'npm run build -- ${maker}' first`)
+}
+
 /** @param {Target} target */
 export function build(target) {
   return step(target.title, async () => {
+    checkNeeds(target)
     const digest = fingerprint(target)
     await target.make()
     writeStamp(target, digest)

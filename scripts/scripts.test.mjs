@@ -4,6 +4,7 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
+import { checkNeeds, targets } from './build.mjs'
 import { firstDifference } from './common/install.mjs'
 import { readCargo, sumOutcomes } from './test/outcome.mjs'
 import { at } from './common/root.mjs'
@@ -74,6 +75,22 @@ describe('stamps of build output', () => {
     expect(fingerprint(built, join(folder, 'two'))).toBe(before)
     writeFileSync(join(folder, 'two/src/below/c.txt'), '')
     expect(fingerprint(built, join(folder, 'two'))).not.toBe(before)
+  })
+})
+
+describe('a single target', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'varve-scripts-'))
+  afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+  it('packages without a generated engine: the error names the command that generates it', () => {
+    const packages = { name: 'packages', needs: targets.find(({ name }) => name === 'packages')?.needs ?? [] }
+    const message = "cannot build packages: 'packages/varve/generated/varve_wasm.js' is missing. Run 'npm run build -- wasm' first"
+    expect(() => checkNeeds(packages, folder)).toThrow(message)
+    for (const path of packages.needs) {
+      mkdirSync(join(folder, path, '..'), { recursive: true })
+      writeFileSync(join(folder, path), '')
+    }
+    expect(() => checkNeeds(packages, folder)).not.toThrow()
   })
 })
 
