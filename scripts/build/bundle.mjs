@@ -1,12 +1,12 @@
 // @ts-check
 // Bundles a package for publishing: dist/bundle has one file for each entry point of package.json and few chunks, because
 // loading a module costs more than its code does. They are minified: less to install and to parse.
-import { readFileSync, rmSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { at } from '../common/root.mjs'
 
 /**
  * @typedef {object} Manifest
- * @property {Record<string, string | { types: string, default: string }>} exports
+ * @property {Record<string, string | { types: string, require?: string, default: string }>} exports
  * @property {Record<string, string>} [dependencies]
  * @property {Record<string, string>} [peerDependencies]
  */
@@ -44,6 +44,18 @@ export function entryPoints(folder) {
     point.default.slice(OUTPUT.length, -'.js'.length),
     point.types.replace(/^\.\/dist\/(.*)\.d\.ts$/, '$1.ts'),
   ]))
+}
+
+/**
+ * Writes the files that `require` loads instead of an entry point, if `exports` names one. Config loaders such as jiti translate all
+ * modules with `import` by Babel, and what they import. They load CommonJS natively, and Node loads the entry point and its imports from there.
+ * @param {string} folder of the package, relative to the root
+ */
+function writeRequired(folder) {
+  for (const point of Object.values(manifestOf(folder).exports)) {
+    if (typeof point !== 'object' || point.require === undefined) continue
+    writeFileSync(at(`${folder}/${point.require}`), `module.exports = require('./${point.default.slice(OUTPUT.length)}')\n`)
+  }
 }
 
 /**
@@ -90,6 +102,7 @@ export async function bundle(folder, programs, groups = { open: [], command: [] 
     paths: (id) => id.replace(generated, '../../generated/'),
   })
   await build.close()
+  writeRequired(folder)
 
   /** @this {import('rolldown').PluginContext} */
   function noteLoaded() {

@@ -1,6 +1,7 @@
 /** The published packages: their types, and what importing them loads. */
 import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
@@ -24,6 +25,14 @@ it('no module of the plugins uses a property of import.meta that config loaders 
   expect(paths).toContain('webpack.js')
   const unsupported = paths.filter((path) => /import\.meta(?!\.url\b)/.test(codeOf(join(folder, path))))
   expect(unsupported).toEqual([])
+})
+
+it('a config that jiti translates does not have the webpack plugin translated by Babel at each clean build', () => {
+  const path = createRequire(import.meta.url).resolve('@varve/plugins/webpack')
+  expect(path).toMatch(/\.cjs$/) // jiti 1 loads this extension natively
+  // Vitest would transform the import.
+  const program = `import('@varve/plugins/webpack').then((imported) => console.log(imported === require('@varve/plugins/webpack')))`
+  expect(execFileSync(process.execPath, ['-e', program], { cwd: REPOSITORY, encoding: 'utf8' })).toBe('true\n')
 })
 
 /** The text of a module, without comments. */
