@@ -171,9 +171,10 @@ export class Environments {
     const serialized = await this.#codec.serialize(record)
     const bytes = Buffer.concat((serialized?.parts ?? []).filter((part) => Buffer.isBuffer(part)))
     const id = idOf(bytes)
-    if (!this.#isListed()) this.#forgetReplaced()
+    const known = this.#generations()
+    if (!this.#isListed(known)) this.#forgetReplaced()
     this.#records.put(this.#recordName(id), bytes, isBound || this.#codec.isAlwaysBound)
-    this.#list(id)
+    this.#list(id, known)
     this.#verdicts.set(id, true)
     this.#current = this.#currentOf(id, record, true)
     return id
@@ -212,18 +213,19 @@ export class Environments {
 
   /** Lists the environment of this build again if damage has taken the list, and nothing else would write it. True if it did. */
   relist(): boolean {
-    if (this.#current === undefined || this.#isListed()) return false
-    this.#list(this.#current.id)
+    const known = this.#generations()
+    if (this.#current === undefined || this.#isListed(known)) return false
+    this.#list(this.#current.id, known)
     return true
   }
 
-  #isListed(): boolean {
-    return this.#generations().some(({ generation }) => generation === this.#generation)
+  #isListed(known: readonly Generation[]): boolean {
+    return known.some(({ generation }) => generation === this.#generation)
   }
 
-  #list(id: string): void {
+  #list(id: string, known: readonly Generation[]): void {
     const { digest, name, digests: inputs } = this.#identity
-    this.#records.put(name, encodeGenerations([{ generation: this.#generation, digest, id, inputs }, ...this.#generations()]), false)
+    this.#records.put(name, encodeGenerations([{ generation: this.#generation, digest, id, inputs }, ...known]), false)
   }
 
   /** The generations of this compiler, the newest first. */
