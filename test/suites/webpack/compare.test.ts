@@ -8,6 +8,11 @@ it('a test that passes without Varve and fails or is missing with it is lost', (
   expect(compare(before, after)).toEqual({ passed: 1, lost: ['fails', 'gone'], failedBefore: ['bad'] })
 })
 
+it('a test that differs as documented is not lost', () => {
+  const [before, after] = [{ same: 'passed', differs: 'passed' }, { same: 'passed', differs: 'failed' }] as const
+  expect(compare(before, after, new Set(['differs']))).toEqual({ passed: 1, lost: [], failedBefore: [] })
+})
+
 it('tests of one name are distinguished in a report of jest', () => {
   const assertionResults = ['passed', 'failed', 'pending'].map((status) => ({ fullName: 'case', status }))
   expect(readReport({ testResults: [{ assertionResults }] })).toEqual({ case: 'passed', 'case #2': 'failed', 'case #3': 'skipped' })

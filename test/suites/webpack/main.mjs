@@ -18,6 +18,11 @@ export const SUITES = [
 ]
 const IN_MEMORY = 'WatchCacheUnaffectedTestCases.longtest.js'
 
+/** Tests that expect an output which a build without a cache would not write; `README.md` explains them. */
+const DOCUMENTED = new Set([
+  'WatchCacheUnaffectedTestCases plugins define-plugin exported tests 1 should not update a define when dependencies list is missing',
+])
+
 /** Megabytes that jest may use: it keeps what all tests of a file loaded. */
 const HEAP_MB = 6144
 
@@ -37,7 +42,7 @@ export async function runWebpackSuites(suites, pattern, report) {
   for (const suite of suites) {
     const before = await runJest(checkout, folder, suite, 'webpack', pattern)
     const after = await runJest(checkout, folder, suite, 'varve', pattern)
-    report({ suite, ...(await usesIn(folder)), ...compare(before, after) })
+    report({ suite, ...(await usesIn(folder)), ...compare(before, after, DOCUMENTED) })
   }
 }
 
