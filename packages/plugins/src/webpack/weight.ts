@@ -27,11 +27,21 @@ export function weightOf(value: unknown): number {
   return bytes
 }
 
-/** The bytes of a text or buffer; adds any other object to `found`. */
+/** The bytes of a text or buffer; adds an object that may lead to such to `found`. */
 function weigh(part: unknown, found: object[]): number {
   if (typeof part === 'string') return part.length < COUNTED_BYTES ? 0 : part.length
   if (typeof part !== 'object' || part === null) return 0
   if (ArrayBuffer.isView(part)) return part.byteLength < COUNTED_BYTES ? 0 : part.byteLength
-  found.push(part)
+  if (isLookedInto(part)) found.push(part)
   return 0
+}
+
+/**
+ * Lists, plain objects and sources. A module leads to all of webpack by its generator, which is not stored: some properties there have
+ * getters that warn.
+ */
+function isLookedInto(part: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(part)
+  if (prototype === null || Object.getPrototypeOf(prototype) === null) return true
+  return Array.isArray(part) || part instanceof Map || part instanceof Set || ('source' in part && typeof part.source === 'function')
 }
