@@ -27,11 +27,11 @@ it('no module of the plugins uses a property of import.meta that config loaders 
   expect(unsupported).toEqual([])
 })
 
-it('a config that jiti translates does not have the webpack plugin translated by Babel at each clean build', () => {
-  const path = createRequire(import.meta.url).resolve('@varve/plugins/webpack')
+it.each(['webpack', 'rspack'])('a config that jiti translates does not have the %s plugin translated by Babel at each clean build', (tool) => {
+  const path = createRequire(import.meta.url).resolve(`@varve/plugins/${tool}`)
   expect(path).toMatch(/\.cjs$/) // jiti 1 loads this extension natively
   // Vitest would transform the import.
-  const program = `import('@varve/plugins/webpack').then((imported) => console.log(imported === require('@varve/plugins/webpack')))`
+  const program = `import('@varve/plugins/${tool}').then((imported) => console.log(imported === require('@varve/plugins/${tool}')))`
   expect(execFileSync(process.execPath, ['-e', program], { cwd: REPOSITORY, encoding: 'utf8' })).toBe('true\n')
 })
 
