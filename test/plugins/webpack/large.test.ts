@@ -55,6 +55,7 @@ it('the weight of a value counts its large texts and buffers, wherever they are 
   const bytes = Buffer.alloc(2 * MIB)
   expect(weightOf({ a: { b: [text], c: new Map([['d', bytes]]) }, e: 'small' })).toBe(3 * MIB)
   expect(weightOf(new CachedSource(new RawSource(bytes)))).toBeGreaterThanOrEqual(2 * MIB)
+  expect(weightOf(new (class Result { readonly parts = [text] })())).toBe(MIB)
   expect([weightOf('small'), weightOf(null), weightOf(42), weightOf(Array.from({ length: 1000 }, () => ({ a: 1 })))]).toEqual([0, 0, 0, 0])
 })
 

@@ -17,8 +17,9 @@ export function weightOf(value: unknown): number {
   const found: object[] = []
   let bytes = weigh(value, found)
   for (let next = 0; next < found.length && next < LOOKS_MAX; next++) {
-    const one = found[next]
-    const parts: Iterable<unknown> = one instanceof Map || one instanceof Set || Array.isArray(one) ? one.values() : Object.values(one ?? {})
+    const one = found[next] ?? {}
+    if (next > 0 && !isLookedInto(one)) continue
+    const parts: Iterable<unknown> = one instanceof Map || one instanceof Set || Array.isArray(one) ? one.values() : Object.values(one)
     for (const part of parts) {
       bytes += weigh(part, found)
       if (found.length > LOOKS_MAX) break
@@ -27,18 +28,18 @@ export function weightOf(value: unknown): number {
   return bytes
 }
 
-/** The bytes of a text or buffer; adds an object that may lead to such to `found`. */
+/** The bytes of a text or buffer; adds any other object to `found`. */
 function weigh(part: unknown, found: object[]): number {
   if (typeof part === 'string') return part.length < COUNTED_BYTES ? 0 : part.length
   if (typeof part !== 'object' || part === null) return 0
   if (ArrayBuffer.isView(part)) return part.byteLength < COUNTED_BYTES ? 0 : part.byteLength
-  if (isLookedInto(part)) found.push(part)
+  found.push(part)
   return 0
 }
 
 /**
- * Lists, plain objects and sources. A module leads to all of webpack by its generator, which is not stored: some properties there have
- * getters that warn.
+ * Below the value itself, only lists, plain objects and sources. A module leads to all of webpack by its generator, which is not stored:
+ * some properties there have getters that warn.
  */
 function isLookedInto(part: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(part)
