@@ -2,8 +2,9 @@
 // Cache directories that were merged: two copies of one cache are written separately, and then `cp -r` copies one over the
 // other, or an archive is restored into a directory that is not empty. Writers of both copies are killed or close, and in
 // some rounds one of them still has the target open. The next process must find the newest state of one copy, or a miss,
-// but never a mixture and never an older value. It must also find what the open handle commits after a refresh. Without the
-// comparison of manifests in `is_counted` (commit.rs of core), some of these commits are lost.
+// but never a mixture and never an older value. It must also find what the open handle commits after a refresh that began
+// when the last file was in place: an earlier commit may be of the copy that loses. Without the comparison of manifests in
+// `is_counted` (commit.rs of core), some of these commits are lost.
 import { execFileSync } from 'node:child_process'
 import { cpSync } from 'node:fs'
 import { openCache } from 'varve'
@@ -82,7 +83,7 @@ class Round {
     this.#merge(copy, dir)
     this.crowd.count('rounds')
     if (handle === undefined) await this.#check(newest)
-    else await this.#endHandle(handle)
+    else await this.#endHandle(handle, Date.now())
     await this.#checkNext()
   }
 
@@ -115,11 +116,11 @@ class Round {
     return { child, next: first, acknowledged: first }
   }
 
-  /** Its last commit is found. @param {{ child: import('./child.mjs').Child }} handle */
-  async #endHandle({ child }) {
-    const from = child.heard.length
-    const due = (child.heard.findLast(({ number }) => number !== undefined)?.['number'] ?? 0) + COMMITS_AFTER
-    await child.hear(({ done }) => done >= due, from)
+  /** Its last commit is found. @param {{ child: import('./child.mjs').Child }} handle @param {number} mergedMs */
+  async #endHandle({ child }, mergedMs) {
+    // This process heard nothing while it copied, so some of what it hears next is of that time.
+    const first = await child.hear(({ refreshedFromMs }) => refreshedFromMs > mergedMs)
+    await child.hear(({ done }) => done >= first?.['done'] + COMMITS_AFTER)
     child.tell('end')
     if (!(await child.ended()) || child.end?.code !== 0) this.crowd.violation(`the open handle ${child.ending}`)
     const last = child.heard.findLast(({ done }) => done !== undefined)?.['done']

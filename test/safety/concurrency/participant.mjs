@@ -39,7 +39,7 @@ const REPEATS = 64
 const order = JSON.parse(process.argv[2] ?? '')
 const random = randomOf(order.seed)
 const say = (/** @type {unknown} */ message) => void writeSync(1, `${JSON.stringify(message)}\n`)
-const state = { isEnding: false }
+const state = { isEnding: false, refreshedFromMs: 0 }
 const pause = () => new Promise((resolve) => (order.pauseMs === undefined ? setImmediate(resolve) : setTimeout(resolve, order.pauseMs)))
 const open = () => openCache({ name: 'soak', dir: order.dir, engine: order.engine, onWarning: (warning) => say({ warning: warning.message }) })
 let cache = await open()
@@ -68,7 +68,7 @@ async function commit(number, acknowledged) {
   say({ at: padding > 1_000_000 ? 'files' : padding > 1000 ? 'tables' : 'small', number })
   putGroup(space, order.slot, number, acknowledged, padding)
   await cache.commit({ durability: order.durability ?? (random(8) === 0 ? 'durable' : 'relaxed') })
-  say({ done: number })
+  say({ done: number, refreshedFromMs: state.refreshedFromMs })
   const own = space.get(`${order.slot} 0`)
   if (own?.startsWith(`${number} `) === true) return
   say({ violation: `slot ${order.slot} does not read its own commit ${number} (${padding} characters) but ${own?.slice(0, 12) ?? 'nothing'}` })
@@ -89,7 +89,10 @@ async function write() {
       cache = await open()
       space = cache.namespace('n', { codec: 'text' })
     } else {
-      if (order.refreshes === true) cache.refresh()
+      if (order.refreshes === true) {
+        state.refreshedFromMs = Date.now()
+        cache.refresh()
+      }
       await commit(number, acknowledged)
       acknowledged = number++
     }
