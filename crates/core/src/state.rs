@@ -224,7 +224,7 @@ impl State {
         let view = match self.logs.iter_mut().position(|view| view.writer == log.writer) {
             Some(index) => self.logs.get_mut(index),
             None => {
-                let view = LogView::new(log.writer, FileName::Log(log.writer), log.file());
+                let view = LogView::new(log.writer, FileName::Log(log.writer), log.file(), log.file_id());
                 let head = LogHead { start: Some(log.start), seen: log.seen.clone(), is_used: true };
                 self.logs.push(LogView { head, ..view });
                 self.next_writer_seen = self.next_writer_seen.max(log.writer + 1);

@@ -50,9 +50,9 @@ export class Child {
     return this.#process.pid ?? 0
   }
 
-  /** How it ended and what it complained of. */
+  /** How it ended and what it complained of last: Node.js prints the line of an uncaught error first, and a bundle has long ones. */
   get ending() {
-    return `ended with ${this.end?.signal ?? this.end?.code}: ${this.errors.slice(0, 500)}`
+    return `ended with ${this.end?.signal ?? this.end?.code}: ${this.errors.slice(-1000)}`
   }
 
   /** @param {unknown} order */

@@ -140,6 +140,11 @@ impl LogWriter {
         Arc::clone(&self.file)
     }
 
+    /// Which file it is (`Stat::file`).
+    pub(crate) fn file_id(&self) -> u64 {
+        self.created.file
+    }
+
     /// Bytes in the file.
     pub(crate) fn bytes(&self) -> u64 {
         self.end

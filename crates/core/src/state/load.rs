@@ -10,7 +10,7 @@ use crate::format::order;
 use crate::log::{Stop, read_head, scan};
 use crate::manifest::Manifest;
 use crate::platform::failpoints;
-use crate::platform::vfs::Access;
+use crate::platform::vfs::{Access, Stat};
 use crate::report::Damage;
 use crate::state::context::Context;
 use crate::table::{Origin, Table, TableMeta};
@@ -247,7 +247,12 @@ fn open_table(
 /// Reads every open log. `false` = one vanished. A log with the number of a claimed log is a ghost: a slow writer has
 /// created the free name again.
 fn read_logs(context: &Context, state: &mut State, names: &[FileName], last: bool) -> Result<bool> {
-    state.logs.retain(|log| names.contains(&log.name) && state.manifest.is_open(log.writer));
+    for log in std::mem::take(&mut state.logs) {
+        let is_open = names.contains(&log.name) && state.manifest.is_open(log.writer);
+        if is_open && is_in_place(context, state, &log)? {
+            state.logs.push(log);
+        }
+    }
     let claimed: HashSet<u32> = names
         .iter()
         .filter(|name| matches!(name, FileName::Claimed { .. }))
@@ -258,12 +263,15 @@ fn read_logs(context: &Context, state: &mut State, names: &[FileName], last: boo
     let is_new = |name: &&FileName| !is_ghost(name) && !state.logs.iter().any(|log| log.name == **name);
     for name in names.iter().filter(is_new).collect::<Vec<_>>() {
         let Some(writer) = name.log_writer().filter(|writer| state.manifest.is_open(*writer)) else { continue };
-        let file = match context.vfs.open(&name.to_string(), Access::Stream) {
+        let text = name.to_string();
+        let stat = context.vfs.stat(&text).map_err(|source| Error::io("check", &text, source))?;
+        let Some(Stat { file: file_id, .. }) = stat else { return Ok(false) };
+        let file = match context.vfs.open(&text, Access::Stream) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-            Err(source) => return Err(Error::io("open", &name.to_string(), source)),
+            Err(source) => return Err(Error::io("open", &text, source)),
         };
-        state.logs.push(LogView::new(writer, *name, file));
+        state.logs.push(LogView::new(writer, *name, file, file_id));
     }
     order::sort_by(&mut state.logs, |left, right| left.writer.cmp(&right.writer));
     Ok(extend(context, state, !last)?.is_some())
@@ -323,14 +331,26 @@ fn read_on(context: &Context, state: &mut State, log: &mut LogView) -> Result<()
     Ok(())
 }
 
-/// Whether `names` are those of the manifest and the logs from which the state was read.
+/// Whether `names` are those of the manifest and the logs from which the state was read, and of the same files.
 fn is_of(context: &Context, state: &State, names: &[FileName]) -> Result<bool> {
     let counts = |name: &&FileName| name.log_writer().is_some_and(|writer| state.manifest.is_open(writer));
     let logs: Vec<&FileName> = names.iter().filter(counts).collect();
     let is_known = |name: &&FileName| state.logs.iter().any(|log| log.name == **name);
     let are_same =
         highest_manifest(names) == state.manifest_seen && logs.len() == state.logs.len() && logs.iter().all(is_known);
-    Ok(are_same && !state.unrecoverable && is_manifest_same(context, state)?)
+    if !are_same || state.unrecoverable || !is_manifest_same(context, state)? {
+        return Ok(false);
+    }
+    for log in &state.logs {
+        if !is_in_place(context, state, log)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn is_in_place(context: &Context, state: &State, log: &LogView) -> Result<bool> {
+    log.is_in_place(&*context.vfs, &state.checksum_of(context, FileName::Log(log.writer)))
 }
 
 /// Whether the directory has more than the state: a newer manifest, other logs, or more in one of them.

@@ -1,10 +1,11 @@
 //! One log as one process has read it.
 
 use crate::error::{Error, Result};
+use crate::format::checksum::Checksum;
 use crate::format::file_names::FileName;
-use crate::log::{LogHead, LogStart, Stop};
+use crate::log::{LogHead, LogStart, Stop, read_head};
 use crate::manifest::KnownLog;
-use crate::platform::vfs::File;
+use crate::platform::vfs::{File, Vfs};
 use std::io::ErrorKind;
 use std::sync::Arc;
 
@@ -14,6 +15,8 @@ pub(crate) struct LogView {
     pub(crate) writer: u32,
     pub(crate) name: FileName,
     pub(crate) file: Arc<dyn File>,
+    /// Which file has the name (`Stat::file`), found before `file` was opened.
+    pub(crate) file_id: u64,
     pub(crate) end: u64,
     /// How many bytes are known to survive a power failure.
     pub(crate) synced: u64,
@@ -28,9 +31,20 @@ pub(crate) struct LogView {
 
 impl LogView {
     /// A log that was not read yet.
-    pub(crate) fn new(writer: u32, name: FileName, file: Arc<dyn File>) -> Self {
+    pub(crate) fn new(writer: u32, name: FileName, file: Arc<dyn File>, file_id: u64) -> Self {
         let (end, synced, commits, pins, is_foreign) = (0, 0, 0, false, false);
-        Self { writer, name, file, end, synced, stop: Stop::End, head: LogHead::default(), is_foreign, commits, pins }
+        let (stop, head) = (Stop::End, LogHead::default());
+        Self { writer, name, file, file_id, end, synced, stop, head, is_foreign, commits, pins }
+    }
+
+    /// Whether the name still has the file that was read, and the file its start. Another copy of the cache may have
+    /// been put over the directory, with another log of this number.
+    pub(crate) fn is_in_place(&self, vfs: &dyn Vfs, checksum: &Checksum) -> Result<bool> {
+        let name = self.name.to_string();
+        let found = vfs.stat(&name).map_err(|source| Error::io("check", &name, source))?;
+        let is_same_file = found.is_some_and(|found| found.file == self.file_id);
+        let is_same_log = || Ok(read_head(&*self.file, checksum, self.writer)?.start == self.start());
+        if is_same_file && self.start().is_some() { is_same_log() } else { Ok(is_same_file) }
     }
 
     /// The start of the log; `None` = it is not whole.

@@ -110,3 +110,45 @@ fn a_cache_that_was_open_during_a_merge_of_its_directory_commits_to_it_after_a_r
     let id = reader.namespace("n", "1").expect("namespace");
     assert!(reader.has(id, b"after").expect("has"), "{:?}", one.names());
 }
+
+/// Regression: a log that the handle had read was replaced by the other copy's log of the same number. Refreshes
+/// compared names, so the handle acknowledged commits that no later process found, and closing failed with `BUSY`.
+#[test]
+fn a_cache_that_refreshes_while_its_files_are_replaced_one_by_one_commits_to_it_afterwards() {
+    let seed = fastrand::u64(..);
+    println!("seed {seed}");
+    let mut random = fastrand::Rng::with_seed(seed);
+    for round in 0..ROUNDS {
+        let base = SimVfs::new();
+        go_on(&base, "start", &mut random);
+        let (one, two) = (base.fork(), base.fork());
+        go_on(&one, "one", &mut random);
+        go_on(&two, "two", &mut random);
+        let mut handles = [open(&one, &mut random), open(&one.lockless(), &mut random)];
+        let put = |handle: &mut Handle, key: &str| {
+            handle.store().refresh().expect("refresh");
+            let id = handle.namespace("n", "1").expect("namespace");
+            handle.put(id, key.as_bytes(), b"").expect("put");
+            commit(handle, Durability::Relaxed).expect("commit");
+        };
+        let in_place = random.bool();
+        let mut names = two.names();
+        random.shuffle(&mut names);
+        for name in names {
+            for handle in handles.iter_mut().filter(|_| random.u32(..3) == 0) {
+                put(handle, "during");
+            }
+            if !in_place && one.names().contains(&name) {
+                one.erase(&name);
+            }
+            one.set_contents(&name, two.contents(&name));
+        }
+        put(random.choice(&mut handles).expect("a handle"), "after");
+        let mut reader = open(&one, &mut random);
+        let id = reader.namespace("n", "1").expect("namespace");
+        assert!(reader.has(id, b"after").expect("has"), "seed {seed}, round {round}: {:?}", one.names());
+        for handle in handles {
+            handle.store().close().unwrap_or_else(|error| panic!("seed {seed}, round {round}: closing: {error}"));
+        }
+    }
+}
