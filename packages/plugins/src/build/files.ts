@@ -3,7 +3,7 @@ import { readFileSync, statSync } from 'node:fs'
 
 export function isFile(path: string): boolean {
   try {
-    return statSync(path).isFile()
+    return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false
   } catch {
     return false
   }

@@ -6,7 +6,8 @@
  * A pattern finds the imports, also in comments: one file too many costs a miss, one too few a wrong result. An import with a
  * computed path is not found.
  */
-import { readdirSync, realpathSync } from 'node:fs'
+import { readdirSync, realpathSync, statSync } from 'node:fs'
+import { isBuiltin } from 'node:module'
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { isFile, textOf } from './files.ts'
@@ -30,6 +31,14 @@ export interface LocalModules {
   readonly variables: readonly string[]
 }
 
+/** What one walk has found, so that it looks once for what many modules import. */
+interface Found {
+  /** Files by the absolute path that a module imports, or by directory and package. */
+  readonly imports: Map<string, readonly string[]>
+  /** Where packages are, by their paths in `node_modules`. */
+  readonly packages: Map<string, string | undefined>
+}
+
 /** The files of the project on the current stack, without those of Varve. */
 export function callers(): string[] {
   const limit = Error.stackTraceLimit
@@ -44,6 +53,7 @@ export function callers(): string[] {
 export function localModules(roots: readonly string[]): LocalModules {
   const paths = new Set<string>()
   const variables = new Set<string>()
+  const found: Found = { imports: new Map(), packages: new Map() }
   const waiting = roots.flatMap(configOf)
   for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
     if (paths.has(path) || isInstalled(path)) continue
@@ -51,7 +61,7 @@ export function localModules(roots: readonly string[]): LocalModules {
     const text = CODE.test(path) ? textOf(path) : undefined
     if (text === undefined) continue
     for (const [, name = ''] of text.matchAll(VARIABLE)) variables.add(name)
-    for (const [, , specifier = ''] of text.matchAll(IMPORT)) waiting.push(...filesOf(specifier, path))
+    for (const [, , specifier = ''] of text.matchAll(IMPORT)) waiting.push(...filesOf(specifier, dirname(path), found))
   }
   return { paths: [...paths].sort(), variables: [...variables].sort() }
 }
@@ -66,24 +76,37 @@ function configOf(path: string): string[] {
   return folders.flatMap((folder) => namesIn(folder).filter(isConfig).map((one) => join(folder, one)))
 }
 
-function filesOf(specifier: string, from: string): string[] {
-  if (specifier.startsWith('node:')) return []
-  if (!/^(?:\.{1,2}(?:\/|$)|\/|file:)/.test(specifier)) return entriesOf(specifier, from)
-  const path = specifier.startsWith('file:') ? fileURLToPath(specifier) : resolve(dirname(from), specifier)
+function filesOf(specifier: string, from: string, found: Found): readonly string[] {
+  if (isBuiltin(specifier)) return []
+  const isPath = /^(?:\.{1,2}(?:\/|$)|\/|file:)/.test(specifier)
+  const path = specifier.startsWith('file:') ? fileURLToPath(specifier) : resolve(from, specifier)
+  if (isPath) return once(found.imports, path, () => fileAt(path))
+  return once(found.imports, `${from}\0${specifier}`, () => entriesOf(specifier, from, found))
+}
+
+function fileAt(path: string): string[] {
   const candidates = [...ENDS.map((end) => `${path}${end}`), path.replace(/js$/, 'ts'), path.replace(/js$/, 'tsx')]
-  const found = candidates.find(isFile)
-  return found === undefined ? [] : [found]
+  const file = candidates.find(isFile)
+  return file === undefined ? [] : [file]
 }
 
 /** The entry points of a package that is a link into the project; none for an installed package. */
-function entriesOf(specifier: string, from: string): string[] {
+function entriesOf(specifier: string, from: string, { packages }: Found): string[] {
   const name = specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/')
   if (OWN_PACKAGES.has(name)) return []
-  for (let folder = dirname(from); ; folder = dirname(folder)) {
-    const real = realOf(join(folder, 'node_modules', name))
+  for (let folder = from; ; folder = dirname(folder)) {
+    const path = join(folder, 'node_modules', name)
+    const real = once(packages, path, () => realOf(path))
     if (real !== undefined) return isInstalled(`${real}/`) ? [] : packageEntries(real, specifier.slice(name.length + 1))
     if (folder === dirname(folder)) return []
   }
+}
+
+function once<T>(known: Map<string, T>, key: string, find: () => T): T {
+  if (known.has(key)) return known.get(key) as T
+  const value = find()
+  known.set(key, value)
+  return value
 }
 
 function packageEntries(folder: string, subpath: string): string[] {
@@ -123,7 +146,8 @@ export function manifestOf(path: string): string | undefined {
 
 function realOf(path: string): string | undefined {
   try {
-    return realpathSync(path)
+    // Most paths are missing: to ask first is cheaper than an error.
+    return statSync(path, { throwIfNoEntry: false }) === undefined ? undefined : realpathSync(path)
   } catch {
     return undefined
   }

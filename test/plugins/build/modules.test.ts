@@ -1,0 +1,62 @@
+/** The walk through the local modules of a config: which files it finds, and how often it looks for each. */
+import { mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { installReads, uninstallReads } from 'varve/reads'
+import { afterEach, describe, expect, it } from 'vitest'
+import { localModules } from '../../../packages/plugins/dist/build/modules.js'
+import { makeFolder } from '../../folders.ts'
+
+/** Modules that import the same file, linked package, missing package and builtin modules. */
+const IMPORTS = `import './shared.js'\nimport 'linked'\nimport 'missing'\nimport 'path'\nimport 'fs/promises'\n`
+
+const FILES: Readonly<Record<string, string>> = {
+  'a.js': `${IMPORTS}import './b'\n`,
+  'b.js': IMPORTS,
+  'deep/c.js': IMPORTS.replace('./', '../'),
+  'shared.js': `import './absent'\nexport default process.env.WORD\n`,
+  'linked/package.json': '{ "main": "main.js" }',
+  'linked/main.js': `import '../shared.js'\n`,
+}
+
+function makeProject(): string {
+  const folder = realpathSync(makeFolder())
+  for (const [name, text] of Object.entries(FILES)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true })
+    writeFileSync(join(folder, name), text)
+  }
+  mkdirSync(join(folder, 'node_modules'))
+  symlinkSync(join(folder, 'linked'), join(folder, 'node_modules/linked'), 'junction')
+  return folder
+}
+
+/** What `work` asks of the file system, each call once. */
+function callsOf(work: () => void): string[] {
+  const calls: string[] = []
+  const none = (): undefined => undefined
+  const read = (kind: string, path: string): void => void calls.push(`${kind} ${path}`)
+  installReads()?.storage.run({ read, wrote: none, variable: none, variables: none, opaque: none }, work)
+  return calls
+}
+
+describe('local modules', () => {
+  afterEach(() => uninstallReads())
+
+  it('the walk finds files, linked packages and variables, but no builtin modules', () => {
+    const folder = makeProject()
+    const { paths, variables } = localModules([join(folder, 'a.js'), join(folder, 'deep/c.js')])
+    const found = ['a.js', 'b.js', 'deep/c.js', 'linked/main.js', 'linked/package.json', 'shared.js']
+    expect(paths).toEqual(found.map((name) => join(folder, name)))
+    expect(variables).toEqual(['WORD'])
+  })
+
+  it('a config of many modules does not slow down each compiler: the walk looks once for what all of them import', () => {
+    const folder = makeProject()
+    const calls = callsOf(() => localModules([join(folder, 'a.js'), join(folder, 'deep/c.js')]))
+    const timesOf = (path: string): number => calls.filter((call) => call === `type ${join(folder, path)}`).length
+    expect(timesOf('shared.js')).toBe(1)
+    expect(timesOf('absent.js')).toBe(1)
+    expect(timesOf('node_modules/missing')).toBe(1)
+    expect(timesOf('node_modules/path')).toBe(0)
+    expect(timesOf('linked/main.js')).toBe(2) // as an entry of its package, from each of two directories
+  })
+})
