@@ -6,7 +6,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type * as reads from 'varve/reads'
-import { installReads, ReadScope, uninstallReads, unrecorded } from 'varve/reads'
+import { installReads, ReadScope, uninstallReads, unrecorded, unrecordedNow } from 'varve/reads'
 import { makeFolder } from '../folders.ts'
 
 const require = createRequire(import.meta.url)
@@ -57,6 +57,19 @@ describe('the recorder', () => {
     expect(error).toMatchObject({ code: 'ENOENT', syscall: 'open' })
     expect(String(Reflect.get(Object(error), 'stack'))).not.toContain('reads/wrapper')
     expect(String(Reflect.get(Object(error), 'stack'))).toContain('host.test.ts')
+  })
+
+  it('an error that Varve\'s own work catches costs no stack', () => {
+    installReads()
+    const { prepareStackTrace } = Error
+    let stacks = 0
+    Error.prepareStackTrace = (error) => `${String(error)} ${(stacks += 1)}`
+    try {
+      expect(() => unrecordedNow(() => fs.statSync(join(makeFolder(), 'missing')))).toThrow('ENOENT')
+      expect(stacks).toBe(0)
+    } finally {
+      Error.prepareStackTrace = prepareStackTrace
+    }
   })
 
   it('the recorder records default, named and promise functions, promisify and native variants', async () => {

@@ -28,7 +28,8 @@ function wrapWith(installation: Installation, original: Callable, note: Note, wr
     try {
       return new.target === undefined ? Reflect.apply(original, this, args) : Reflect.construct(original, args, new.target)
     } catch (error) {
-      throw withoutHere(error)
+      // Varve's own work shows no stack, and to make one takes longer than most calls.
+      throw installation.unrecorded > 0 ? error : withoutHere(error)
     }
   }
   for (const key of Reflect.ownKeys(original)) copyProperty(original, wrapper, key, wrapVariant)
