@@ -8,6 +8,7 @@
  * @typedef {object} Comparison
  * @property {number} passed tests that passed in both runs
  * @property {readonly string[]} lost tests that passed before and do not pass with Varve, or did not run with it
+ * @property {readonly string[]} right documented tests that pass with Varve after all
  * @property {readonly string[]} failedBefore tests that fail without Varve as well
  */
 
@@ -23,6 +24,7 @@ export function compare(before, after, documented = new Set()) {
   return {
     passed: passing.filter((name) => after[name] === 'passed').length,
     lost: passing.filter((name) => after[name] !== 'passed' && !documented.has(name)),
+    right: [...documented].filter((name) => after[name] === 'passed'),
     failedBefore: names.filter((name) => before[name] === 'failed'),
   }
 }

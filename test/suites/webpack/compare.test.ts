@@ -5,12 +5,17 @@ import { compare, readReport } from './compare.mjs'
 it('a test that passes without Varve and fails or is missing with it is lost', () => {
   const before = { same: 'passed', fails: 'passed', gone: 'passed', bad: 'failed', left: 'skipped' } as const
   const after = { same: 'passed', fails: 'failed', bad: 'failed', left: 'skipped' } as const
-  expect(compare(before, after)).toEqual({ passed: 1, lost: ['fails', 'gone'], failedBefore: ['bad'] })
+  expect(compare(before, after)).toEqual({ passed: 1, lost: ['fails', 'gone'], right: [], failedBefore: ['bad'] })
 })
 
 it('a test that differs as documented is not lost', () => {
   const [before, after] = [{ same: 'passed', differs: 'passed' }, { same: 'passed', differs: 'failed' }] as const
-  expect(compare(before, after, new Set(['differs']))).toEqual({ passed: 1, lost: [], failedBefore: [] })
+  expect(compare(before, after, new Set(['differs']))).toEqual({ passed: 1, lost: [], right: [], failedBefore: [] })
+})
+
+it('a documented test that passes after all is reported, and one that did not run is not', () => {
+  const run = { same: 'passed', differs: 'passed', filtered: 'skipped' } as const
+  expect(compare(run, run, new Set(['differs', 'filtered', 'elsewhere']))).toMatchObject({ passed: 2, lost: [], right: ['differs'] })
 })
 
 it('tests of one name are distinguished in a report of jest', () => {
