@@ -331,14 +331,15 @@ fn read_on(context: &Context, state: &mut State, log: &mut LogView) -> Result<()
     Ok(())
 }
 
-/// Whether `names` are those of the manifest and the logs from which the state was read, and of the same files.
+/// Whether `names` are those of the manifest and the logs from which the state was read, and of the same files. A
+/// higher manifest that was not whole may be whole by now.
 fn is_of(context: &Context, state: &State, names: &[FileName]) -> Result<bool> {
     let counts = |name: &&FileName| name.log_writer().is_some_and(|writer| state.manifest.is_open(writer));
     let logs: Vec<&FileName> = names.iter().filter(counts).collect();
     let is_known = |name: &&FileName| state.logs.iter().any(|log| log.name == **name);
     let are_same =
         highest_manifest(names) == state.manifest_seen && logs.len() == state.logs.len() && logs.iter().all(is_known);
-    if !are_same || state.unrecoverable || !is_manifest_same(context, state)? {
+    if !are_same || state.unrecoverable || !state.is_sure() || !is_manifest_same(context, state)? {
         return Ok(false);
     }
     for log in &state.logs {
