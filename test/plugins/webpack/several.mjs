@@ -13,7 +13,7 @@ const compiler = webpack(
     mode: 'production',
     context: folder,
     entry: './main.js',
-    output: { path: join(folder, 'dist', name) },
+    output: { path: join(folder, 'dist', name, name === 'two' ? '/' : '') }, // ends with a slash in some projects
     cache: { type: 'memory' },
     plugins: [plugin],
   })),

@@ -9,7 +9,7 @@
  *      configuration once, for the first module, and then keep it in memory.
  */
 import { tmpdir } from 'node:os'
-import { basename, sep } from 'node:path'
+import { basename, dirname, resolve, sep } from 'node:path'
 import { installReads, inUse, isArchive, isCountedVariable, isPlugged, unrecordedNow } from 'varve/reads'
 import type { Compilation, Compiler, NormalModule } from 'webpack'
 import { isInstalled, localModules, manifestOf } from '../build/modules.ts'
@@ -61,7 +61,7 @@ export class BuildReads {
   /** Called once the options of the compiler are complete, before any compiler of the program runs. */
   initialize(): void {
     const { context, outputPath } = this.#compiler
-    if (outputPath !== '' && !isBelow(context, outputPath)) outputs.add(outputPath)
+    if (outputPath !== '' && !isBelow(context, outputPath)) outputs.add(resolve(outputPath))
   }
 
   /**
@@ -168,9 +168,7 @@ export class BuildReads {
     if (this.#isOpen || ambient === undefined) return
     this.#isOpen = true
     ambient.scopes += 1
-    for (const { kind, path } of ambient.reads.values()) {
-      if (![...outputs].some((folder) => isBelow(path, folder))) this.#sink?.read(kind, path)
-    }
+    for (const { kind, path } of ambient.reads.values()) if (!isOutput(path)) this.#sink?.read(kind, path)
   }
 }
 
@@ -274,6 +272,12 @@ function ignoredBelow({ context, outputPath }: Compiler): (path: string) => bool
   const temporary = tmpdir()
   const ignored = [temporary, outputPath].filter((folder) => folder !== '' && !isBelow(context, folder))
   return (path) => KERNEL.test(path) || ignored.some((folder) => isBelow(path, folder))
+}
+
+/** Whether a path is an output directory or below one. It looks up from the path, because a process may have many outputs. */
+function isOutput(path: string): boolean {
+  const folder = dirname(path)
+  return outputs.has(path) || (folder !== path && isOutput(folder))
 }
 
 /** Whether `path` is `folder` or below it. Both are absolute and normalised. */
