@@ -48,7 +48,7 @@ export class VarveWebpackPlugin {
     compiler.hooks.initialize.tap(NAME, () => {
       warnOfOtherCaches(compiler)
       layer.initialize()
-      reads?.initialize()
+      reads?.noteOutput(compiler.outputPath)
     })
     const start = (_: unknown, build: () => void): void => {
       layer.open()

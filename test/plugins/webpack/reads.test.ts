@@ -51,6 +51,7 @@ function makeProject(loader: string, files: Readonly<Record<string, string>> = {
 }
 
 const SEVERAL = fileURLToPath(new URL('several.mjs', import.meta.url))
+const CACHES = fileURLToPath(new URL('caches.mjs', import.meta.url))
 const ALL = ['a.js', 'b.js', 'main.js']
 const NOTHING = { built: [], changed: [] }
 
@@ -204,5 +205,15 @@ describe('several configs at a time', () => {
       expect(hits).toBeGreaterThan(0)
       expect(rest).toEqual({ misses: 0, changed: [] })
     }
+  })
+
+  it('a script that reads the cache of one compiler before it builds with another cache gets all modules from that one', slow, async () => {
+    const { folder } = makeProject('', {})
+    const build = () => runProgram<{ hits: number; misses: number; changed: string[] }>(CACHES, { folder }, { cwd: folder })
+    expect((await build()).hits).toBe(0)
+    rmSync(join(folder, 'caches/one'), { recursive: true })
+    const { hits, ...rest } = await build()
+    expect(hits).toBeGreaterThan(0)
+    expect(rest).toEqual({ misses: 0, changed: [] })
   })
 })

@@ -33,7 +33,7 @@ const INPUT_KINDS: ReadonlyMap<string, InputKind> = new Map([
 /** Depth of calls to webpack's input file system on this stack. webpack compares what these calls read. */
 let webpackReads = 0
 
-/** Output directories of the compilers of this process. Programs remove them before a build. */
+/** Output and cache directories of the compilers of this process. Programs remove or save them between builds. */
 const outputs: Set<string> = new Set()
 const wrapped: WeakSet<object> = new WeakSet()
 
@@ -58,10 +58,9 @@ export class BuildReads {
     this.#installed = installReads()
   }
 
-  /** Called once the options of the compiler are complete, before any compiler of the program runs. */
-  initialize(): void {
-    const { context, outputPath } = this.#compiler
-    if (outputPath !== '' && !isBelow(context, outputPath)) outputs.add(resolve(outputPath))
+  /** Called with the output directory before any compiler of the program runs, and later with the cache directory. */
+  noteOutput(folder: string): void {
+    if (folder !== '' && !isBelow(this.#compiler.context, folder)) outputs.add(resolve(folder))
   }
 
   /**
@@ -105,6 +104,7 @@ export class BuildReads {
    * A build that reads nothing else does not ask which files its modules reported, which takes longer than all the rest.
    */
   end(compilation: Compilation, folder: string, known: { has(input: string): boolean }): ReadonlySet<string> {
+    this.noteOutput(folder)
     const sink = this.#sink
     if (sink === undefined || sink.isOver) return this.#inputs
     sink.end()
@@ -274,7 +274,7 @@ function ignoredBelow({ context, outputPath }: Compiler): (path: string) => bool
   return (path) => KERNEL.test(path) || ignored.some((folder) => isBelow(path, folder))
 }
 
-/** Whether a path is an output directory or below one. It looks up from the path, because a process may have many outputs. */
+/** Whether a path is one of these directories or below one. It looks up from the path, because a process may have many outputs. */
 function isOutput(path: string): boolean {
   const folder = dirname(path)
   return outputs.has(path) || (folder !== path && isOutput(folder))
