@@ -12,7 +12,7 @@ use std::fmt;
 pub type Result<T> = std::result::Result<T, Failure>;
 
 /// Why a call from JavaScript failed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Failure {
     /// A stable word for programs.
     pub code: &'static str,
@@ -56,7 +56,7 @@ pub fn answer<T: Serialize>(outcome: Result<T>) -> String {
         },
         Err(failure) => failure,
     };
-    serde_json::json!({ "code": failure.code, "message": failure.message }).to_string()
+    serde_json::to_string(&failure).unwrap_or_default() // two texts are always JSON
 }
 
 #[cfg(test)]

@@ -162,7 +162,9 @@ impl Sealing<'_> {
     /// The namespaces of the cache, and those that only the base has.
     fn names_of(&self, state: &State) -> BTreeMap<String, Arc<NamespaceId>> {
         let ids = self.base.ids().chain(state.visible_ids());
-        ids.map(|id| (id.name.clone(), Arc::clone(id))).collect()
+        let mut names = BTreeMap::new();
+        names.extend(ids.map(|id| (id.name.clone(), Arc::clone(id)))); // `collect` would compile a sort for it
+        names
     }
 
     fn namespace(&mut self, state: &State, id: &NamespaceId) -> Result<()> {

@@ -95,6 +95,11 @@ impl NodeStore {
 
     /// A promise of what `job` answers on another thread.
     pub(crate) fn promise_reply(&self, job: impl FnOnce() -> Result<Reply> + Send + 'static) -> Answer {
+        self.promise_job(Box::new(job))
+    }
+
+    /// The same. Not generic, because there are about twenty jobs.
+    fn promise_job(&self, job: Box<dyn FnOnce() -> Result<Reply> + Send>) -> Answer {
         let guard = self.guard.clone();
         Answer::Promise(Task::new(move || {
             let run = || {

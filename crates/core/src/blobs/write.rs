@@ -17,7 +17,6 @@ use crate::platform::pool::Pool;
 use crate::platform::sync::Mutex;
 use crate::platform::sync::atomic::Ordering;
 use crate::platform::vfs::{Access, File, Vfs};
-use std::collections::BTreeSet;
 use std::io::{self, ErrorKind};
 use std::sync::{Arc, PoisonError};
 
@@ -132,8 +131,11 @@ impl Blobs {
 
     /// Syncs the directories of these blobs.
     pub(crate) fn sync_folders(&self, digests: impl Iterator<Item = Digest>) -> Result<()> {
-        let shards: BTreeSet<u8> = digests.map(|digest| digest.shard()).collect();
-        for shard in shards {
+        let mut is_named = [false; 256];
+        for digest in digests {
+            is_named.get_mut(usize::from(digest.shard())).into_iter().for_each(|is_named| *is_named = true);
+        }
+        for (shard, _) in (0..=u8::MAX).zip(is_named).filter(|(_, is_named)| *is_named) {
             let synced = self.shard(shard)?.sync_folder();
             synced.map_err(|source| Error::io("sync", &format!("files/{shard:02x}"), source))?;
         }

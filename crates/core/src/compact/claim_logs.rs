@@ -112,7 +112,8 @@ pub(crate) fn claim_logs(context: &Context, mut surveyed: ClaimedLogs, claim: u3
     // Load again what was appended before each log lost its name.
     let state = load(context, &surveyed.state.tables())?.over(surveyed.state.layers.clone());
     let claimed = state.logs.iter().filter(|view| matches!(view.name, FileName::Claimed { .. }));
-    let writers = claimed.map(|view| view.writer).collect();
+    let mut writers = BTreeSet::new();
+    writers.extend(claimed.map(|view| view.writer)); // `collect` would compile a sort for it
     Ok(ClaimedLogs::new(state, writers, Some(claim), surveyed.missing))
 }
 

@@ -10,6 +10,7 @@
 use crate::commit::Committer;
 use crate::compact::compact;
 use crate::error::{Error, Result};
+use crate::format::order;
 use crate::maintain::verify::{Verified, verify};
 use crate::options::Watch;
 use crate::platform::failpoints;
@@ -18,7 +19,6 @@ use crate::report::{Damage, RepairReport};
 use crate::state::State;
 use crate::state::context::Context;
 use crate::writer::reset::reset;
-use std::collections::BTreeSet;
 
 /// Repairs the cache. The caller holds the lock `maintenance`.
 pub(crate) fn repair(
@@ -71,8 +71,10 @@ pub(crate) fn repair(
 
 /// Names of the damaged files that exist, each once.
 fn damaged_files(context: &Context, damage: &[Damage]) -> Result<Vec<String>> {
-    let names: BTreeSet<&str> =
+    let mut names: Vec<&str> =
         damage.iter().filter(|place| !place.what.starts_with("missing")).map(|place| place.file.as_str()).collect();
+    order::sort_by(&mut names, Ord::cmp);
+    names.dedup();
     let mut found = Vec::new();
     for name in names {
         // Blobs are in directories below, and were read just now.

@@ -5,6 +5,7 @@ use crate::format::FORMAT;
 use crate::format::checksum::Checksum;
 use crate::format::file_names::FileName;
 use crate::format::frame::{Found, FrameKind, FrameReader};
+use crate::format::order;
 use crate::manifest::Manifest;
 use crate::platform::failpoints;
 use crate::platform::vfs::{Access, Stat, Vfs};
@@ -25,7 +26,7 @@ pub(crate) enum NewestManifest {
 pub(crate) fn newest_manifest(vfs: &dyn Vfs, checksum: &Checksum, names: &[FileName]) -> Result<NewestManifest> {
     failpoints::panics("read-manifest");
     let mut numbers: Vec<u64> = names.iter().filter_map(|name| name.manifest()).collect();
-    numbers.sort_unstable_by(|left, right| right.cmp(left));
+    order::sort_by(&mut numbers, |left, right| right.cmp(left));
     for number in numbers {
         let name = FileName::Manifest(number).to_string();
         let wrap = |source| Error::io("read", &name, source);

@@ -7,9 +7,9 @@ use varve_bindings::{PackedKeys, PagePlace, Result};
 
 /// Adds the functions of this file.
 pub(crate) fn add(functions: Functions<NodeStore>) -> Result<Functions<NodeStore>> {
-    let functions = functions.add::<Namespace>()?.add::<Get>()?.add::<Read>()?.add::<Take>()?;
-    let functions = functions.add::<Has>()?.add::<Put>()?.add::<PutWithBlobs>()?;
-    let functions = functions.add::<Delete>()?.add::<GetMany>()?.add::<GetManyAtOnce>()?.add::<GetManyAsync>()?;
+    let functions = functions.add::<Namespace>()?.add_hot::<Get>()?.add_hot::<Read>()?.add_hot::<Take>()?;
+    let functions = functions.add_hot::<Has>()?.add_hot::<Put>()?.add::<PutWithBlobs>()?;
+    let functions = functions.add_hot::<Delete>()?.add::<GetMany>()?.add::<GetManyAtOnce>()?.add::<GetManyAsync>()?;
     functions.add::<Revision>()?.add::<Scan>()?.add::<ScanKeys>()?.add::<ScanFolders>()
 }
 
