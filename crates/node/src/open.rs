@@ -4,6 +4,7 @@ use crate::calls;
 use crate::node_api::{Answer, Arguments, Call, Callee, Env, Functions, Reply, Task, Value};
 use crate::store::NodeStore;
 use serde::Deserialize;
+use std::ffi::CStr;
 use std::path::{Path, PathBuf};
 use varve_bindings::{Result, durability_of, guarded, request};
 use varve_core::failpoints;
@@ -30,7 +31,7 @@ struct FolderName;
 
 /// Opens the store. The promise resolves to its functions, or to JSON with the failure.
 impl Call<Addon> for OpenStore {
-    const NAME: &'static str = "openStore";
+    const NAME: &'static CStr = c"openStore";
 
     fn run(_addon: &Addon, arguments: &Arguments) -> Result<Answer> {
         failpoints::panics("open-store");
@@ -47,7 +48,7 @@ impl Call<Addon> for OpenStore {
 /// The same at once, on the thread of JavaScript, if there is little to read: its functions, or nothing, and then
 /// `openStore` reports why.
 impl Call<Addon> for OpenSmall {
-    const NAME: &'static str = "openSmall";
+    const NAME: &'static CStr = c"openSmall";
 
     fn run(_addon: &Addon, arguments: &Arguments) -> Result<Answer> {
         let opened = guarded(|| {
@@ -63,7 +64,7 @@ impl Call<Addon> for OpenSmall {
 /// The name of the directory that a cache with that secret, or without one, uses in its own. Nothing if the secret is
 /// too short.
 impl Call<Addon> for FolderName {
-    const NAME: &'static str = "folderName";
+    const NAME: &'static CStr = c"folderName";
 
     fn run(_addon: &Addon, arguments: &Arguments) -> Result<Answer> {
         let key = key_of(arguments.optional_bytes(0)?);

@@ -12,6 +12,7 @@ use super::Blobs;
 use super::shard::{BlobName, path_of};
 use crate::error::{Error, Result};
 use crate::format::digest::{BlobRef, Digest};
+use crate::format::order;
 use crate::platform::failpoints;
 use crate::platform::pool::Pool;
 use crate::platform::sync::Mutex;
@@ -131,11 +132,10 @@ impl Blobs {
 
     /// Syncs the directories of these blobs.
     pub(crate) fn sync_folders(&self, digests: impl Iterator<Item = Digest>) -> Result<()> {
-        let mut is_named = [false; 256];
-        for digest in digests {
-            is_named.get_mut(usize::from(digest.shard())).into_iter().for_each(|is_named| *is_named = true);
-        }
-        for (shard, _) in (0..=u8::MAX).zip(is_named).filter(|(_, is_named)| *is_named) {
+        let mut shards: Vec<u8> = digests.map(|digest| digest.shard()).collect();
+        order::sort_by(&mut shards, Ord::cmp);
+        shards.dedup();
+        for shard in shards {
             let synced = self.shard(shard)?.sync_folder();
             synced.map_err(|source| Error::io("sync", &format!("files/{shard:02x}"), source))?;
         }

@@ -4,6 +4,7 @@ use crate::calls::files::storing;
 use crate::node_api::{Answer, Arguments, Call, Functions};
 use crate::store::NodeStore;
 use serde::Deserialize;
+use std::ffi::CStr;
 use std::fs::{File, OpenOptions};
 use std::io::{Cursor, Read, Write};
 use std::path::{Path, PathBuf};
@@ -37,7 +38,7 @@ struct ExportRequest {
 }
 
 impl Call<NodeStore> for ImportArchive {
-    const NAME: &'static str = "importArchive";
+    const NAME: &'static CStr = c"importArchive";
 
     fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
         let json = arguments.text(0)?;
@@ -64,7 +65,7 @@ impl Call<NodeStore> for ImportArchive {
 
 /// Writes to a file that must not exist yet.
 impl Call<NodeStore> for ExportArchive {
-    const NAME: &'static str = "exportArchive";
+    const NAME: &'static CStr = c"exportArchive";
 
     fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
         let json = arguments.text(0)?;

@@ -2,6 +2,7 @@
 
 use crate::node_api::{Answer, Arguments, Call, Functions, Reply};
 use crate::store::NodeStore;
+use std::ffi::CStr;
 use varve_bindings::{Begun, Commit, Result, answer, durability};
 
 /// Adds the functions of this file.
@@ -20,7 +21,7 @@ struct Refresh;
 struct Close;
 
 impl Call<NodeStore> for PendingBytes {
-    const NAME: &'static str = "pendingBytes";
+    const NAME: &'static CStr = c"pendingBytes";
 
     fn run(store: &NodeStore, _arguments: &Arguments) -> Result<Answer> {
         store.with(|handle| handle.pending_bytes()).map(Answer::Count)
@@ -28,7 +29,7 @@ impl Call<NodeStore> for PendingBytes {
 }
 
 impl Call<NodeStore> for PendingEntries {
-    const NAME: &'static str = "pendingEntries";
+    const NAME: &'static CStr = c"pendingEntries";
 
     fn run(store: &NodeStore, _arguments: &Arguments) -> Result<Answer> {
         store.with(|handle| handle.pending_entries()).map(Answer::Count)
@@ -41,7 +42,7 @@ impl Call<NodeStore> for PendingEntries {
 /// - a promise of the packed report if the commit runs on another thread;
 /// - false if an older commit has not ended: the caller lets `nextCommit` follow that one.
 impl Call<NodeStore> for BeginCommit {
-    const NAME: &'static str = "commit";
+    const NAME: &'static CStr = c"commit";
 
     fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
         let (durability, now_ms) = (durability(arguments.flag(0)?), arguments.count(1)?);
@@ -59,7 +60,7 @@ impl Call<NodeStore> for BeginCommit {
 
 /// A promise of the oldest commit that waits.
 impl Call<NodeStore> for NextCommit {
-    const NAME: &'static str = "nextCommit";
+    const NAME: &'static CStr = c"nextCommit";
 
     fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
         let (durability, now_ms) = (durability(arguments.flag(0)?), arguments.count(1)?);
@@ -69,7 +70,7 @@ impl Call<NodeStore> for NextCommit {
 }
 
 impl Call<NodeStore> for Flush {
-    const NAME: &'static str = "flush";
+    const NAME: &'static CStr = c"flush";
 
     fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
         let core = store.store()?;
@@ -79,7 +80,7 @@ impl Call<NodeStore> for Flush {
 }
 
 impl Call<NodeStore> for Refresh {
-    const NAME: &'static str = "refresh";
+    const NAME: &'static CStr = c"refresh";
 
     fn run(store: &NodeStore, _arguments: &Arguments) -> Result<Answer> {
         Ok(Answer::Flag(store.store()?.refresh()?))
@@ -88,7 +89,7 @@ impl Call<NodeStore> for Refresh {
 
 /// JSON at once if the store has nothing to write, else a promise of it.
 impl Call<NodeStore> for Close {
-    const NAME: &'static str = "close";
+    const NAME: &'static CStr = c"close";
 
     fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
         store.store()?.set_now(arguments.count(0)?);

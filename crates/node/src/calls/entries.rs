@@ -3,6 +3,7 @@
 use crate::node_api::Reply;
 use crate::node_api::{Answer, Arguments, Call, Functions};
 use crate::store::NodeStore;
+use std::ffi::CStr;
 use varve_bindings::{PackedKeys, PagePlace, Result};
 
 /// Adds the functions of this file.
@@ -30,7 +31,7 @@ struct ScanKeys;
 struct ScanFolders;
 
 impl Call<NodeStore> for Namespace {
-    const NAME: &'static str = "namespace";
+    const NAME: &'static CStr = c"namespace";
 
     fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
         let (name, version) = (arguments.text(0)?, arguments.text(1)?);
@@ -39,7 +40,7 @@ impl Call<NodeStore> for Namespace {
 }
 
 impl Call<NodeStore> for Get {
-    const NAME: &'static str = "get";
+    const NAME: &'static CStr = c"get";
 
     fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
         let (namespace, key_bytes, start) = (arguments.number(0)?, arguments.number(1)? as usize, arguments.number(3)?);
@@ -53,7 +54,7 @@ impl Call<NodeStore> for Get {
 
 /// Looks the key of the last call up again.
 impl Call<NodeStore> for Read {
-    const NAME: &'static str = "read";
+    const NAME: &'static CStr = c"read";
 
     fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
         store.with(|handle| arguments.write_bytes(0, 0, |target| handle.read(target))?).map(Answer::Number)
@@ -61,7 +62,7 @@ impl Call<NodeStore> for Read {
 }
 
 impl Call<NodeStore> for Take {
-    const NAME: &'static str = "take";
+    const NAME: &'static CStr = c"take";
 
     fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
         store.with(|handle| arguments.write_bytes(0, 0, |target| handle.take(target))?)?;
@@ -70,7 +71,7 @@ impl Call<NodeStore> for Take {
 }
 
 impl Call<NodeStore> for Has {
-    const NAME: &'static str = "has";
+    const NAME: &'static CStr = c"has";
 
     fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
         let (namespace, key_bytes) = (arguments.number(0)?, arguments.number(1)? as usize);
@@ -79,7 +80,7 @@ impl Call<NodeStore> for Has {
 }
 
 impl Call<NodeStore> for Put {
-    const NAME: &'static str = "put";
+    const NAME: &'static CStr = c"put";
 
     fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
         let (namespace, key_bytes) = (arguments.number(0)?, arguments.number(1)? as usize);
@@ -90,7 +91,7 @@ impl Call<NodeStore> for Put {
 }
 
 impl Call<NodeStore> for PutWithBlobs {
-    const NAME: &'static str = "putWithBlobs";
+    const NAME: &'static CStr = c"putWithBlobs";
 
     fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
         let (namespace, key_bytes) = (arguments.number(0)?, arguments.number(1)? as usize);
@@ -101,7 +102,7 @@ impl Call<NodeStore> for PutWithBlobs {
 }
 
 impl Call<NodeStore> for Delete {
-    const NAME: &'static str = "delete";
+    const NAME: &'static CStr = c"delete";
 
     fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
         let (namespace, key_bytes) = (arguments.number(0)?, arguments.number(1)? as usize);
@@ -111,7 +112,7 @@ impl Call<NodeStore> for Delete {
 }
 
 impl Call<NodeStore> for GetMany {
-    const NAME: &'static str = "getMany";
+    const NAME: &'static CStr = c"getMany";
 
     fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
         let keys = PackedKeys { packed: arguments.bytes(1)?, ends: arguments.words(2)? };
@@ -127,7 +128,7 @@ impl Call<NodeStore> for GetMany {
 
 /// The answer is held; returns its length.
 impl Call<NodeStore> for GetManyAtOnce {
-    const NAME: &'static str = "getManyAtOnce";
+    const NAME: &'static CStr = c"getManyAtOnce";
 
     fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
         let keys = PackedKeys { packed: arguments.bytes(1)?, ends: arguments.words(2)? };
@@ -137,7 +138,7 @@ impl Call<NodeStore> for GetManyAtOnce {
 }
 
 impl Call<NodeStore> for Revision {
-    const NAME: &'static str = "revision";
+    const NAME: &'static CStr = c"revision";
 
     fn run(store: &NodeStore, _arguments: &Arguments) -> Result<Answer> {
         store.with(|handle| handle.revision()).map(Answer::Count)
@@ -146,7 +147,7 @@ impl Call<NodeStore> for Revision {
 
 /// The answer of `getManyAtOnce` as a promise of its bytes.
 impl Call<NodeStore> for GetManyAsync {
-    const NAME: &'static str = "getManyAsync";
+    const NAME: &'static CStr = c"getManyAsync";
 
     fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
         let keys = PackedKeys { packed: arguments.bytes(1)?, ends: arguments.words(2)? };
@@ -158,7 +159,7 @@ impl Call<NodeStore> for GetManyAsync {
 
 /// The answer is held; returns its length.
 impl Call<NodeStore> for Scan {
-    const NAME: &'static str = "scan";
+    const NAME: &'static CStr = c"scan";
 
     fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
         let page = page_in(arguments)?;
@@ -169,7 +170,7 @@ impl Call<NodeStore> for Scan {
 
 /// The answer is held; returns its length.
 impl Call<NodeStore> for ScanKeys {
-    const NAME: &'static str = "scanKeys";
+    const NAME: &'static CStr = c"scanKeys";
 
     fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
         let page = page_in(arguments)?;
@@ -180,7 +181,7 @@ impl Call<NodeStore> for ScanKeys {
 
 /// The answer is held; returns its length.
 impl Call<NodeStore> for ScanFolders {
-    const NAME: &'static str = "scanFolders";
+    const NAME: &'static CStr = c"scanFolders";
 
     fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
         let page = page_in(arguments)?;

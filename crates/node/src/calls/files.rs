@@ -2,6 +2,7 @@
 
 use crate::node_api::{Answer, Arguments, Call, Functions};
 use crate::store::NodeStore;
+use std::ffi::CStr;
 use std::sync::{Arc, Mutex, PoisonError};
 use varve_bindings::{FileItem, Result, commit_alone, records_of, request, stored_files, verify_files};
 use varve_core::{BlobWriter, Pin, Store};
@@ -20,7 +21,7 @@ struct VerifyFiles;
 
 /// Keeps what tasks stored until the next commit that begins.
 impl Call<NodeStore> for KeepStored {
-    const NAME: &'static str = "keepStored";
+    const NAME: &'static CStr = c"keepStored";
 
     fn run(store: &NodeStore, _arguments: &Arguments) -> Result<Answer> {
         store.keep_stored()?;
@@ -29,7 +30,7 @@ impl Call<NodeStore> for KeepStored {
 }
 
 impl Call<NodeStore> for CommitAlone {
-    const NAME: &'static str = "commitAlone";
+    const NAME: &'static CStr = c"commitAlone";
 
     fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
         let (json, now_ms) = (arguments.text(0)?, arguments.count(1)?);
@@ -39,7 +40,7 @@ impl Call<NodeStore> for CommitAlone {
 }
 
 impl Call<NodeStore> for CheckFiles {
-    const NAME: &'static str = "checkFiles";
+    const NAME: &'static CStr = c"checkFiles";
 
     fn run(_store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
         records_of(request::<Vec<FileItem>>(&arguments.text(0)?)?)?;
@@ -48,7 +49,7 @@ impl Call<NodeStore> for CheckFiles {
 }
 
 impl Call<NodeStore> for ListFiles {
-    const NAME: &'static str = "listFiles";
+    const NAME: &'static CStr = c"listFiles";
 
     fn run(store: &NodeStore, _arguments: &Arguments) -> Result<Answer> {
         let core = store.store()?;
@@ -57,7 +58,7 @@ impl Call<NodeStore> for ListFiles {
 }
 
 impl Call<NodeStore> for VerifyFiles {
-    const NAME: &'static str = "verifyFiles";
+    const NAME: &'static CStr = c"verifyFiles";
 
     fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
         let json = arguments.text(0)?;

@@ -3,6 +3,7 @@
 use crate::node_api::{Answer, Arguments, Call, Functions};
 use crate::store::NodeStore;
 use serde::Deserialize;
+use std::ffi::CStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use varve_bindings::{Result, answer, request, top};
@@ -32,7 +33,7 @@ struct CancelWatch;
 struct EndWatch;
 
 impl Call<NodeStore> for DamageCount {
-    const NAME: &'static str = "damageCount";
+    const NAME: &'static CStr = c"damageCount";
 
     fn run(store: &NodeStore, _arguments: &Arguments) -> Result<Answer> {
         store.with(|handle| handle.damage_count()).map(|count| Answer::Count(count.into()))
@@ -40,7 +41,7 @@ impl Call<NodeStore> for DamageCount {
 }
 
 impl Call<NodeStore> for Status {
-    const NAME: &'static str = "status";
+    const NAME: &'static CStr = c"status";
 
     fn run(store: &NodeStore, _arguments: &Arguments) -> Result<Answer> {
         Ok(Answer::Text(answer(Ok(store.store()?.status()))))
@@ -48,7 +49,7 @@ impl Call<NodeStore> for Status {
 }
 
 impl Call<NodeStore> for Stats {
-    const NAME: &'static str = "stats";
+    const NAME: &'static CStr = c"stats";
 
     fn run(store: &NodeStore, _arguments: &Arguments) -> Result<Answer> {
         let core = store.store()?;
@@ -57,7 +58,7 @@ impl Call<NodeStore> for Stats {
 }
 
 impl Call<NodeStore> for Top {
-    const NAME: &'static str = "top";
+    const NAME: &'static CStr = c"top";
 
     fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
         let (core, options) = (store.store()?, arguments.text(0)?);
@@ -66,7 +67,7 @@ impl Call<NodeStore> for Top {
 }
 
 impl Call<NodeStore> for Compact {
-    const NAME: &'static str = "compact";
+    const NAME: &'static CStr = c"compact";
 
     fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
         let (full, watch) = (arguments.flag(0)?, arguments.number(1)?);
@@ -76,7 +77,7 @@ impl Call<NodeStore> for Compact {
 }
 
 impl Call<NodeStore> for Verify {
-    const NAME: &'static str = "verify";
+    const NAME: &'static CStr = c"verify";
 
     fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
         store.promise_watched(arguments.number(0)?, |core, watch| Ok(core.verify(watch)?))
@@ -84,7 +85,7 @@ impl Call<NodeStore> for Verify {
 }
 
 impl Call<NodeStore> for Repair {
-    const NAME: &'static str = "repair";
+    const NAME: &'static CStr = c"repair";
 
     fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
         let (dry_run, watch) = (arguments.flag(0)?, arguments.number(1)?);
@@ -100,7 +101,7 @@ struct SealRequest {
 }
 
 impl Call<NodeStore> for Seal {
-    const NAME: &'static str = "seal";
+    const NAME: &'static CStr = c"seal";
 
     fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
         let (json, folder) = (arguments.text(0)?, store.folder()?);
@@ -117,7 +118,7 @@ impl Call<NodeStore> for Seal {
 
 /// A new watch, for one call; returns its number.
 impl Call<NodeStore> for BeginWatch {
-    const NAME: &'static str = "beginWatch";
+    const NAME: &'static CStr = c"beginWatch";
 
     fn run(store: &NodeStore, _arguments: &Arguments) -> Result<Answer> {
         store.with_watches(|watches| Ok(Answer::Count(watches.begin().into())))
@@ -125,7 +126,7 @@ impl Call<NodeStore> for BeginWatch {
 }
 
 impl Call<NodeStore> for WatchDone {
-    const NAME: &'static str = "watchDone";
+    const NAME: &'static CStr = c"watchDone";
 
     fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
         Ok(Answer::Count(store.progress(arguments.number(0)?)?.done()))
@@ -133,7 +134,7 @@ impl Call<NodeStore> for WatchDone {
 }
 
 impl Call<NodeStore> for WatchTotal {
-    const NAME: &'static str = "watchTotal";
+    const NAME: &'static CStr = c"watchTotal";
 
     fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
         Ok(Answer::Count(store.progress(arguments.number(0)?)?.total()))
@@ -142,7 +143,7 @@ impl Call<NodeStore> for WatchTotal {
 
 /// Asks the call to stop.
 impl Call<NodeStore> for CancelWatch {
-    const NAME: &'static str = "cancelWatch";
+    const NAME: &'static CStr = c"cancelWatch";
 
     fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
         store.progress(arguments.number(0)?)?.cancel();
@@ -151,7 +152,7 @@ impl Call<NodeStore> for CancelWatch {
 }
 
 impl Call<NodeStore> for EndWatch {
-    const NAME: &'static str = "endWatch";
+    const NAME: &'static CStr = c"endWatch";
 
     fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
         let number = arguments.number(0)?;

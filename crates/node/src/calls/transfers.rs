@@ -2,6 +2,7 @@
 
 use crate::node_api::{Answer, Arguments, Call, Functions};
 use crate::store::NodeStore;
+use std::ffi::CStr;
 use varve_bindings::{Result, answer};
 
 /// Adds the functions of this file.
@@ -21,7 +22,7 @@ struct EndTransfer;
 
 /// Returns the number of the export.
 impl Call<NodeStore> for BeginExport {
-    const NAME: &'static str = "beginExport";
+    const NAME: &'static CStr = c"beginExport";
 
     fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
         let options = arguments.text(0)?;
@@ -31,7 +32,7 @@ impl Call<NodeStore> for BeginExport {
 
 /// The chunk is held; returns JSON with its length.
 impl Call<NodeStore> for ExportChunk {
-    const NAME: &'static str = "exportChunk";
+    const NAME: &'static CStr = c"exportChunk";
 
     fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
         let number = arguments.number(0)?;
@@ -41,7 +42,7 @@ impl Call<NodeStore> for ExportChunk {
 
 /// Returns the number of the import.
 impl Call<NodeStore> for BeginImport {
-    const NAME: &'static str = "beginImport";
+    const NAME: &'static CStr = c"beginImport";
 
     fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
         let may_replace = arguments.flag(0)?;
@@ -50,7 +51,7 @@ impl Call<NodeStore> for BeginImport {
 }
 
 impl Call<NodeStore> for FeedImport {
-    const NAME: &'static str = "feedImport";
+    const NAME: &'static CStr = c"feedImport";
 
     fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
         let (number, piece) = (arguments.number(0)?, arguments.bytes(1)?);
@@ -59,7 +60,7 @@ impl Call<NodeStore> for FeedImport {
 }
 
 impl Call<NodeStore> for FinishImport {
-    const NAME: &'static str = "finishImport";
+    const NAME: &'static CStr = c"finishImport";
 
     fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
         let number = arguments.number(0)?;
@@ -69,7 +70,7 @@ impl Call<NodeStore> for FinishImport {
 
 /// Commits what an import has; the report is null if it has nothing.
 impl Call<NodeStore> for CommitImport {
-    const NAME: &'static str = "commitImport";
+    const NAME: &'static CStr = c"commitImport";
 
     fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
         let (number, now_ms) = (arguments.number(0)?, arguments.count(1)?);
@@ -80,7 +81,7 @@ impl Call<NodeStore> for CommitImport {
 
 /// Ends an export or an import.
 impl Call<NodeStore> for EndTransfer {
-    const NAME: &'static str = "endTransfer";
+    const NAME: &'static CStr = c"endTransfer";
 
     fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
         let number = arguments.number(0)?;

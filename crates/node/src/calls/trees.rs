@@ -5,6 +5,7 @@ use crate::node_api::{Answer, Arguments, Call, Functions};
 use crate::store::NodeStore;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
+use std::ffi::CStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -48,7 +49,7 @@ struct RestoreAnswer {
 }
 
 impl Call<NodeStore> for StoreTree {
-    const NAME: &'static str = "storeTree";
+    const NAME: &'static CStr = c"storeTree";
 
     fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
         let (json, pins) = (arguments.text(0)?, Arc::clone(store.pins()));
@@ -63,7 +64,7 @@ impl Call<NodeStore> for StoreTree {
 }
 
 impl Call<NodeStore> for RemoveTree {
-    const NAME: &'static str = "removeTree";
+    const NAME: &'static CStr = c"removeTree";
 
     fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
         let json = arguments.text(0)?;
@@ -76,7 +77,7 @@ impl Call<NodeStore> for RemoveTree {
 
 /// The third argument is what the last restore of the target remembered, or `''`.
 impl Call<NodeStore> for RestoreTree {
-    const NAME: &'static str = "restoreTree";
+    const NAME: &'static CStr = c"restoreTree";
 
     fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
         let (json, remembered, folder) = (arguments.text(0)?, arguments.text(2)?, store.folder()?);

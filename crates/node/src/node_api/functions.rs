@@ -39,7 +39,7 @@ pub(crate) trait Callee: 'static {
 /// One function of an object.
 pub(crate) trait Call<C> {
     /// Its name in JavaScript.
-    const NAME: &'static str;
+    const NAME: &'static CStr;
 
     /// Does the work.
     fn run(callee: &C, arguments: &Arguments) -> Result<Answer>;
@@ -79,7 +79,7 @@ impl<C: Callee> Functions<C> {
         self.add_callback(F::NAME, enter_hot::<C, F>)
     }
 
-    fn add_callback(self, name: &str, callback: Callback) -> Result<Self> {
+    fn add_callback(self, name: &CStr, callback: Callback) -> Result<Self> {
         let data = Rc::into_raw(Rc::clone(&self.callee)).cast_mut().cast::<c_void>();
         // SAFETY: both handles are those of the running callback; `data` holds one count of the callee, which the
         // finalizer gives back.
@@ -99,15 +99,15 @@ impl<C: Callee> Functions<C> {
 unsafe fn add_function(
     env: sys::napi_env,
     object: sys::napi_value,
-    name: &str,
+    name: &CStr,
     callback: Callback,
     finalizer: Finalizer,
     data: *mut c_void,
 ) -> Result<()> {
-    let (key, mut function) = (c_string(name), ptr::null_mut());
+    let mut function = ptr::null_mut();
     // SAFETY: the name is copied; the caller promises the rest.
     let status = unsafe {
-        let (text, length) = (name.as_ptr().cast(), name.len() as isize);
+        let (text, length) = (name.as_ptr(), name.count_bytes() as isize);
         sys::napi_create_function(env, text, length, Some(callback), data, &raw mut function)
     };
     checked(status, "make a function")?;
@@ -116,7 +116,7 @@ unsafe fn add_function(
         unsafe { sys::napi_add_finalizer(env, function, data, Some(finalizer), ptr::null_mut(), ptr::null_mut()) };
     checked(status, "watch a function")?;
     // SAFETY: the caller promises it; `function` was just made.
-    unsafe { define(env, object, &key, function) }
+    unsafe { define(env, object, name, function) }
 }
 
 /// Adds a property by definition: an assignment would call a setter that the program added to `Object.prototype`.
