@@ -2,14 +2,13 @@
  * Large packs. Their large buffers are stored outside of the pack as contents of their own, which are never copied together
  * with the rest.
  *
- *   u8 4 | u8[8] id | u32 count | for each run: u8 flags, u32 bytes | the runs inside the pack, one after another
+ *   u8 4 | u8[8] id | u32 count | for each run: u8 whether it is outside, u32 bytes | the runs inside the pack, one after another
  *
- * flags: 1 = restored on demand only, 2 = begins a section, 4 = stored outside of the pack. A section contains all values, or
- * one lazy part; see `sections.ts`. The id is random, so the keys of the contents of two packs never collide.
+ * The runs are the value's bytes; see `bytes.ts`. The id is random, so the keys of the contents of two packs never collide.
  */
 import { randomFillSync } from 'node:crypto'
-import { type Resolved, type Section, sectionsOf, streamOf } from './sections.ts'
-import type { Part, Serialized, ValueCodec } from './value.ts'
+import { lengthOf } from './bytes.ts'
+import type { Serialized, ValueCodec } from './value.ts'
 import { VALUE_BYTES_MAX } from './weight.ts'
 
 /** A pack of more bytes is large. An ordinary pack has fewer. */
@@ -22,9 +21,6 @@ const CONTENT_BYTES = 1 << 20
 const JOINED_BYTES_MAX = 60 << 20
 
 const KIND = 4
-const LAZY = 1
-const BEGIN = 2
-const OUTSIDE = 4
 const COUNT_AT = 9
 const HEAD_BYTES = 13
 const RUN_BYTES = 5
@@ -38,7 +34,7 @@ export interface Encoded {
 }
 
 interface Run {
-  readonly flags: number
+  readonly isOutside: boolean
   readonly bytes: number
 }
 
@@ -46,9 +42,9 @@ interface Run {
 export function encodePack(codec: ValueCodec, values: object, isStopping = false): Encoded | undefined | Promise<Encoded | undefined> {
   const join = (serialized: Serialized | undefined): Encoded | undefined => {
     if (serialized === undefined) return undefined
-    const { parts, isBound } = serialized
-    if (bytesOf(parts) > LARGE_BYTES) return encodeLarge(codec, serialized)
-    return { bytes: codec.join(parts), contents: [], isBound }
+    const { pieces, isBound } = serialized
+    if (lengthOf(pieces) > LARGE_BYTES) return encodeLarge(serialized)
+    return { bytes: codec.join(pieces), contents: [], isBound }
   }
   const serialized = codec.serialize(values, isStopping)
   return serialized instanceof Promise ? serialized.then(join) : join(serialized)
@@ -63,20 +59,18 @@ export function decodePack(codec: ValueCodec, bytes: Buffer, readContent: ReadCo
 }
 
 async function decodeLarge(codec: ValueCodec, bytes: Buffer, readContent: ReadContent): Promise<unknown> {
-  const sections: { isLazy: boolean; bytes: Buffer[] }[] = []
+  const pieces: Buffer[] = []
   const runs = runsOf(bytes)
   let place = HEAD_BYTES + runs.length * RUN_BYTES
   let content = 0
   for (const run of runs) {
-    const isOutside = (run.flags & OUTSIDE) !== 0
-    const piece = isOutside ? await readContent(content++, run.bytes) : bytes.subarray(place, place + run.bytes)
+    const piece = run.isOutside ? await readContent(content++, run.bytes) : bytes.subarray(place, place + run.bytes)
     if (piece === undefined) return undefined
     if (piece.length !== run.bytes) throw new Error(`a part has ${piece.length} bytes, not ${run.bytes}`)
-    if (!isOutside) place += run.bytes
-    if ((run.flags & BEGIN) !== 0) sections.push({ isLazy: (run.flags & LAZY) !== 0, bytes: [] })
-    sections.at(-1)?.bytes.push(piece)
+    if (!run.isOutside) place += run.bytes
+    pieces.push(piece)
   }
-  return codec.deserialize(sections.flatMap((section) => partsOf(codec, section)))
+  return codec.deserialize(pieces)
 }
 
 /** Whether these are the bytes of a large pack. */
@@ -87,51 +81,40 @@ function isLarge(bytes: Buffer): boolean {
 /** Lengths of the contents of a pack. */
 export function contentLengths(bytes: Buffer): number[] {
   if (!isLarge(bytes)) return []
-  return runsOf(bytes).flatMap(({ flags, bytes: length }) => ((flags & OUTSIDE) === 0 ? [] : [length]))
+  return runsOf(bytes).flatMap(({ isOutside, bytes: length }) => (isOutside ? [length] : []))
 }
 
-function partsOf(codec: ValueCodec, { isLazy, bytes }: Section): Part[] {
-  if (!isLazy) return [...bytes]
-  return codec.asLazy === undefined ? streamOf([{ isLazy, bytes }]) : [codec.asLazy(() => [...bytes])]
-}
-
-/** Undefined if the parts cannot be separated, or are too large. */
-function encodeLarge(codec: ValueCodec, { parts, isBound }: Serialized): Encoded | undefined {
-  const sections = (codec.asLazy === undefined ? undefined : sectionsOf(parts)) ?? plainSection(parts)
-  if (sections === undefined || bytesOf(parts) > VALUE_BYTES_MAX) return undefined
+/** Undefined if the value is too large. */
+function encodeLarge({ pieces, isBound }: Serialized): Encoded | undefined {
   const runs: Run[] = []
   const inline: Buffer[] = []
   const contents: Buffer[] = []
-  for (const { isLazy, bytes } of sections) {
-    let begin = BEGIN
-    for (const piece of bytes) {
-      const flags = (isLazy ? LAZY : 0) | begin | (isContent(piece) ? OUTSIDE : 0)
-      const kept = isContent(piece) ? contents : inline
-      kept.push(piece)
-      runs.push({ flags, bytes: piece.length })
-      begin = 0
+  let inlineBytes = 0
+  const endInline = (): void => {
+    if (inlineBytes > 0) runs.push({ isOutside: false, bytes: inlineBytes })
+    inlineBytes = 0
+  }
+  for (const piece of pieces) {
+    if (isContent(piece)) {
+      endInline()
+      contents.push(piece)
+      runs.push({ isOutside: true, bytes: piece.length })
+    } else {
+      inline.push(piece)
+      inlineBytes += piece.length
     }
   }
-  if (bytesOf(inline) > JOINED_BYTES_MAX) return undefined
+  endInline()
+  if (lengthOf(inline) > JOINED_BYTES_MAX || lengthOf(pieces) > VALUE_BYTES_MAX) return undefined
   const head = Buffer.alloc(HEAD_BYTES + runs.length * RUN_BYTES)
   head[0] = KIND
   randomFillSync(head, 1, COUNT_AT - 1)
   head.writeUInt32LE(runs.length, COUNT_AT)
-  runs.forEach((run, index) => {
-    head.writeUInt8(run.flags, HEAD_BYTES + index * RUN_BYTES)
-    head.writeUInt32LE(run.bytes, HEAD_BYTES + index * RUN_BYTES + 1)
+  runs.forEach(({ isOutside, bytes }, index) => {
+    head.writeUInt8(isOutside ? 1 : 0, HEAD_BYTES + index * RUN_BYTES)
+    head.writeUInt32LE(bytes, HEAD_BYTES + index * RUN_BYTES + 1)
   })
   return { bytes: Buffer.concat([head, ...inline]), contents, isBound }
-}
-
-/** One section with all parts, for a webpack whose sections are unknown; undefined if some parts are lazy. */
-function plainSection(parts: readonly Resolved[]): Section[] | undefined {
-  const bytes = parts.filter((part) => Buffer.isBuffer(part))
-  return bytes.length === parts.length ? [{ isLazy: false, bytes }] : undefined
-}
-
-function bytesOf(parts: readonly Resolved[]): number {
-  return parts.reduce((sum, part) => sum + (Buffer.isBuffer(part) ? part.length : bytesOf(part)), 0)
 }
 
 function isContent({ length }: Buffer): boolean {
@@ -144,6 +127,6 @@ function runsOf(bytes: Buffer): Run[] {
   if (count > (bytes.length - HEAD_BYTES) / RUN_BYTES) throw new Error(`a pack of ${bytes.length} bytes cannot have ${count} parts`)
   return Array.from({ length: count }, (_, index) => {
     const at = HEAD_BYTES + index * RUN_BYTES
-    return { flags: bytes.readUInt8(at), bytes: bytes.readUInt32LE(at + 1) }
+    return { isOutside: bytes.readUInt8(at) === 1, bytes: bytes.readUInt32LE(at + 1) }
   })
 }

@@ -169,7 +169,7 @@ export class Environments {
 
   async #put(record: EnvironmentRecord, isBound: boolean): Promise<string> {
     const serialized = await this.#codec.serialize(record)
-    const bytes = Buffer.concat((serialized?.parts ?? []).filter((part) => Buffer.isBuffer(part)))
+    const bytes = Buffer.concat(serialized?.pieces ?? [])
     const id = idOf(bytes)
     const known = this.#generations()
     if (!this.#isListed(known)) this.#forgetReplaced()

@@ -1,5 +1,5 @@
 /**
- * webpack's serialiser with one more step, which stores paths inside the project relative to its root:
+ * webpack's serialiser with one more step, which stores paths inside the project relative to its root, and with another last step (`bytes.ts`):
  *
  *   value -> objects as a flat list -> the same list with relative paths | u8 bound -> bytes
  *
@@ -11,6 +11,7 @@
  */
 import type { Compiler } from 'webpack'
 import { checkMark, type Root } from '../build/root.ts'
+import { BytesStep, type Lazy, type LazyMarks } from './bytes.ts'
 
 /** webpack's public serialiser to buffers. Its types declare promises, but it answers most calls synchronously. */
 export type Serializer = Compiler['webpack']['util']['serialization']['buffersSerializer']
@@ -30,11 +31,8 @@ export interface PathSerializers {
   readonly toList: Serializer
 }
 
-/** A lazy part of a list. */
-type Lazy = () => unknown
-
 /** How webpack wraps a lazy part in each step. */
-interface LazyParts {
+interface LazyParts extends LazyMarks {
   getLazySerializedValue(lazy: Lazy): unknown
   serializeLazy(lazy: Lazy, change: (list: unknown[]) => unknown[]): Lazy
   deserializeLazy(lazy: Lazy, change: (list: unknown[]) => unknown[]): Lazy
@@ -50,12 +48,12 @@ export function pathSerializers(webpack: Compiler['webpack'], root: Root): PathS
   const Made = buffersSerializer.constructor
   if (!isLazyParts(lazyParts)) return undefined
   const list = [single, objects, new PathStep(root, lazyParts)]
-  return { toBytes: Reflect.construct(Made, [[...list, binary]]), toList: Reflect.construct(Made, [list]) }
+  return { toBytes: Reflect.construct(Made, [[...list, new BytesStep(lazyParts, binary)]]), toList: Reflect.construct(Made, [list]) }
 }
 
 function isLazyParts(found: unknown): found is LazyParts {
   if (typeof found !== 'function') return false
-  return ['getLazySerializedValue', 'serializeLazy', 'deserializeLazy'].every((name) => typeof Reflect.get(found, name) === 'function')
+  return ['createLazy', 'getLazySerializedValue', 'serializeLazy', 'deserializeLazy'].every((name) => typeof Reflect.get(found, name) === 'function')
 }
 
 /** The step between objects and bytes. */
