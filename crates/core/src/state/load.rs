@@ -10,7 +10,7 @@ use crate::format::order;
 use crate::log::{Stop, read_head, scan};
 use crate::manifest::Manifest;
 use crate::platform::failpoints;
-use crate::platform::vfs::{Access, Stat};
+use crate::platform::vfs::Access;
 use crate::report::Damage;
 use crate::state::context::Context;
 use crate::table::{Origin, Table, TableMeta};
@@ -264,14 +264,14 @@ fn read_logs(context: &Context, state: &mut State, names: &[FileName], last: boo
     for name in names.iter().filter(is_new).collect::<Vec<_>>() {
         let Some(writer) = name.log_writer().filter(|writer| state.manifest.is_open(*writer)) else { continue };
         let text = name.to_string();
-        let stat = context.vfs.stat(&text).map_err(|source| Error::io("check", &text, source))?;
-        let Some(Stat { file: file_id, .. }) = stat else { return Ok(false) };
+        let found = context.vfs.stat(&text).map_err(|source| Error::io("check", &text, source))?;
+        let Some(stat) = found else { return Ok(false) };
         let file = match context.vfs.open(&text, Access::Stream) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
             Err(source) => return Err(Error::io("open", &text, source)),
         };
-        state.logs.push(LogView::new(writer, *name, file, file_id));
+        state.logs.push(LogView::new(writer, *name, file, stat.file));
     }
     order::sort_by(&mut state.logs, |left, right| left.writer.cmp(&right.writer));
     Ok(extend(context, state, !last)?.is_some())
