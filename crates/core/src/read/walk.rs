@@ -22,9 +22,6 @@ const WINDOW_BYTES: u64 = 256 << 10;
 const WINDOW_ENTRIES_MIN: u64 = 64;
 const WINDOW_ENTRIES_MAX: u64 = 8 << 10;
 
-/// Mapped files count as memory of this process once they were read. After this many bytes their pages are released.
-const RELEASE_BYTES: usize = 8 << 20;
-
 /// A position in a cache.
 #[derive(Debug)]
 pub struct Walk {
@@ -39,8 +36,6 @@ pub struct Walk {
     from: u64,
     /// The window in which the caller stopped.
     stopped: Option<Stopped>,
-    /// Bytes of keys and values read since pages were released.
-    read_bytes: usize,
     /// Newest entries of the current namespace.
     entries: Entries,
 }
@@ -107,7 +102,6 @@ impl Walk {
             at: 0,
             from: 0,
             stopped: None,
-            read_bytes: 0,
             entries,
         }
     }
@@ -124,7 +118,6 @@ impl Walk {
     pub fn go_on(&mut self, each: &mut dyn FnMut(WalkEntry<'_>) -> ControlFlow<()>) -> bool {
         while self.at < self.namespaces.len() {
             let outcome = self.window(each);
-            self.release(if self.from < HASHES { RELEASE_BYTES } else { 0 });
             if outcome.is_break() {
                 return true;
             }
@@ -137,20 +130,9 @@ impl Walk {
         false
     }
 
-    /// Releases the pages of this namespace's tables if more than `bytes_max` bytes were read.
-    fn release(&mut self, bytes_max: usize) {
-        if self.read_bytes <= bytes_max {
-            return;
-        }
-        self.read_bytes = 0;
-        let here = self.namespaces.get(self.at).and_then(|namespace| self.state.namespace(namespace.number));
-        let live = here.map_or(&[][..], |namespace| &namespace.tables).iter().map(|live| &live.table);
-        live.chain(self.state.layers.all_tables()).for_each(|table| table.release());
-    }
-
     fn window(&mut self, each: &mut dyn FnMut(WalkEntry<'_>) -> ControlFlow<()>) -> ControlFlow<()> {
         failpoints::panics("walk");
-        let Self { state, blobs, with_values, namespaces, segments, at, from, stopped, read_bytes, entries } = self;
+        let Self { state, blobs, with_values, namespaces, segments, at, from, stopped, entries } = self;
         let (number, with_values) = (*at, *with_values);
         let Some(namespace) = namespaces.get(number) else { return ControlFlow::Continue(()) };
         let first = *from as u32;
@@ -182,7 +164,6 @@ impl Walk {
                 let Ok(Content::Whole(content)) = &content else { return ControlFlow::Continue(()) };
                 value = content;
             }
-            *read_bytes += key.len() + value.len();
             match each(WalkEntry { number, namespace, key, value, value_bytes }) {
                 ControlFlow::Continue(()) => ControlFlow::Continue(()),
                 ControlFlow::Break(()) => ControlFlow::Break((hash, key.to_vec())),

@@ -19,6 +19,10 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
+/// Pages of a mapped file count as memory of this process once they were read, so scans release them after this many
+/// bytes.
+const SCANNED_BYTES_MAX: usize = 1 << 20;
+
 /// The place of a table among the tables of its cache and of the layers below.
 #[derive(Clone, Debug)]
 pub(crate) struct Origin {
@@ -63,6 +67,8 @@ pub(crate) struct Table {
     damage: Arc<DamageList>,
     cache: Arc<BlockCache>,
     cached_bytes: AtomicUsize,
+    /// Bytes that scans have read since they released pages of the file.
+    scanned_bytes: AtomicUsize,
     /// The operating system refused a read, so the bytes may be sound.
     unreadable: AtomicBool,
     /// The file was removed before it was opened (on a platform with few descriptors), so a newer manifest does not
@@ -183,9 +189,9 @@ impl Table {
         cache: &Arc<BlockCache>,
     ) -> Self {
         let (damage, cache) = (Arc::clone(damage), Arc::clone(cache));
-        let (loaded, cached_bytes) = (OnceLock::new(), AtomicUsize::new(0));
+        let (loaded, cached_bytes, scanned_bytes) = (OnceLock::new(), AtomicUsize::new(0), AtomicUsize::new(0));
         let (unreadable, gone) = (AtomicBool::new(false), AtomicBool::new(false));
-        Self { meta, origin, file, loaded, checksum, damage, cache, cached_bytes, unreadable, gone }
+        Self { meta, origin, file, loaded, checksum, damage, cache, cached_bytes, scanned_bytes, unreadable, gone }
     }
 
     /// The same table without cached blocks. The old ones no longer count, even if other threads still read them.
@@ -200,10 +206,11 @@ impl Table {
         fresh
     }
 
-    /// Releases the pages of the mapped file.
-    pub(crate) fn release(&self) {
-        if let Some(file) = &self.file {
-            file.release();
+    /// Counts bytes that a scan has read, and releases the pages of the mapped file after many.
+    pub(crate) fn count_scanned(&self, bytes: usize) {
+        if self.scanned_bytes.fetch_add(bytes, Ordering::Relaxed) + bytes > SCANNED_BYTES_MAX {
+            self.scanned_bytes.store(0, Ordering::Relaxed);
+            self.file.iter().for_each(|file| file.release());
         }
     }
 

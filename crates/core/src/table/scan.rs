@@ -55,6 +55,7 @@ impl TableScan {
             let index = self.next_block;
             self.next_block += 1;
             if let Some(keys) = self.table.read_keys(index) {
+                self.table.count_scanned(keys.bytes.len());
                 return Some(keys);
             }
             let start = directory.first_hash(index).unwrap_or(0);

@@ -2,6 +2,8 @@
 
 #[cfg(unix)]
 mod hostile;
+#[cfg(target_os = "linux")]
+mod memory;
 mod shared;
 #[cfg(unix)]
 mod truncated;

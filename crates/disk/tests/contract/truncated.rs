@@ -10,7 +10,7 @@ use varve_core::vfs::{Access, File, Vfs};
 use varve_disk::DiskVfs;
 
 const LENGTH: usize = 100_000;
-const CHILD: &str = "VARVE_TEST_CHILD";
+pub(crate) const CHILD: &str = "VARVE_TEST_CHILD";
 
 fn mapped(vfs: &DiskVfs, name: &str) -> Arc<dyn File> {
     vfs.create_new(name).unwrap().append(&[&[7; LENGTH]]).unwrap();
@@ -22,7 +22,7 @@ fn cut(vfs: &DiskVfs, name: &str, length: u64) {
 }
 
 /// Runs one test of this binary in its own process, with `CHILD` set.
-fn run_alone(test: &str) -> ExitStatus {
+pub(crate) fn run_alone(test: &str) -> ExitStatus {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args([test, "--exact", "--nocapture", "--test-threads=1"]).env(CHILD, "1").output().unwrap().status
 }

@@ -284,6 +284,7 @@ impl Values {
         let last = self.last.get_mut(source)?;
         if last.as_ref().is_none_or(|(index, _)| *index != block) {
             *last = table.read_values(block as usize).map(|bytes| (block, bytes));
+            table.count_scanned(last.as_ref().map_or(0, |(_, bytes)| bytes.len()));
         }
         let (_, all) = last.as_ref()?;
         let start = offset as usize;

@@ -59,6 +59,7 @@ impl Table {
             }
             let stored = target.get_mut(..bytes)?;
             self.fill(row, stored)?;
+            self.count_scanned(bytes);
             Some(StoredBlock { stored, raw_bytes: row.raw_bytes as usize })
         })
     }
