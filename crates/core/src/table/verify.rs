@@ -1,6 +1,6 @@
 //! Reads every block of a table, and reports for a damaged one which keys it had.
 
-use super::directory::Directory;
+use super::directory::PAGE_ROWS;
 use super::key_block::{NAMES_BLOBS, Stored};
 use super::reader::Table;
 use crate::format::order;
@@ -19,39 +19,40 @@ impl Table {
     /// stops and returns `false`.
     pub(crate) fn verify(&self, each: &mut dyn FnMut(u64) -> bool) -> bool {
         let Some(directory) = self.directory() else { return true };
-        let keys = (0..directory.key_blocks).filter_map(|index| Some((self.key_row(index)?, Block::Keys(index))));
-        let values =
-            (0..directory.value_blocks).filter_map(|index| Some((self.value_row(index)?, Block::Values(index))));
+        let keys = rows_of(directory.key_blocks, |index| Some((self.key_row(index)?, Block::Keys(index))));
+        let values = rows_of(directory.value_blocks, |index| Some((self.value_row(index)?, Block::Values(index))));
         let mut rows: Vec<_> = keys.chain(values).collect();
         order::sort_by(&mut rows, |left, right| left.0.offset.cmp(&right.0.offset));
-        let (mut place, mut damaged_keys, mut damaged_values) = (0, Vec::new(), BTreeMap::new());
+        let (mut place, mut damaged_values) = (0, BTreeMap::new());
+        let (mut sound_keys, mut damaged_keys) = (Vec::new(), Vec::new());
         let has_all_rows = rows.len() == directory.key_blocks + directory.value_blocks;
         for (row, block) in rows {
             if row.offset != place && has_all_rows {
                 self.report(place, "gap between blocks", None);
             }
             place = row.offset + u64::from(row.stored_bytes);
-            if self.try_block(row).is_none() {
-                match block {
-                    Block::Keys(index) => damaged_keys.push(index),
-                    Block::Values(index) => drop(damaged_values.insert(index, None)),
-                }
+            let is_sound = self.try_block(row).is_some();
+            match block {
+                Block::Keys(index) if is_sound => sound_keys.push(index),
+                Block::Keys(index) => damaged_keys.push(index),
+                Block::Values(_) if is_sound => {}
+                Block::Values(index) => drop(damaged_values.insert(index, None)),
             }
             if !each(u64::from(row.stored_bytes)) {
                 return false;
             }
         }
         if !damaged_keys.is_empty() || !damaged_values.is_empty() {
-            self.report_damaged(directory, &damaged_keys, damaged_values);
+            self.report_damaged(&sound_keys, &damaged_keys, damaged_values);
         }
         true
     }
 
-    /// Reports damaged blocks with the keys that they had, as far as the readable key blocks show.
-    fn report_damaged(&self, directory: &Directory, keys: &[usize], mut values: BTreeMap<usize, Option<DamagedKeys>>) {
+    /// Reports damaged blocks with the keys that they had, as far as the sound key blocks show.
+    fn report_damaged(&self, sound: &[usize], keys: &[usize], mut values: BTreeMap<usize, Option<DamagedKeys>>) {
         let mut readable = 0;
-        for index in (0..directory.key_blocks).filter(|index| !keys.contains(index)) {
-            let Some(block) = self.read_keys(index) else { continue };
+        for index in sound {
+            let Some(block) = self.read_keys(*index) else { continue };
             for (at, hash) in block.layout.hashes(&block.bytes).iter().enumerate() {
                 readable += 1;
                 let Some((key, Stored::Placed { block: placed, .. })) = block.layout.entry(&block.bytes, at) else {
@@ -74,6 +75,12 @@ impl Table {
             self.report(offset, "block of values", found);
         }
     }
+}
+
+/// The rows of the blocks that have one. A page of rows that cannot be read is tried once.
+fn rows_of<R>(blocks: usize, row: impl Fn(usize) -> Option<R> + Copy) -> impl Iterator<Item = R> {
+    let pages = (0..blocks).step_by(PAGE_ROWS).filter(move |first| row(*first).is_some());
+    pages.flat_map(move |first| (first..blocks.min(first + PAGE_ROWS)).filter_map(row))
 }
 
 /// Adds a key; keys are added in order.

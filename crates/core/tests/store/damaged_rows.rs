@@ -2,8 +2,9 @@
 
 use crate::damage::{check_answers, check_damaged, last_row};
 use crate::history::{Expected, commit, compact, open};
+use std::ops::ControlFlow;
 use varve_core::Durability;
-use varve_core::testing::sim::SimVfs;
+use varve_core::testing::sim::{Call, SimVfs};
 use varve_core::vfs::Vfs;
 
 /// A lookup reads only the page of rows that has the block of its key.
@@ -43,4 +44,14 @@ fn a_damaged_page_of_rows_hides_only_the_entries_of_its_blocks() {
     assert_eq!(first + second, content.len());
     assert!(second > first && first > 0, "{first} and {second} entries stay");
     assert_eq!(answers(rows + key_blocks * 24), 0, "no value has its place");
+    // The page was read again for each of its 128 blocks.
+    let reads = |damaged: Option<usize>| {
+        let vfs = vfs.fork();
+        damaged.into_iter().for_each(|page_at| vfs.flip(&table, page_at as u64 + 10, 3));
+        let handle = open(&vfs).expect("open");
+        let report = handle.store().verify(&|_, _| ControlFlow::Continue(())).expect("verify");
+        assert_eq!(report.sound, damaged.is_none());
+        vfs.call_count(Some(Call::Read))
+    };
+    assert!(reads(Some(rows)) + 100 < reads(None));
 }
