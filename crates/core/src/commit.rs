@@ -33,19 +33,20 @@ use crate::batch::Batch;
 use crate::commit::reload::renew;
 use crate::error::{Error, Result};
 use crate::format::entry::Kind;
-use crate::format::file_names::{FileName, TableName};
+use crate::format::file_names::FileName;
 use crate::format::namespace_ids::NamespaceId;
 use crate::format::sequence::next_sequence;
-use crate::log::{LogCommit, LogWriter, prelude};
+use crate::log::{LogCommit, LogWriter, NewTables, prelude};
+use crate::manifest::ManifestFile;
 use crate::options::Durability;
 use crate::platform::failpoints;
 use crate::platform::sync::RwLock;
-use crate::platform::vfs::Stat;
 use crate::report::CommitReport;
 use crate::state::context::Context;
 use crate::state::{State, outline};
 use crate::table::{TableFile, TableMeta, TableWriter, ValueBytes};
 use crate::writer::claim::claim_log;
+use crate::writer::layered::mark;
 use crate::writer::reset::reset;
 use std::sync::Arc;
 
@@ -65,29 +66,12 @@ const ATTACHED_TABLES_DUE: usize = 8;
 pub(crate) struct Committer {
     pub(crate) log: Option<LogWriter>,
     /// The newest manifest under which the log was found to count.
-    base: Base,
+    base: ManifestFile,
     /// Sequence number of the newest commit when the log was claimed, and the id of its cache.
     floor: u64,
     cache_id: u64,
-    tables: u32,
     /// This process has lost a log that pinned blobs; some of those blobs may be gone.
     lost_pin: bool,
-}
-
-/// A manifest and its file.
-#[derive(Debug, Default)]
-struct Base {
-    number: u64,
-    name: String,
-    stat: Stat,
-}
-
-impl Base {
-    /// The manifest of a directory that was read.
-    fn of(found: &State) -> Self {
-        let (number, stat) = (found.manifest.number, found.manifest_stat);
-        Self { number, name: FileName::Manifest(number).to_string(), stat }
-    }
 }
 
 impl Committer {
@@ -183,10 +167,12 @@ impl Committer {
         if state.read()?.manifest.id != found.manifest.id {
             renew(context, state)?;
         }
-        self.base = Base::of(&found);
+        if !state.read()?.layers.is_empty() {
+            mark(context)?;
+        }
+        self.base = found.manifest_file;
         (self.floor, self.cache_id) = (found.last_sequence, found.manifest.cache_id);
         self.log = Some(log);
-        self.tables = 0;
         Ok(true)
     }
 
@@ -199,18 +185,19 @@ impl Committer {
         if !log.is_in_place(&*context.vfs).map_err(|source| Error::io("check", &log.name, source))? {
             return Ok(false);
         }
-        let Base { number, name, stat } = &self.base;
         // This process may have read a newer manifest while this one still exists: another copy of the cache was put
         // over it.
-        let is_newest = state.read()?.manifest.number <= *number;
-        if is_newest && context.vfs.stat(name).map_err(|source| Error::io("check", name, source))? == Some(*stat) {
+        let base = self.base;
+        let is_newest = state.read()?.manifest.number <= base.number;
+        let wrap = |source| Error::io("check", &base.name(), source);
+        if is_newest && base.is_in_place(&*context.vfs).map_err(wrap)? {
             return Ok(true);
         }
         // Usually a compactor has published a newer manifest.
         let known = state.read()?.known_logs();
         let found = outline(context, &known)?;
         let start = Some(log.start);
-        self.base = Base::of(&found);
+        self.base = found.manifest_file;
         Ok(!found.unrecoverable && found.logs.iter().any(|view| view.start() == start))
     }
 
@@ -233,7 +220,7 @@ impl Committer {
         durability: Durability,
         now_ms: u64,
     ) -> Result<Option<CommitReport>> {
-        let Self { log, tables, floor, cache_id, .. } = self;
+        let Self { log, floor, cache_id, .. } = self;
         let Some(log) = log.as_mut() else { return Ok(None) };
         let sequence = next_sequence(shared.read()?.last_sequence.max(*floor), &context.options.clock, log.writer)?;
         let mut bytes = 0;
@@ -242,11 +229,7 @@ impl Committer {
             context.blobs.sync(&*context.pool)?;
         }
         let attached = if batch.bytes() >= LARGE_BYTES {
-            let mut name = || {
-                *tables += 1;
-                TableName { writer: log.writer, index: *tables - 1 }
-            };
-            let metas = write_tables(context, *cache_id, &mut name, batch, sequence, now_ms)?;
+            let metas = write_tables(context, *cache_id, &mut log.tables, batch, sequence, now_ms)?;
             bytes += metas.iter().map(|(_, meta)| meta.bytes).sum::<u64>();
             Some(attach_batch(&metas)?)
         } else {
@@ -337,16 +320,15 @@ fn sync_log(context: &Context, log: &mut LogWriter) -> Result<()> {
 fn write_tables(
     context: &Context,
     cache_id: u64,
-    next_name: &mut dyn FnMut() -> TableName,
+    tables: &mut NewTables,
     batch: &Batch,
     sequence: u64,
     now_ms: u64,
 ) -> Result<Vec<(Arc<NamespaceId>, TableMeta)>> {
     let mut metas = Vec::new();
     for id in batch.namespaces() {
-        let name = next_name();
+        let (name, file) = tables.create(&*context.vfs)?;
         let wrap = |source| Error::io("write", &name.to_string(), source);
-        let file = context.vfs.create_new(&name.to_string()).map_err(wrap)?;
         let checksum = context.checksum.of_file(cache_id, FileName::Table(name));
         let mut table = TableWriter::new(TableFile::new(name, file, checksum));
         failpoints::panics("write-table");

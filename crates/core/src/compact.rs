@@ -25,12 +25,11 @@ mod rounds;
 
 use crate::commit::Committer;
 use crate::commit::reload::reload;
-use crate::compact::obsolete_files::{obsolete, remove_all};
+use crate::compact::obsolete_files::remove_obsolete;
 use crate::error::{Error, Result};
-use crate::format::file_names::TableName;
 use crate::format::namespace_ids::NamespaceId;
 use crate::format::order;
-use crate::log::LogWriter;
+use crate::log::{LogWriter, NewTables};
 use crate::manifest::{KnownLog, Manifest, ManifestNamespace, Published, publish};
 use crate::options::Watch;
 use crate::platform::failpoints;
@@ -72,7 +71,7 @@ pub(crate) fn compact(
     watch: Watch<'_>,
 ) -> Result<CompactReport> {
     let mut claim: Option<LogWriter> = None;
-    let (mut tables, mut tries) = (0, 0);
+    let mut tries = 0;
     for attempt in 0..ATTEMPTS {
         let names = list(context)?;
         let patient = attempt < ATTEMPTS_PATIENT;
@@ -85,17 +84,19 @@ pub(crate) fn compact(
         // If the manifest is not sure, publish it again above the other name.
         let is_settled = surveyed.state.is_sure() && surveyed.writers.is_empty();
         if is_settled && !is_over && plan(context, &surveyed, &Goal::full(full)).is_empty() {
-            let number = surveyed.state.manifest.number;
-            remove_all(context, Some(number), &obsolete(names, &surveyed.state, number))?;
+            remove_obsolete(context, names, &surveyed.state, None)?;
             context.usage_folder.remove_damaged(surveyed.state.manifest.cache_id);
             let blobs_removed = collect_blobs(context, &surveyed.state.tables(), full)?;
             return Ok(CompactReport { blobs_removed, ..CompactReport::default() });
         }
-        let log = match claim.take() {
+        let mut log = match claim.take() {
             Some(log) => log,
             None => {
-                tables = 0;
-                let Some((log, _)) = claim_number(context, &surveyed.state)? else { continue };
+                let Some((log, _)) = claim_number(context, &surveyed.state)? else {
+                    // Bytes that were read before are damaged by now.
+                    reset(context, state)?;
+                    continue;
+                };
                 log
             }
         };
@@ -112,18 +113,16 @@ pub(crate) fn compact(
         if names_blobs(&claimed, &plans) {
             context.blobs.set_collect_due(true);
         }
-        match checkpoint(context, &mut claimed, &plans, &goal, log.writer, &mut tables, watch)? {
+        match checkpoint(context, &mut claimed, &plans, &goal, &mut log, watch)? {
             Checkpoint::Published { mut report, manifest, marks, evicted } => {
                 drop(log);
                 let names = list(context)?;
                 let merged = Some((&claimed.state, manifest)).filter(|_| !evicted);
                 reload(context, state, committer, merged)?;
                 let newest = state.read()?.newest().snapshot();
-                let (obsolete, open) = (obsolete(names, &newest, manifest), newest.tables());
-                let theirs = Some(newest.manifest.number).filter(|number| *number != manifest);
                 prune_usage_records(context, &newest, marks, full || goal.is_evicting());
-                remove_all(context, theirs, &obsolete)?;
-                report.blobs_removed = collect_blobs(context, &open, full)?;
+                remove_obsolete(context, names, &newest, Some(manifest))?;
+                report.blobs_removed = collect_blobs(context, &newest.tables(), full)?;
                 return Ok(report);
             }
             Checkpoint::Over => tries += 1,
@@ -287,22 +286,19 @@ fn checkpoint(
     claimed: &mut ClaimedLogs,
     plans: &[Plan],
     goal: &Goal,
-    writer: u32,
-    index: &mut u32,
+    log: &mut LogWriter,
     watch: Watch<'_>,
 ) -> Result<Checkpoint> {
+    let writer = log.writer;
     let mut report =
         CompactReport { changed: true, logs_checkpointed: claimed.writers.len() as u64, ..CompactReport::default() };
     report.bytes_before = claimed.bytes();
     let mut progress = Progress::new(watch, claimed, plans.iter().map(|plan| (plan.id.number, plan.merge.as_slice())));
-    let mut name = || {
-        *index += 1;
-        TableName { writer, index: *index }
-    };
-    let (written, marks) = match write_tables(context, claimed, plans, goal, &mut name, &mut progress, &mut report) {
+    let written = write_tables(context, claimed, plans, goal, &mut log.tables, &mut progress, &mut report);
+    let (written, marks) = match written {
         Ok(written) => written,
         Err(error) => {
-            obsolete_files::discard_tables(context, writer)?;
+            obsolete_files::discard_tables(context, log)?;
             return Err(error);
         }
     };
@@ -311,7 +307,7 @@ fn checkpoint(
     claimed.state.sync_others(context, Some(writer))?;
     let mut manifest = next_manifest(context, claimed, plans, &written, writer);
     if manifest.total_bytes() > context.options.bytes_max && !goal.is_last {
-        obsolete_files::discard_tables(context, writer)?;
+        obsolete_files::discard_tables(context, log)?;
         return Ok(Checkpoint::Over);
     }
     let evicted = obsolete_files::evict(&mut manifest, context.options.bytes_max);
@@ -320,7 +316,7 @@ fn checkpoint(
     }
     report.entries_dropped += evicted;
     report.bytes_after = manifest.table_bytes();
-    match publish(&*context.vfs, &context.checksum, writer, claimed.state.manifest.number, manifest)? {
+    match publish(&*context.vfs, &context.checksum, writer, claimed.state.manifest_file, manifest)? {
         Published::Won(manifest) => {
             let evicted = evicted > 0 || goal.is_evicting();
             Ok(Checkpoint::Published { report, manifest, marks, evicted })
@@ -338,7 +334,7 @@ fn write_tables(
     claimed: &ClaimedLogs,
     plans: &[Plan],
     goal: &Goal,
-    name: &mut (dyn FnMut() -> TableName + Send),
+    tables: &mut NewTables,
     progress: &mut Progress<'_>,
     report: &mut CompactReport,
 ) -> Result<(Vec<Written>, Marks)> {
@@ -348,7 +344,7 @@ fn write_tables(
         let evictions = goal.evictions.as_ref();
         let drop_deletes = settle || failpoints::bug("missing-tombstone");
         let merge_plan = Merge { number: plan.id.number, tables: &plan.merge, settle, drop_deletes, evictions };
-        let merged = merge(context, claimed, &merge_plan, name, progress)?;
+        let merged = merge(context, claimed, &merge_plan, tables, progress)?;
         report.tables_merged += plan.merge.len() as u64;
         report.tables_written += merged.tables.len() as u64;
         report.entries_dropped += merged.dropped;

@@ -11,6 +11,7 @@
 //! ```
 //! The tag of a commit frame is its sequence number, the tag of a start frame is the format.
 
+mod new_tables;
 mod reader;
 mod writer;
 
@@ -18,6 +19,7 @@ mod writer;
 const LOCK: &[u8; 4] = b"LOCK";
 const NAME: &[u8; 4] = b"NAME";
 
+pub(crate) use new_tables::NewTables;
 pub(crate) use reader::{LogCommit, LogHead, Stop, read_head, scan};
 pub(crate) use writer::{LogWriter, prelude};
 

@@ -24,7 +24,10 @@ pub(crate) use publish::{Published, encode, publish, publish_as};
 
 use crate::format::bytes::{Reader, put_text};
 use crate::format::digest::Digest;
+use crate::format::file_names::FileName;
+use crate::platform::vfs::{Stat, Vfs};
 use crate::table::TableMeta;
+use std::io;
 
 /// The committed state of a cache without the entries of open logs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -45,6 +48,25 @@ pub(crate) struct Manifest {
     /// Logs whose entries moved into the tables of this manifest.
     pub(crate) checkpointed_logs: Vec<KnownLog>,
     pub(crate) namespaces: Vec<ManifestNamespace>,
+}
+
+/// The file of a manifest, as it was before the manifest was read; number 0 = there was none. Another copy of the
+/// cache, or one that was created again, may have another manifest under the same number.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ManifestFile {
+    pub(crate) number: u64,
+    pub(crate) stat: Stat,
+}
+
+impl ManifestFile {
+    /// Whether its name still has this file; true if there was none.
+    pub(crate) fn is_in_place(&self, vfs: &dyn Vfs) -> io::Result<bool> {
+        Ok(self.number == 0 || vfs.stat(&self.name())? == Some(self.stat))
+    }
+
+    pub(crate) fn name(&self) -> String {
+        FileName::Manifest(self.number).to_string()
+    }
 }
 
 /// A log as another file refers to it.

@@ -34,9 +34,9 @@ use crate::format::file_names::FileName;
 use crate::format::namespace_ids::NamespaceId;
 use crate::format::order;
 use crate::log::{LogCommit, LogHead, LogWriter, Stop};
-use crate::manifest::{KnownLog, Manifest};
+use crate::manifest::{KnownLog, Manifest, ManifestFile};
 use crate::platform::failpoints;
-use crate::platform::vfs::{Access, Stat};
+use crate::platform::vfs::Access;
 use crate::state::context::Context;
 use crate::table::block_cache::BlockCache;
 use crate::table::{Directory, Origin, Table, TableMeta};
@@ -66,10 +66,8 @@ pub(crate) struct State {
     pub(crate) memtable_bytes: u64,
     /// Writers whose entries in `logs` name blobs.
     pub(crate) writers_with_blobs: BTreeSet<u32>,
-    /// The manifest's file when it was read.
-    pub(crate) manifest_stat: Stat,
-    /// Number of the newest manifest that was read, whole or damaged. Higher ones were not whole then.
-    pub(crate) manifest_read: u64,
+    /// The newest manifest that was read, whole or damaged. Higher ones were not whole then.
+    pub(crate) manifest_file: ManifestFile,
     /// `highest_manifest`, and lowest unused number of a writer, by the names in the directory.
     pub(crate) manifest_seen: u64,
     pub(crate) next_writer_seen: u32,

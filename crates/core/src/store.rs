@@ -37,7 +37,6 @@ use crate::state::context::Context;
 use crate::state::record_usage::record_usage;
 use crate::state::{Layers, LogView, State, catch_up, load, sync_logs};
 use crate::store::handle::Handle;
-use crate::writer::layered::mark;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -125,15 +124,6 @@ impl Store {
         self.committer()
     }
 
-    /// The committer, for a call that writes to the log.
-    fn writing_committer(&self, context: &Context) -> Result<MutexGuard<'_, Committer>> {
-        let committer = self.sound_committer()?;
-        if committer.log.is_none() && !self.state()?.layers.is_empty() {
-            mark(context)?;
-        }
-        Ok(committer)
-    }
-
     /// Checkpoints logs with a failed sync. The caller holds the lock `maintenance`.
     fn checkpoint_failed_syncs(&self) -> Result<()> {
         let Self { context, state, committer, .. } = self;
@@ -159,7 +149,7 @@ impl Store {
         let context = self.open_context()?;
         self.check_writable()?;
         let pin = context.blobs.pin();
-        let writer = self.writing_committer(context)?.pin(context, &self.state)?;
+        let writer = self.sound_committer()?.pin(context, &self.state)?;
         Ok((writer, pin))
     }
 
@@ -182,7 +172,7 @@ impl Store {
         let context = self.open_context()?;
         self.check_writable()?;
         let durability = durability.unwrap_or(context.options.durability);
-        let mut committer = self.writing_committer(context)?;
+        let mut committer = self.sound_committer()?;
         let report = committer.commit(context, &self.state, batch, durability, now_ms)?;
         let is_too_fast = committer.log.as_ref().is_some_and(|log| log.bytes() >= LOG_BYTES_MAX);
         drop(committer);

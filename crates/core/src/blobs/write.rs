@@ -1,7 +1,8 @@
 //! Writes blobs. The caller has pinned them (`Committer::pin`), so no collection removes them before a commit names
 //! them.
 //!
-//! 1. If the content exists with the right length, the writer does not write it again.
+//! 1. If the content exists, the writer does not write it again. It compares the bytes: after a power failure, or while
+//!    a copy arrives, a file may have the right name and length and other bytes.
 //! 2. It creates a file under a temporary name, writes it, and syncs it if it must survive a power failure.
 //! 3. It links the file to its final name. If another writer was first, that file stays, and stays durable if it was.
 //!    Without hard links the file is synced and renamed.
@@ -24,6 +25,9 @@ use std::sync::{Arc, PoisonError};
 /// How often a write begins again after its temporary file was removed.
 const ATTEMPTS: u32 = 16;
 
+/// Bytes that are compared at once.
+const COMPARED_BYTES: usize = 64 << 10;
+
 impl Blobs {
     /// Stores one blob. `durable` syncs the file but not yet the directory.
     pub(crate) fn put(&self, writer: u32, content: &[u8], durable: bool) -> Result<BlobRef> {
@@ -33,7 +37,7 @@ impl Blobs {
         let name = BlobName::Content(file.digest).to_string();
         let wrap = |source| Error::io("write", &path_of(BlobName::Content(file.digest), file.digest.shard()), source);
         for attempt in 1.. {
-            if self.is_there(shard, &name, &file, durable).map_err(wrap)? {
+            if self.is_there(shard, &name, &file, content, durable).map_err(wrap)? {
                 break;
             }
             let is_last = attempt == ATTEMPTS;
@@ -51,10 +55,10 @@ impl Blobs {
         Ok(file)
     }
 
-    /// Whether the blob exists with its full length; a file of another length is quarantined.
-    fn is_there(&self, shard: &dyn Vfs, name: &str, file: &BlobRef, durable: bool) -> io::Result<bool> {
+    /// Whether the blob exists; a file with other bytes is quarantined.
+    fn is_there(&self, shard: &dyn Vfs, name: &str, file: &BlobRef, content: &[u8], durable: bool) -> io::Result<bool> {
         match shard.open(name, Access::Stream) {
-            Ok(open) if open.len()? == file.bytes => {
+            Ok(open) if has_content(&*open, content)? => {
                 if durable {
                     open.sync()?;
                 }
@@ -88,7 +92,7 @@ impl Blobs {
             _ => {}
         }
         // The file that was there first may have lost its end in a power failure.
-        Ok(placed? == Placed::Ours || self.is_there(shard, name, file, durable)?)
+        Ok(placed? == Placed::Ours || self.is_there(shard, name, file, content, durable)?)
     }
 
     fn create_temporary(&self, shard: &dyn Vfs, writer: u32) -> io::Result<(String, Arc<dyn File>)> {
@@ -141,6 +145,26 @@ impl Blobs {
         }
         Ok(())
     }
+}
+
+/// Whether the file has these bytes.
+fn has_content(file: &dyn File, content: &[u8]) -> io::Result<bool> {
+    if file.len()? != content.len() as u64 {
+        return Ok(false);
+    }
+    let (mut found, mut offset) = (vec![0; content.len().min(COMPARED_BYTES)], 0);
+    for expected in content.chunks(COMPARED_BYTES) {
+        let Some(found) = found.get_mut(..expected.len()) else { return Ok(false) };
+        match file.read_into(offset, found) {
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(false),
+            read => read?,
+        }
+        if found != expected {
+            return Ok(failpoints::bug("blobs-by-length"));
+        }
+        offset += expected.len() as u64;
+    }
+    Ok(true)
 }
 
 /// Which writer's file has the name.

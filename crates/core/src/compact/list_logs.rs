@@ -33,7 +33,7 @@ pub(crate) fn list_logs(context: &Context, known: &State) -> Result<()> {
             checkpointed_logs: Vec::new(),
             ..found.manifest.clone()
         };
-        if let Published::Won(number) = publish_unnumbered(context, found.manifest.number, manifest)? {
+        if let Published::Won(number) = publish_unnumbered(context, found.manifest_file, manifest)? {
             return remove_older_manifests(context, number);
         }
     }

@@ -15,13 +15,13 @@ use super::rounds::{self, Piece, Placing};
 use crate::error::{Error, Result};
 use crate::format::blob_refs::BlobRefs;
 use crate::format::digest::BlobRef;
-use crate::format::file_names::{FileName, TableName};
+use crate::format::file_names::FileName;
+use crate::log::NewTables;
 use crate::options::Watch;
 use crate::platform::failpoints;
 use crate::read::entries::{Entries, Range, Ranges, Source, Visit};
 use crate::state::context::Context;
 use crate::state::{Namespace, State};
-
 use crate::table::{Ending, Hole, Stretch, TableFile, TableFill, TableMeta, ValueBytes};
 use crate::usage::{Mark, day_of};
 use std::collections::BTreeSet;
@@ -92,23 +92,23 @@ impl<'a> Progress<'a> {
     }
 }
 
-/// Merges and writes; `name` gives the names of new tables.
+/// Merges and writes.
 pub(crate) fn merge(
     context: &Context,
     claimed: &ClaimedLogs,
     plan: &Merge<'_>,
-    name: &mut (dyn FnMut() -> TableName + Send),
+    new_tables: &mut NewTables,
     progress: &mut Progress<'_>,
 ) -> Result<Merged> {
     let Some(namespace) = claimed.state.namespace(plan.number) else { return Ok(Merged::default()) };
     let picked = || plan.tables.iter().filter_map(|index| namespace.tables.get(*index));
     let is_damaged = picked().any(|live| context.damage.has(&live.table.meta.name.to_string()));
-    let (merged, found_holes) = merge_over(context, claimed, namespace, plan, is_damaged, name, progress)?;
+    let (merged, found_holes) = merge_over(context, claimed, namespace, plan, is_damaged, new_tables, progress)?;
     if !found_holes || is_damaged || claimed.state.layers.is_empty() {
         return Ok(merged);
     }
     // The tables written so far count for nothing: their holes would show entries of layers.
-    merge_over(context, claimed, namespace, plan, true, name, progress).map(|(merged, _)| merged)
+    merge_over(context, claimed, namespace, plan, true, new_tables, progress).map(|(merged, _)| merged)
 }
 
 /// Merges once. If tables are damaged, the layers are read as well: what they have in the holes becomes deletes.
@@ -118,7 +118,7 @@ fn merge_over(
     namespace: &Namespace,
     plan: &Merge<'_>,
     is_damaged: bool,
-    name: &mut (dyn FnMut() -> TableName + Send),
+    new_tables: &mut NewTables,
     progress: &mut Progress<'_>,
 ) -> Result<(Merged, bool)> {
     let entries = || claimed.entries(namespace);
@@ -140,7 +140,7 @@ fn merge_over(
         context,
         state,
         ranks,
-        name,
+        new_tables,
         begun: None,
         table: None,
         pieces: Vec::new(),
@@ -214,7 +214,7 @@ pub(super) struct Output<'a> {
     context: &'a Context,
     state: &'a State,
     ranks: Option<Ranks<'a>>,
-    name: &'a mut (dyn FnMut() -> TableName + Send),
+    new_tables: &'a mut NewTables,
     /// The file of the open table, until its first piece is full.
     begun: Option<TableFile>,
     table: Option<TableFill<'static>>,
@@ -306,9 +306,7 @@ impl Output<'_> {
     #[cold]
     fn begin_table(&mut self) -> Result<()> {
         self.end_table();
-        let name = (self.name)();
-        let file = self.context.vfs.create_new(&name.to_string());
-        let file = file.map_err(|source| Error::io("create", &name.to_string(), source))?;
+        let (name, file) = self.new_tables.create(&*self.context.vfs)?;
         let checksum = self.state.checksum_of(self.context, FileName::Table(name));
         self.begun = Some(TableFile::new(name, file, checksum));
         self.table = Some(TableFill::new());

@@ -9,6 +9,7 @@
 
 use crate::error::{Error, Result};
 use crate::format::file_names::{FileName, TableName};
+use crate::log::LogWriter;
 use crate::manifest::Manifest;
 use crate::platform::failpoints;
 use crate::platform::vfs::is_gone_or_in_use;
@@ -18,11 +19,41 @@ use crate::writer::create::make_durable;
 use crate::writer::quarantine::{quarantine, trim};
 use std::collections::HashSet;
 
-/// The obsolete files among `names`, which were listed before `state` was loaded. `published` is the number of the
-/// manifest that the caller published or read.
-pub(crate) fn obsolete(names: Vec<FileName>, state: &State, published: u64) -> Vec<FileName> {
+/// Removes the obsolete files among `names`, which were listed before `state` was loaded, and quarantines damaged ones.
+/// `published` is the number of the manifest that this process has just published.
+pub(crate) fn remove_obsolete(
+    context: &Context,
+    names: Vec<FileName>,
+    state: &State,
+    published: Option<u64>,
+) -> Result<()> {
+    failpoints::panics("sweep");
+    let (names, file) = (obsolete(names, state, published), state.manifest_file);
+    // Another process may not have synced its manifest yet.
+    if published != Some(file.number) && !names.is_empty() {
+        make_durable(context, file.number)?;
+    }
+    let mut is_any_quarantined = false;
+    for name in names {
+        let name = name.to_string();
+        // Another process has published a newer manifest, or the directory was removed and has files of another cache.
+        if !file.is_in_place(&*context.vfs).map_err(|source| Error::io("check", &file.name(), source))? {
+            break;
+        }
+        // A file that another process has open keeps its name for now, on a system that locks open files.
+        if context.damage.has(&name) {
+            is_any_quarantined |= quarantine(context, &name, None)?;
+        } else {
+            remove(context, &name)?;
+        }
+    }
+    if is_any_quarantined { trim(context) } else { Ok(()) }
+}
+
+fn obsolete(names: Vec<FileName>, state: &State, published: Option<u64>) -> Vec<FileName> {
     let manifest = &state.manifest;
-    if state.unrecoverable || !state.is_sure() || manifest.number == 0 || manifest.number < published {
+    let is_older = published.is_some_and(|published| manifest.number < published);
+    if state.unrecoverable || !state.is_sure() || manifest.number == 0 || is_older {
         return Vec::new();
     }
     let writers: HashSet<u32> = names
@@ -43,42 +74,23 @@ pub(crate) fn obsolete(names: Vec<FileName>, state: &State, published: u64) -> V
     names.into_iter().filter(is_obsolete).collect()
 }
 
-/// Removes files and quarantines damaged ones. `theirs` is the number of the newest manifest if another process has
-/// published it.
-pub(crate) fn remove_all(context: &Context, theirs: Option<u64>, names: &[FileName]) -> Result<()> {
-    failpoints::panics("sweep");
-    if let Some(number) = theirs.filter(|_| !names.is_empty()) {
-        make_durable(context, number)?;
-    }
-    let mut is_any_quarantined = false;
-    for name in names {
-        let name = name.to_string();
-        // A file that another process has open keeps its name for now, on a system that locks open files.
-        if context.damage.has(&name) {
-            is_any_quarantined |= quarantine(context, &name, None)?;
-        } else {
-            remove(context, &name)?;
-        }
-    }
-    if is_any_quarantined { trim(context) } else { Ok(()) }
-}
-
-/// Removes manifests older than the published one.
+/// Removes manifests older than the published one, unless that is gone: the directory was removed, and has manifests of
+/// another cache.
 pub(crate) fn remove_older_manifests(context: &Context, published: u64) -> Result<()> {
-    for name in list(context)?.into_iter().filter(|name| name.manifest().is_some_and(|number| number < published)) {
-        remove(context, &name.to_string())?;
+    let names = list(context)?;
+    if names.contains(&FileName::Manifest(published)) {
+        let older = names.iter().filter(|name| name.manifest().is_some_and(|number| number < published));
+        older.map(ToString::to_string).try_for_each(|name| remove(context, &name))?;
     }
     Ok(())
 }
 
-/// Removes the tables of a compaction that did not try to publish.
-pub(crate) fn discard_tables(context: &Context, writer: u32) -> Result<()> {
-    for name in list(context)? {
-        if matches!(name, FileName::Table(table) if table.writer == writer) {
-            remove(context, &name.to_string())?;
-        }
-    }
-    Ok(())
+/// Removes the tables of a compaction that did not try to publish. `log` is the one that reserves its number; if it is
+/// gone, these names may be of another cache.
+pub(crate) fn discard_tables(context: &Context, log: &mut LogWriter) -> Result<()> {
+    let is_ours = log.is_in_place(&*context.vfs).map_err(|source| Error::io("check", &log.name, source))?;
+    let mut tables = log.tables.take().into_iter().filter(|_| is_ours);
+    tables.try_for_each(|name| remove(context, &name.to_string()))
 }
 
 fn remove(context: &Context, name: &str) -> Result<()> {

@@ -1,6 +1,6 @@
 //! Appends to a log. One append is one commit. After an error the writer leaves the log under its name.
 
-use super::LogStart;
+use super::{LogStart, NewTables};
 use crate::format::FORMAT;
 use crate::format::bytes::put_text;
 use crate::format::checksum::{Checksum, FramePlace};
@@ -28,6 +28,8 @@ pub(crate) struct LogWriter {
     end: u64,
     /// Number of commits appended.
     pub(crate) commits: u64,
+    /// The tables under its number.
+    pub(crate) tables: NewTables,
     /// Whether the log pins blobs.
     pub(crate) pins: bool,
     /// Whether bytes wait for a sync, and whether the directory was synced since the log was created.
@@ -35,6 +37,8 @@ pub(crate) struct LogWriter {
     named: bool,
     /// Whether zeros may follow the last append.
     padded: bool,
+    /// Another log was written over the file.
+    overwritten: bool,
 }
 
 impl LogWriter {
@@ -46,10 +50,23 @@ impl LogWriter {
         writer: u32,
         start: LogStart,
     ) -> io::Result<Self> {
-        let (name, seen) = (FileName::Log(writer).to_string(), Vec::new());
-        let (end, commits, pins, unsynced, named, padded) = (0, 0, false, true, false, false);
-        let mut log =
-            Self { file, created, checksum, writer, name, start, seen, end, commits, pins, unsynced, named, padded };
+        let mut log = Self {
+            file,
+            created,
+            checksum,
+            writer,
+            name: FileName::Log(writer).to_string(),
+            start,
+            seen: Vec::new(),
+            end: 0,
+            commits: 0,
+            tables: NewTables::new(writer),
+            pins: false,
+            unsynced: true,
+            named: false,
+            padded: false,
+            overwritten: false,
+        };
         log.append(FrameKind::LogStart, u64::from(FORMAT), &[&start.write()], false)?;
         Ok(log)
     }
@@ -89,7 +106,14 @@ impl LogWriter {
     }
 
     /// Appends a frame. With `is_synced`, it is durable when this returns, and zeros may follow it in the file.
+    ///
+    /// If another log was written over the file, a frame in the wrong place would damage that. So the file is left as
+    /// it is, and `is_in_place` is false from then on.
     fn append(&mut self, kind: FrameKind, tag: u64, parts: &[&[u8]], is_synced: bool) -> io::Result<()> {
+        self.overwritten |= !self.is_whole(self.file.len()?) && !failpoints::bug("append-to-any-log");
+        if self.overwritten {
+            return Ok(());
+        }
         let place = FramePlace { file_number: u64::from(self.writer), offset: self.end };
         let label = Label { kind, tag, after_sync: !self.unsynced && !failpoints::bug("forget-syncs") };
         let (head, padding) = seal_parts(&self.checksum, label, place, parts);
@@ -130,9 +154,13 @@ impl LogWriter {
 
     /// Whether the log still has its name and all its bytes: it was not claimed, removed, replaced or cut.
     pub(crate) fn is_in_place(&self, vfs: &dyn Vfs) -> io::Result<bool> {
-        let found = vfs.stat(&self.name)?;
-        let is_whole = |bytes| bytes == self.end || self.padded && bytes > self.end;
-        Ok(found.is_some_and(|found| found.file == self.created.file && is_whole(found.bytes)))
+        let found = vfs.stat(&self.name)?.filter(|_| !self.overwritten);
+        Ok(found.is_some_and(|found| found.file == self.created.file && self.is_whole(found.bytes)))
+    }
+
+    /// Whether a file of that length has all bytes of the log and none of another one.
+    fn is_whole(&self, bytes: u64) -> bool {
+        bytes == self.end || self.padded && bytes > self.end
     }
 
     /// The file, for reading.

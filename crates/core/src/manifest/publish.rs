@@ -2,15 +2,17 @@
 //! creates or resets a cache.
 //!
 //! ```text
-//!  tables:   temporary manifest:   directory:   link to           directory:
-//!  sync ---> write, sync --------> sync ------> manifest-<n+1> -> sync -----> list -> won
-//!  1         2                     2            3 | name exists   4           5 | a higher one is whole
-//!                                                 +------------> lost <---------+
+//!  tables:   temporary manifest:   directory:   base in place? link to   directory:
+//!  sync ---> write, sync --------> sync ------> manifest-<n+1> --------> sync -----> list -> won
+//!  1         2                     2            3 | no, or name exists   4           5 | a higher one is whole
+//!                                                 +-------------------> lost <---------+
 //! ```
 //! 1. The publisher has synced the bytes of its tables.
 //! 2. It writes the manifest under a temporary name and syncs it, then the directory with the names of the tables and
 //!    the manifest.
-//! 3. It links the temporary file to `manifest-<n+1>`, which fails if that name exists.
+//! 3. It checks that the manifest that it builds on is in place, and links the temporary file to `manifest-<n+1>`,
+//!    which fails if that name exists. The directory may have been removed and the cache created again: before the
+//!    check, that manifest is another file, and after it, the temporary file is gone.
 //! 4. It syncs the directory.
 //! 5. It lists the directory again. If its manifest is there and no higher one is whole, it has won, and may remove
 //!    what its manifest does not mention. If its manifest is gone, it was removed from outside: the publisher has lost,
@@ -35,7 +37,7 @@
 //! A whole manifest with a higher number may also build on the one just published. The publisher does not distinguish
 //! the two: it reports `Lost`, removes nothing else, and the caller begins again.
 
-use super::Manifest;
+use super::{Manifest, ManifestFile};
 use crate::error::{Error, Result};
 use crate::format::FORMAT;
 use crate::format::checksum::{Checksum, FramePlace};
@@ -57,12 +59,12 @@ pub(crate) enum Published {
     Lost,
 }
 
-/// Publishes `manifest`, which builds on the manifest of number `base`, through a temporary file named after `writer`.
+/// Publishes `manifest`, which builds on `base`, through a temporary file named after `writer`.
 pub(crate) fn publish(
     vfs: &dyn Vfs,
     checksum: &Checksum,
     writer: u32,
-    base: u64,
+    base: ManifestFile,
     manifest: Manifest,
 ) -> Result<Published> {
     let temporary = FileName::Temporary(writer).to_string();
@@ -93,13 +95,14 @@ pub(crate) fn publish_as(
     vfs: &dyn Vfs,
     checksum: &Checksum,
     temporary: &str,
-    base: u64,
+    base: ManifestFile,
     mut manifest: Manifest,
 ) -> io::Result<Published> {
     let mut ours = Vec::new();
     loop {
-        let below = ours.last().copied().unwrap_or(base);
-        match place(vfs, checksum, temporary, below, &manifest)? {
+        // From the second time on, it builds on what it has published itself.
+        let (below, base) = ours.last().map_or((base.number, base), |last| (*last, ManifestFile::default()));
+        match place(vfs, checksum, temporary, below, base, &manifest)? {
             Placed::Won => return Ok(Published::Won(manifest.number)),
             Placed::Passed => ours.push(manifest.number),
             Placed::Exists if !ours.is_empty() => {}
@@ -128,8 +131,15 @@ pub(crate) fn encode(checksum: &Checksum, manifest: &Manifest) -> Vec<u8> {
     [&head, &*body, padding].concat()
 }
 
-/// Writes the manifest under its number unless one above `below` is whole.
-fn place(vfs: &dyn Vfs, checksum: &Checksum, temporary: &str, below: u64, manifest: &Manifest) -> io::Result<Placed> {
+/// Writes the manifest under its number unless one above `below` is whole, or `base` is not in place.
+fn place(
+    vfs: &dyn Vfs,
+    checksum: &Checksum,
+    temporary: &str,
+    below: u64,
+    base: ManifestFile,
+    manifest: &Manifest,
+) -> io::Result<Placed> {
     let bytes = encode(checksum, manifest);
     let bytes: [&[u8]; 1] = [&bytes];
     let target = FileName::Manifest(manifest.number).to_string();
@@ -142,10 +152,14 @@ fn place(vfs: &dyn Vfs, checksum: &Checksum, temporary: &str, below: u64, manife
         return Ok(Placed::Exists);
     }
     failpoints::panics("publish");
+    let is_based = || Ok::<_, io::Error>(base.is_in_place(vfs)? || failpoints::bug("base-by-number"));
+    if !is_based()? {
+        return Ok(Placed::Lost);
+    }
     let linked = match vfs.link(temporary, &target) {
         Err(error) if error.kind() == io::ErrorKind::Unsupported => match vfs.create_new(&target) {
             Ok(file) => {
-                if is_any_whole(vfs, checksum, below + 1..u64::MAX)? {
+                if is_any_whole(vfs, checksum, below + 1..u64::MAX)? || !is_based()? {
                     return remove(vfs, &target).map(|()| Placed::Lost);
                 }
                 if let Err(error) = file.append(&bytes).and_then(|()| file.sync()) {

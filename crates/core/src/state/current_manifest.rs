@@ -6,20 +6,19 @@ use crate::format::checksum::Checksum;
 use crate::format::file_names::FileName;
 use crate::format::frame::{Found, FrameKind, FrameReader};
 use crate::format::order;
-use crate::manifest::Manifest;
+use crate::manifest::{Manifest, ManifestFile};
 use crate::platform::failpoints;
-use crate::platform::vfs::{Access, Stat, Vfs};
+use crate::platform::vfs::{Access, Vfs};
 use std::io;
 
 /// The newest manifest in a list of names.
 pub(crate) enum NewestManifest {
-    /// The manifest, and its file as it was before it was read.
-    Found(Manifest, Stat),
+    Found(Manifest, ManifestFile),
     /// No manifest is whole.
     None,
     /// A manifest was removed meanwhile.
     Vanished,
-    Damaged(u64),
+    Damaged(ManifestFile),
 }
 
 /// Reads the newest manifest that is whole. One that is not, which only happens without hard links, does not count.
@@ -31,10 +30,11 @@ pub(crate) fn newest_manifest(vfs: &dyn Vfs, checksum: &Checksum, names: &[FileN
         let name = FileName::Manifest(number).to_string();
         let wrap = |source| Error::io("read", &name, source);
         let Some(stat) = vfs.stat(&name).map_err(wrap)? else { return Ok(NewestManifest::Vanished) };
+        let found = ManifestFile { number, stat };
         let file = match vfs.open(&name, Access::Stream) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(NewestManifest::Vanished),
-            Err(error) if error.kind() == io::ErrorKind::InvalidInput => return Ok(NewestManifest::Damaged(number)),
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => return Ok(NewestManifest::Damaged(found)),
             Err(source) => return Err(Error::io("open", &name, source)),
         };
         let mut frames = FrameReader::new(&*file, checksum, number).map_err(wrap)?;
@@ -43,13 +43,13 @@ pub(crate) fn newest_manifest(vfs: &dyn Vfs, checksum: &Checksum, names: &[FileN
                 if tag != u64::from(FORMAT) && !failpoints::bug("tolerate-unknown-format") {
                     return Err(Error::NewerFormat { name, found: tag as u32, supported: FORMAT });
                 }
-                let manifest = Manifest::read(number, body);
-                return Ok(
-                    manifest.map_or(NewestManifest::Damaged(number), |manifest| NewestManifest::Found(manifest, stat))
-                );
+                return Ok(match Manifest::read(number, body) {
+                    Some(manifest) => NewestManifest::Found(manifest, found),
+                    None => NewestManifest::Damaged(found),
+                });
             }
             Found::End | Found::Torn => {}
-            Found::Frame { .. } | Found::Damaged(_) => return Ok(NewestManifest::Damaged(number)),
+            Found::Frame { .. } | Found::Damaged(_) => return Ok(NewestManifest::Damaged(found)),
         }
     }
     Ok(NewestManifest::None)

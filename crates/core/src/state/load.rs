@@ -105,9 +105,8 @@ fn read_folder(
     let known = std::mem::take(&mut state.logs);
     let known_id = std::mem::take(&mut state.manifest).id;
     match newest_manifest(&*context.vfs, &context.checksum, &names)? {
-        NewestManifest::Found(manifest, stat) => {
-            state.manifest_read = manifest.number;
-            (state.manifest, state.manifest_stat) = (manifest, stat);
+        NewestManifest::Found(manifest, file) => {
+            (state.manifest, state.manifest_file) = (manifest, file);
             if state.manifest.id == known_id {
                 state.logs = known;
             }
@@ -120,9 +119,9 @@ fn read_folder(
         NewestManifest::None | NewestManifest::Vanished => {
             damaged.push(("manifest".to_owned(), "missing manifest"));
         }
-        NewestManifest::Damaged(number) => {
-            state.manifest_read = number;
-            damaged.push((FileName::Manifest(number).to_string(), "manifest"));
+        NewestManifest::Damaged(file) => {
+            state.manifest_file = file;
+            damaged.push((file.name(), "manifest"));
         }
     }
     state.next_writer_seen = state.next_writer_seen.max(state.manifest.next_writer);
@@ -206,8 +205,8 @@ fn open_tables(context: &Context, state: &mut State, open: &OpenTables, last: bo
         let mut added = Vec::with_capacity(namespace.tables.len());
         for meta in &namespace.tables {
             let table = match open.get(meta) {
-                Some(table) => Arc::clone(table),
-                None => match open_table(context, state, *meta, &namespace.name, last)? {
+                Some(table) if !table.is_broken() => Arc::clone(table),
+                _ => match open_table(context, state, *meta, &namespace.name, last)? {
                     Some(table) => table,
                     None => return Ok(false),
                 },
@@ -331,23 +330,36 @@ fn read_on(context: &Context, state: &mut State, log: &mut LogView) -> Result<()
     Ok(())
 }
 
-/// Whether `names` are those of the manifest and the logs from which the state was read, and of the same files. A
-/// higher manifest that was not whole may be whole by now.
+/// Whether `names` are those of the manifest and the logs from which the state was read, and of the same files. What
+/// was missing or not whole may be whole by now: a copy of the cache arrives file by file.
 fn is_of(context: &Context, state: &State, names: &[FileName]) -> Result<bool> {
     let counts = |name: &&FileName| name.log_writer().is_some_and(|writer| state.manifest.is_open(writer));
     let logs: Vec<&FileName> = names.iter().filter(counts).collect();
     let is_known = |name: &&FileName| state.logs.iter().any(|log| log.name == **name);
     let are_same =
         highest_manifest(names) == state.manifest_seen && logs.len() == state.logs.len() && logs.iter().all(is_known);
-    if !are_same || state.unrecoverable || !state.is_sure() || !is_manifest_same(context, state)? {
+    let is_sure = state.is_sure() || failpoints::bug("unsure-as-known");
+    if !are_same || state.unrecoverable || !is_sure || !is_manifest_in_place(context, state)? {
         return Ok(false);
     }
     for log in &state.logs {
-        if !is_in_place(context, state, log)? {
+        if !failpoints::bug("logs-by-name") && !is_in_place(context, state, log)? {
             return Ok(false);
         }
     }
-    Ok(true)
+    let mut broken = state.live_tables().map(|live| &live.table).filter(|table| table.is_broken());
+    Ok(!broken.any(|table| is_whole(context, table)))
+}
+
+fn is_manifest_in_place(context: &Context, state: &State) -> Result<bool> {
+    let file = state.manifest_file;
+    file.is_in_place(&*context.vfs).map_err(|source| Error::io("check", &file.name(), source))
+}
+
+/// Whether a table whose file was missing or cut can be opened by now.
+fn is_whole(context: &Context, table: &Table) -> bool {
+    let file = context.vfs.open(&table.meta.name.to_string(), Access::Random).ok();
+    file.is_some_and(|file| table.with_file(file).directory().is_some())
 }
 
 fn is_in_place(context: &Context, state: &State, log: &LogView) -> Result<bool> {
@@ -384,15 +396,4 @@ pub(crate) fn catch_up(context: &Context, state: &mut State) -> Result<Option<bo
     // the one that refers to its end.
     let is_whole = (knew || !state.vanished) && state.misfit().is_none();
     Ok((is_whole && !is_outdated(context, state, &names)?).then_some(changed))
-}
-
-/// Whether the manifest's file is the one that was read. A directory that was removed and created again has another
-/// file under the same number.
-pub(crate) fn is_manifest_same(context: &Context, state: &State) -> Result<bool> {
-    if state.manifest.number == 0 {
-        return Ok(true);
-    }
-    let name = FileName::Manifest(state.manifest.number).to_string();
-    let found = context.vfs.stat(&name).map_err(|source| Error::io("check", &name, source))?;
-    Ok(found == Some(state.manifest_stat))
 }

@@ -37,12 +37,12 @@ impl LogView {
         Self { writer, name, file, file_id, end, synced, stop, head, is_foreign, commits, pins }
     }
 
-    /// Whether the name still has the file that was read, and the file its start. Another copy of the cache may have
-    /// been put over the directory, with another log of this number.
+    /// Whether the name still has the file that was read, and the file its start and its length. Another copy of the
+    /// cache may have been put over the directory, with another log of this number, or an earlier copy of this one.
     pub(crate) fn is_in_place(&self, vfs: &dyn Vfs, checksum: &Checksum) -> Result<bool> {
         let name = self.name.to_string();
         let found = vfs.stat(&name).map_err(|source| Error::io("check", &name, source))?;
-        let is_same_file = found.is_some_and(|found| found.file == self.file_id);
+        let is_same_file = found.is_some_and(|found| found.file == self.file_id && found.bytes >= self.end);
         let is_same_log = || Ok(read_head(&*self.file, checksum, self.writer)?.start == self.start());
         if is_same_file && self.start().is_some() { is_same_log() } else { Ok(is_same_file) }
     }

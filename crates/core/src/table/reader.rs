@@ -9,6 +9,7 @@ use super::key_block::{ENTRIES_MAX, INLINE_BYTES_MAX, KeyBlock, NAMES_BLOBS, Sto
 use crate::format::checksum::Checksum;
 use crate::format::file_names::TableName;
 use crate::format::hash::upper;
+use crate::platform::failpoints;
 use crate::platform::vfs::File;
 use crate::report::damage_list::DamageList;
 use crate::table::block_cache::BlockCache;
@@ -212,6 +213,17 @@ impl Table {
             self.scanned_bytes.store(0, Ordering::Relaxed);
             self.file.iter().for_each(|file| file.release());
         }
+    }
+
+    /// Whether its file was missing or cut when it was opened.
+    pub(crate) fn is_broken(&self) -> bool {
+        let is_broken = self.file.is_none() || matches!(self.loaded.get(), Some(None));
+        is_broken && !failpoints::bug("broken-for-good")
+    }
+
+    /// The same table in another file.
+    pub(crate) fn with_file(&self, file: Arc<dyn File>) -> Self {
+        Self::new(self.meta, self.origin.clone(), Some(file), self.checksum, &self.damage, &self.cache)
     }
 
     /// Bytes of cached blocks.

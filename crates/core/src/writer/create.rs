@@ -11,7 +11,7 @@
 use crate::error::{Error, Result};
 use crate::format::file_names::{FileName, highest_manifest};
 use crate::format::sequence::WRITER_MAX;
-use crate::manifest::{Manifest, Published, publish_as};
+use crate::manifest::{Manifest, ManifestFile, Published, publish_as};
 use crate::platform::vfs::Access;
 use crate::state::context::Context;
 use crate::state::{NewestManifest, list, newest_manifest};
@@ -29,9 +29,9 @@ const ATTEMPTS: u32 = 64;
 pub(crate) fn begin(context: &Context) -> Result<()> {
     for _ in 0..ATTEMPTS {
         let names = list(context)?;
-        let newest = match newest_manifest(&*context.vfs, &context.checksum, &names)? {
-            NewestManifest::Found(manifest, _) => manifest,
-            NewestManifest::None => Manifest::default(),
+        let (newest, base) = match newest_manifest(&*context.vfs, &context.checksum, &names)? {
+            NewestManifest::Found(manifest, file) => (manifest, file),
+            NewestManifest::None => (Manifest::default(), ManifestFile::default()),
             NewestManifest::Vanished => continue,
             // The next load reports the damage.
             NewestManifest::Damaged(_) => return Ok(()),
@@ -39,14 +39,14 @@ pub(crate) fn begin(context: &Context) -> Result<()> {
         if newest.number > 0 && newest.number == highest_manifest(&list(context)?) {
             return make_durable(context, newest.number);
         }
-        let (base, number) = (newest.number, highest_manifest(&names) + 1);
+        let number = highest_manifest(&names) + 1;
         // Logs were begun on a manifest that is gone, and their writers may not have noticed yet.
         let logs = names.iter().filter(|name| name.log_writer().is_some());
         let above = logs.filter_map(|log| log.writer_max()).max().map_or(0, |writer| writer + 1);
         let next_writer = if above > 0 || number > 1 { above + NUMBERS_SKIPPED } else { 0 };
         let first =
             || Manifest { cache_id: context.new_id(), id: context.new_id(), next_writer, ..Manifest::default() };
-        let manifest = Manifest { number, ..if base > 0 { newest } else { first() } };
+        let manifest = Manifest { number, ..if base.number > 0 { newest } else { first() } };
         if matches!(publish_unnumbered(context, base, manifest)?, Published::Won(_)) {
             return Ok(());
         }
@@ -55,7 +55,7 @@ pub(crate) fn begin(context: &Context) -> Result<()> {
 }
 
 /// Publishes a manifest for a process without a writer number. Its temporary names count down from the highest number.
-pub(crate) fn publish_unnumbered(context: &Context, base: u64, manifest: Manifest) -> Result<Published> {
+pub(crate) fn publish_unnumbered(context: &Context, base: ManifestFile, manifest: Manifest) -> Result<Published> {
     let name = FileName::Manifest(manifest.number).to_string();
     for attempt in 0..ATTEMPTS {
         let temporary = FileName::Temporary(WRITER_MAX - attempt).to_string();

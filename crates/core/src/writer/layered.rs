@@ -8,7 +8,8 @@ use std::io;
 
 const NAME: &str = "layered";
 
-/// Marks the cache before its first commit over layers, so that no delete is durable before the mark is.
+/// Marks the cache before the first commit of each log over layers, so that no delete is durable before the mark is.
+/// The directory may have been removed since the last log was begun.
 pub(crate) fn mark(context: &Context) -> Result<()> {
     if is_marked(context)? || failpoints::bug("unmarked-layers") {
         return Ok(());

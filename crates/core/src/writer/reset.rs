@@ -17,7 +17,7 @@
 use crate::error::{Error, Result};
 use crate::format::file_names::FileName;
 use crate::log::Stop;
-use crate::manifest::{Manifest, Published};
+use crate::manifest::{Manifest, ManifestFile, Published};
 use crate::platform::failpoints;
 use crate::platform::sync::RwLock;
 use crate::state::context::Context;
@@ -51,8 +51,8 @@ pub(crate) fn reset(context: &Context, state: &RwLock<State>) -> Result<()> {
             next_writer: if failpoints::bug("reset-counts-old-logs") { 0 } else { by + 1 },
             ..Manifest::default()
         };
-        if matches!(publish_unnumbered(context, found.manifest_read, manifest)?, Published::Won(_)) {
-            quarantine_damaged(context, &found)?;
+        if let Published::Won(number) = publish_unnumbered(context, found.manifest_file, manifest)? {
+            quarantine_damaged(context, &found, number)?;
             context.blobs.set_collect_due(true);
         }
     }
@@ -75,19 +75,33 @@ fn claim_all(context: &Context, next_writer: u32) -> Result<u32> {
 }
 
 /// Quarantines the damaged manifest and logs. The next compaction removes the rest.
-fn quarantine_damaged(context: &Context, found: &State) -> Result<()> {
-    let is_damaged =
-        |writer| found.logs.iter().any(|view| view.writer == writer && matches!(view.stop, Stop::Damaged(_)));
+fn quarantine_damaged(context: &Context, found: &State, published: u64) -> Result<()> {
+    let ours = FileName::Manifest(published).to_string();
+    let check = |source| Error::io("check", &ours, source);
+    let Some(stat) = context.vfs.stat(&ours).map_err(check)? else { return Ok(()) };
+    let ours_file = ManifestFile { number: published, stat };
     for name in list(context)? {
+        // Otherwise the directory was removed, and has files of another cache.
+        if !ours_file.is_in_place(&*context.vfs).map_err(check)? {
+            break;
+        }
         match name {
             FileName::Manifest(number) if number <= found.manifest_seen => {
                 quarantine(context, &name.to_string(), None)?
             }
-            FileName::Log(writer) | FileName::Claimed { writer, .. } if is_damaged(writer) => {
+            FileName::Log(writer) | FileName::Claimed { writer, .. } if is_damaged(context, found, name)? => {
                 quarantine(context, &name.to_string(), Some(&FileName::Log(writer).to_string()))?
             }
             _ => false,
         };
     }
     trim(context)
+}
+
+/// Whether the file of this name is a log that was found damaged, perhaps under another name.
+fn is_damaged(context: &Context, found: &State, name: FileName) -> Result<bool> {
+    let name = name.to_string();
+    let stat = context.vfs.stat(&name).map_err(|source| Error::io("check", &name, source))?;
+    let mut damaged = found.logs.iter().filter(|view| matches!(view.stop, Stop::Damaged(_)));
+    Ok(damaged.any(|view| stat.is_some_and(|stat| stat.file == view.file_id)))
 }

@@ -12,7 +12,8 @@ use varve_core::{Durability, Handle, Options, SerialPool, Store};
 /// Receives the name of a call and of a file.
 pub(crate) type Hook = Box<dyn FnMut(&str, &str) + Send>;
 
-/// A directory that runs `hook` before it lists names, and before it opens, measures, links, renames or removes a file.
+/// A directory that runs `hook` before it lists names, and before it opens, creates, measures, links, renames or
+/// removes a file.
 struct Hooked {
     vfs: Arc<dyn Vfs>,
     hook: Arc<Mutex<Hook>>,
@@ -45,6 +46,7 @@ impl Vfs for Hooked {
     }
 
     fn create_new(&self, name: &str) -> io::Result<Arc<dyn File>> {
+        self.call_hook("create_new", name);
         self.vfs.create_new(name)
     }
 
@@ -148,8 +150,12 @@ pub(crate) fn hooked(vfs: &SimVfs, hook: Hook) -> Handle {
 
 /// Like [`hooked`], for tests that open several. `random` determines the names that the process uses.
 pub(crate) fn hooked_with(vfs: &SimVfs, hook: Hook, random: u64) -> Handle {
-    let options = Options { random, ..Options::default() };
-    Store::open(Hooked::new(vfs, hook), Arc::new(SerialPool), options).expect("open").handle()
+    hooked_by(vfs, hook, Options { random, ..Options::default() }).expect("open")
+}
+
+/// Like [`hooked`], with options.
+pub(crate) fn hooked_by(vfs: &SimVfs, hook: Hook, options: Options) -> varve_core::Result<Handle> {
+    Store::open(Hooked::new(vfs, hook), Arc::new(SerialPool), options).map(|store| store.handle())
 }
 
 /// Opens the directory while `hook` acts. Returns the value of `key` and the number of damaged places reported.

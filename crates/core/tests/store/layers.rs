@@ -70,6 +70,21 @@ fn base() -> SimVfs {
     seal(&handle, &[])
 }
 
+/// Regression: a process marked the cache as layered before its first log only, so one that was removed meanwhile had
+/// no mark. A compaction without the layers dropped the delete.
+#[test]
+fn a_delete_over_layers_stays_although_the_cache_was_removed_before_it() {
+    let (vfs, layer) = (SimVfs::new(), base());
+    let mut handle = over(&vfs, &[&layer]);
+    change(&mut handle, "1", &[("b", None)]);
+    vfs.names().iter().for_each(|name| vfs.erase(name));
+    change(&mut handle, "1", &[("a", None)]);
+    handle.store().close().expect("close");
+    compact(&over(&vfs, &[]), true).expect("compact");
+    let found: Vec<Vec<u8>> = values(&mut over(&vfs, &[&layer]), "1").into_keys().collect();
+    assert_eq!(found, [b"b", b"c"]);
+}
+
 #[test]
 fn a_cache_over_a_layer_reads_its_entries_and_writes_nothing() {
     let (vfs, layer) = (SimVfs::new(), base().read_only());

@@ -4,7 +4,7 @@
 use crate::history::{commit, compact, open_with};
 use varve_core::testing::sim::SimVfs;
 use varve_core::vfs::Vfs;
-use varve_core::{Durability, Handle, Options};
+use varve_core::{BlobWriter, Durability, Handle, Options};
 
 /// Changes the directory. The second argument is an older copy of the log.
 type Event = (&'static str, fn(&SimVfs, &[u8]));
@@ -125,6 +125,50 @@ fn commits_are_found_although_another_machine_claimed_the_log_of_a_live_writer()
         compact(&other, false).expect("compact");
         put(&mut writer, &format!("writer {round}"), Durability::Relaxed);
         assert!((0..=round).all(|round| has(&vfs, &format!("writer {round}"))), "{round}");
+    }
+}
+
+/// Regression: the compaction extended what it had read before, and the claim of its number read the log from its
+/// start. So it tried again until it failed with `BUSY`, each time.
+#[test]
+fn a_compaction_resets_a_cache_whose_open_log_is_damaged_where_it_was_read_before() {
+    let vfs = SimVfs::new();
+    let mut writer = open(&vfs, 1);
+    (0..9).for_each(|number| put(&mut writer, &format!("key {number}"), Durability::Relaxed));
+    let log = log_of(&vfs);
+    let mut other = open(&vfs, 2);
+    put(&mut other, "other", Durability::Relaxed);
+    other.store().close().expect("close");
+    let compactor = open(&vfs, 3);
+    vfs.flip(&log, vfs.length(&log) / 2, 0);
+    compact(&compactor, false).expect("compact");
+    put(&mut writer, "after", Durability::Relaxed);
+    assert!(has(&vfs, "after"));
+}
+
+/// Regression: a process appended to its log although the log of another copy had been written over it, and so damaged
+/// that. Everything was a miss.
+#[test]
+fn a_log_of_another_copy_that_was_written_over_an_open_one_is_not_damaged() {
+    let calls: [fn(&mut Handle); 3] = [
+        |handle| handle.store().close().expect("close"),
+        |handle| put(handle, "after", Durability::Relaxed),
+        |handle| drop(BlobWriter::new(handle.store()).expect("pin")),
+    ];
+    for (number, call) in calls.into_iter().enumerate() {
+        let vfs = SimVfs::new();
+        let mut first = open(&vfs, 1);
+        put(&mut first, "first", Durability::Relaxed);
+        first.store().close().expect("close");
+        let copy = vfs.fork();
+        let [mut writer, mut other] = [open(&vfs, 2), open(&copy, 3)];
+        put(&mut writer, "writer", Durability::Relaxed);
+        (0..3).for_each(|number| put(&mut other, &format!("other {number}"), Durability::Relaxed));
+        let log = "1.log";
+        vfs.set_contents(log, copy.contents(log));
+        call(&mut writer);
+        assert!(has(&vfs, "first") && has(&vfs, "other 2"), "call {number}: {:?}", vfs.names());
+        assert_eq!(has(&vfs, "after"), number == 1);
     }
 }
 

@@ -1,5 +1,5 @@
-//! The manifest is removed from outside in the middle of a call, and another process resets the cache and commits.
-//! A new process finds that commit, however the call goes on.
+//! The manifest, or the whole directory, is removed from outside in the middle of a call, and other processes create
+//! the cache again and commit. A new process finds those commits, however the call goes on.
 
 use crate::history::{compact, open, open_with};
 use crate::hooked::{Hook, first_frame, hooked, hooked_with, put};
@@ -30,13 +30,27 @@ fn manifests(vfs: &SimVfs) -> Vec<String> {
     vfs.names().into_iter().filter(|name| name.starts_with("manifest-")).collect()
 }
 
-/// Removes the manifest and commits as another process, twice.
-fn reset_by_another(vfs: &SimVfs) {
-    manifests(vfs).iter().for_each(|name| vfs.erase(name));
-    for (random, key) in [(7, b"first"), (8, b"later")] {
-        let mut other = open_with(vfs, Options { random, ..Options::default() }).expect("open");
-        put(&mut other, key);
-        other.store().close().expect("close");
+/// What is removed, and how many other processes commit afterwards.
+#[derive(Clone, Copy, Debug)]
+struct Loss {
+    is_whole: bool,
+    others: u64,
+}
+
+impl Loss {
+    /// Removes files and commits as other processes.
+    fn happen(self, vfs: &SimVfs) {
+        let lost = if self.is_whole { vfs.names() } else { manifests(vfs) };
+        lost.iter().for_each(|name| vfs.erase(name));
+        for number in 0..self.others {
+            let mut other = open_with(vfs, Options { random: 7 + number, ..Options::default() }).expect("open");
+            put(&mut other, &Self::key(number));
+            other.store().close().expect("close");
+        }
+    }
+
+    fn key(number: u64) -> Vec<u8> {
+        format!("other {number}").into_bytes()
     }
 }
 
@@ -52,18 +66,22 @@ fn used(vfs: &SimVfs) {
     }
 }
 
-/// Runs the call and resets the cache before its call number `at` of the file system. `false` = it makes fewer calls.
-fn is_reset_at(at: u32, machine: &SimVfs, (what, is_damaged, call): Call) -> bool {
+/// Runs the call; the loss happens before its call number `at` of the file system. `false` = it makes fewer calls.
+fn is_lost_at(at: u32, machine: &SimVfs, (what, is_damaged, call): Call, loss: Loss) -> bool {
     let vfs = machine.fork();
     used(&vfs);
     let (other, left) = (vfs.clone(), Arc::new(Mutex::new(None)));
     let counted = Arc::clone(&left);
     let mut handle = hooked(
         &vfs,
-        Box::new(move |_, _| {
+        Box::new(move |call, name| {
+            // No system call removes or renames a file only if it is a certain one.
+            if loss.is_whole && (call == "remove" || call == "rename" && name.starts_with("manifest-")) {
+                return;
+            }
             let left = &mut *counted.lock().expect("count");
             if *left == Some(0) {
-                reset_by_another(&other);
+                loss.happen(&other);
             }
             *left = left.and_then(|left: u32| left.checked_sub(1));
         }),
@@ -78,8 +96,9 @@ fn is_reset_at(at: u32, machine: &SimVfs, (what, is_damaged, call): Call) -> boo
     }
     let mut reader = open_with(&vfs, Options { random: 9, ..Options::default() }).expect("open");
     let id = reader.namespace("n", "1").expect("namespace");
-    for key in [b"first", b"later"] {
-        assert!(reader.has(id, key).expect("has"), "{what}, reset before its call {at} of the file system");
+    for number in 0..loss.others {
+        let is_there = reader.has(id, &Loss::key(number)).expect("has");
+        assert!(is_there, "{what}, {loss:?} before its call {at} of the file system: {number}");
     }
     true
 }
@@ -90,8 +109,25 @@ fn is_reset_at(at: u32, machine: &SimVfs, (what, is_damaged, call): Call) -> boo
 fn a_commit_after_the_manifest_was_lost_survives_every_call_that_began_before() {
     for machine in [SimVfs::new(), SimVfs::new().without_links(), SimVfs::new().without_locks()] {
         for call in CALLS {
-            let count = (0..).take_while(|at| is_reset_at(*at, &machine, *call)).count();
+            let loss = Loss { is_whole: false, others: 2 };
+            let count = (0..).take_while(|at| is_lost_at(*at, &machine, *call, loss)).count();
             assert!(count > 5, "{}: {count}", call.0);
+        }
+    }
+}
+
+/// Regression: a compaction published its manifest above that of the new cache, which had the number of the one that it
+/// built on, and removed that manifest as an older one.
+#[test]
+fn a_commit_after_the_directory_was_made_again_survives_every_call_that_began_before() {
+    // Without hard links, a publisher withdraws the name that it has created, and nothing shows whose it is by then.
+    for machine in [SimVfs::new(), SimVfs::new().without_locks()] {
+        for call in CALLS {
+            for others in 1..6 {
+                let loss = Loss { is_whole: true, others };
+                let count = (0..).take_while(|at| is_lost_at(*at, &machine, *call, loss)).count();
+                assert!(count > 5, "{}: {count}", call.0);
+            }
         }
     }
 }
