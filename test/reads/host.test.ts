@@ -72,6 +72,19 @@ describe('the recorder', () => {
     }
   })
 
+  it('a glob reads the folders with which its patterns begin, wherever they are', () => {
+    const folder = makeFolder()
+    fs.mkdirSync(join(folder, 'in'))
+    // Node.js 20 has no globs, so a library in the way of graceful-fs has one.
+    fs.writeFileSync(join(folder, 'library.cjs'), 'module.exports = { gracefulify() {}, globSync() {} }')
+    const library: { globSync(...asked: unknown[]): void } = require(join(folder, 'library.cjs'))
+    installReads()
+    const scope = new ReadScope({ name: 'test', root: folder })
+    scope.run(() => library.globSync(['*.md', `${folder}/deep/er/**`, '../other/*.md'], { cwd: join(folder, 'in') }))
+    scope.end()
+    expect(scope.recorded().files.filter((file) => !file.includes('..'))).toEqual(['deep/er', 'in', 'library.cjs', 'other'])
+  })
+
   it('the recorder records default, named and promise functions, promisify and native variants', async () => {
     installReads()
     expect(filesOf((path) => fs.readFileSync(path))).toEqual(['a.txt'])

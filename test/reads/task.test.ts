@@ -1,8 +1,9 @@
 /** Tasks that track reads: a result is used again only if everything that its work read is as it was. */
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, createReadStream, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { readFile } from 'node:fs/promises'
+import { readFile, rm } from 'node:fs/promises'
 import { execFileSync } from 'node:child_process'
+import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import type { VarveError } from 'varve'
 import { Counted, onEngine, type Project, type Subject, withCache } from '../task/subject.ts'
@@ -12,6 +13,32 @@ function textOrNothing(path: string): string {
     return readFileSync(path, 'utf8')
   } catch {
     return ''
+  }
+}
+
+function listOf(folder: string): readonly string[] {
+  mkdirSync(folder, { recursive: true })
+  return readdirSync(folder)
+}
+
+function readCopy(source: string, target: string): string {
+  cpSync(source, target, { recursive: true })
+  return readFileSync(join(target, 'a'), 'utf8')
+}
+
+function resolveOrNothing(name: string): string {
+  try {
+    return createRequire(import.meta.url).resolve(name)
+  } catch {
+    return ''
+  }
+}
+
+function moduleOrNothing(name: string, from = import.meta.url): unknown {
+  try {
+    return createRequire(from)(name)
+  } catch {
+    return undefined
   }
 }
 
@@ -37,6 +64,15 @@ onEngine('native', (subject) => {
     ['a variable', () => process.env['VARVETEST_READ'], () => (process.env['VARVETEST_READ'] = 'two')],
     ['whether a variable is set', () => 'VARVETEST_READ' in process.env, () => (process.env['VARVETEST_READ'] = 'two')],
     ['all variables', () => ({ ...process.env }), () => (process.env['VARVETEST_OTHER'] = 'two')],
+    ['the list of a folder that it made sure of', ({ path }) => listOf(path('list')), ({ write }) => write('list/b', '')],
+    ['the list of a folder that it made', ({ path }) => listOf(path('new/list')), ({ write }) => write('new/list/b', '')],
+    ['a file read as a stream of ASCII', ({ path }) => createReadStream(path('a.txt'), 'ascii').toArray(), ({ write }) => write('a.txt', 'two')],
+    ['a file in a folder that it copied', ({ path }) => readCopy(path('list'), path('top')), ({ write }) => write('list/a', 'two')],
+    ['a list below a link', ({ path }) => readdirSync(path('top'), { recursive: true }), ({ write }) => write('list/b', '')],
+    ['a missing module that appears', ({ path }) => moduleOrNothing(path('b')), ({ write }) => write('b.js', 'module.exports = 2')],
+    ['a module that takes the place of another', ({ path }) => resolveOrNothing(path('module')), ({ write }) => write('module.js', '')],
+    ['a missing module that is resolved', ({ path }) => resolveOrNothing(path('b')), ({ write }) => write('b.js', 'module.exports = 2')],
+    ['a missing package', ({ path }) => moduleOrNothing('gone', path('a.cjs')), ({ write }) => write('node_modules/gone/package.json', '{}')],
     ['a module that is required', ({ path }) => createRequire(import.meta.url)(path('a.cjs')), ({ write }) => write('a.cjs', 'module.exports = 2')],
   ]
 
@@ -44,6 +80,9 @@ onEngine('native', (subject) => {
     const project = subject.project()
     project.write('a.txt', 'one')
     project.write('a.cjs', 'module.exports = 1')
+    project.write('module/index.js', '')
+    project.write('top/a', '')
+    symlinkSync(project.path('list'), project.path('top/link'))
     await project.settle('list/a', '')
     try {
       expect(await once(subject, project, () => work(project))).toBe(1)
@@ -113,6 +152,20 @@ onEngine('native', (subject) => {
     expect(await build()).toEqual(['one.js'])
     project.write('two.js', '2')
     expect(await build()).toEqual(['two.js'])
+  })
+
+  it('a folder that the work makes, lists and removes is not an input', async () => {
+    const project = subject.project()
+    let count = 0
+    const work = async (): Promise<void> => {
+      const folder = project.path(`temporary/${count++}`)
+      mkdirSync(join(folder, 'in'), { recursive: true })
+      readdirSync(join(folder, 'in'))
+      await rm(folder, { recursive: true })
+    }
+    await project.settle('temporary/a', '')
+    expect(await once(subject, project, work)).toBe(1)
+    expect(await once(subject, project, work)).toBe(0)
   })
 
   it('a file that is only touched is a hit, and so is one that the work wrote itself before', async () => {

@@ -11,6 +11,7 @@ import { createHash } from 'node:crypto'
 import { LazyNamespace } from './adapters/lazy-namespace.ts'
 import type { OpenNamespace } from './adapters/open-namespace.ts'
 import { ADAPTER_FIELDS, type AdapterOptions } from './adapters/options.ts'
+import { lenientDigest } from './build/digest.ts'
 import { hasFields, nullable, type Shape, isText } from './build/shape.ts'
 import { sourceMap } from './build/source-map.ts'
 import { ANYTHING, checkOptions, type Fields, TEXT } from './build/validate.ts'
@@ -95,7 +96,7 @@ function rememberLast(keyOf: KeyOf): KeyOf {
  * it has none. The key also covers the transformer itself, its options and what Jest demands of the code.
  */
 function makeEntryKey({ identity }: Loaded, transformerConfig: unknown) {
-  const base = createHash('sha256').update(identity).update(JSON.stringify(transformerConfig) ?? '').digest('hex')
+  const base = createHash('sha256').update(identity).update(lenientDigest(transformerConfig, (text) => text)).digest('hex')
   return (text: string, path: string, options: TransformOptions, own: string | undefined): string => {
     const rest = own === undefined ? ['file', path, options.configString ?? '', text] : ['own', own]
     const hash = createHash('sha256')

@@ -1,13 +1,16 @@
 /** The walk through the local modules of a config: which files it finds, and how often it looks for each. */
 import { mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { installReads, uninstallReads } from 'varve/reads'
 import { afterEach, describe, expect, it } from 'vitest'
-import { localModules } from '../../../packages/plugins/dist/build/modules.js'
+import { callers, localModules } from '../../../packages/plugins/dist/build/modules.js'
 import { makeFolder } from '../../folders.ts'
 
 /** Modules that import the same file, linked package, missing package and builtin modules. */
 const IMPORTS = `import './shared.js'\nimport 'linked'\nimport 'missing'\nimport 'path'\nimport 'fs/promises'\n`
+
+const OWN = { name: 'own', exports: { './*': './lib/*.js' }, imports: { '#in/*': { default: './in/*.js' }, '#one': './one.js' } }
 
 const FILES: Readonly<Record<string, string>> = {
   'a.js': `${IMPORTS}import './b'\n`,
@@ -16,6 +19,12 @@ const FILES: Readonly<Record<string, string>> = {
   'shared.js': `import './absent'\nexport default process.env.WORD\n`,
   'linked/package.json': '{ "main": "main.js" }',
   'linked/main.js': `import '../shared.js'\n`,
+  'own/package.json': JSON.stringify(OWN),
+  'own/deep/config.js': `import '#in/part'\nimport '#one'\nimport 'own/two'\nimport '#absent'\n`,
+  'own/in/part.js': '',
+  'own/one.js': '',
+  'own/lib/two.js': '',
+  'own/lib/three.js': '',
 }
 
 function makeProject(): string {
@@ -47,6 +56,21 @@ describe('local modules', () => {
     const found = ['a.js', 'b.js', 'deep/c.js', 'linked/main.js', 'linked/package.json', 'shared.js']
     expect(paths).toEqual(found.map((name) => join(folder, name)))
     expect(variables).toEqual(['WORD'])
+  })
+
+  it('the walk follows the names that a package has for its own files', () => {
+    const folder = join(makeProject(), 'own')
+    const { paths } = localModules([join(folder, 'deep/config.js')])
+    expect(paths).toEqual(['deep/config.js', 'in/part.js', 'lib/two.js', 'one.js', 'package.json'].map((name) => join(folder, name)))
+  })
+
+  it.each(['mjs', 'cjs'])('the callers of a wrapper are found in a folder with spaces and parentheses: %s', async (end) => {
+    const folder = join(realpathSync(makeFolder()), 'my app (copy)')
+    mkdirSync(folder)
+    const path = join(folder, `config.${end}`)
+    writeFileSync(path, end === 'mjs' ? 'export default (ask) => ask()' : 'module.exports = (ask) => ask()')
+    const { default: config }: { default: (ask: typeof callers) => string[] } = await import(pathToFileURL(path).href)
+    expect(config(callers)).toContain(path)
   })
 
   it('a config of many modules does not slow down each compiler: the walk looks once for what all of them import', () => {

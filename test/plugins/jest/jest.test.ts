@@ -168,6 +168,19 @@ describe('createTransformer', () => {
     expect(new Set(keys).size).toBe(3)
   })
 
+  it('what a transformer of the project requires, and patterns in its options, are part of the key', async () => {
+    const dir = makeFolder()
+    const file = makeTransformer('process: (text) => ({ code: text + require("./helper.cjs") })')
+    const helper = join(file, '../helper.cjs')
+    const keyWith = async (transformerConfig: object): Promise<string | undefined> =>
+      (await createTransformer({ dir, transformer: file, transformerConfig })).getCacheKey?.('a', '/a.js', options)
+    writeFileSync(helper, 'module.exports = 1')
+    const keys = [await keyWith({ match: /a/ }), await keyWith({ match: /b/ })]
+    writeFileSync(helper, 'module.exports = 2')
+    keys.push(await keyWith({ match: /a/ }))
+    expect(new Set(keys).size).toBe(3)
+  })
+
   it('createTransformer names a wrong option', async () => {
     const make = (given: object): Promise<unknown> => createTransformer({ transformer: 'babel-jest', ...given })
     await expect(make({ transform: 'x' })).rejects.toThrow("@varve/plugins/jest has no option 'transform'; did you mean 'transformer'?")

@@ -2,11 +2,16 @@
 import { appendFileSync, copyFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
+import webpack, { type Configuration } from 'webpack'
+import { makeFolder } from '../../folders.ts'
 import { buildWith, makeApplication, MODULES } from '../scenarios.ts'
 import { slow } from '../../slow.ts'
 
 const build = buildWith(fileURLToPath(new URL('build.mjs', import.meta.url)), false)
+
+const LOADER = fileURLToPath(new URL('../../../packages/plugins/dist/bundle/loader.js', import.meta.url))
 
 /** The application with an image, and a loader for images that gives bytes: it turns each of them around. */
 function makeApplicationWithImage(): string {
@@ -47,6 +52,25 @@ describe('the loader alone, in webpack', () => {
     expect((await build(folder, { banner: 'loud' })).ran.length).toBe(MODULES + 1)
     appendFileSync(join(folder, 'invert.cjs'), '// changed\n')
     expect((await build(folder)).ran).toEqual(['image.png'])
+  })
+
+  // The caches of loaders without a plugin were told apart by their options as JSON, in which all patterns look alike.
+  it('compilers whose keys are different patterns have results of their own', async () => {
+    const folder = makeFolder()
+    writeFileSync(join(folder, 'main.js'), '')
+    writeFileSync(join(folder, 'loader.cjs'), 'module.exports = function () { return this.getOptions().make() }')
+    const configOf = (text: string): Configuration => {
+      const caching = { loader: LOADER, options: { dir: 'cache', cacheKey: new RegExp(text) } }
+      const own = { loader: join(folder, 'loader.cjs'), options: { make: () => `console.log('${text}')` } }
+      const output = { path: folder, filename: `${text}.out.js` }
+      return { mode: 'production', context: folder, entry: './main.js', output, cache: false, module: { rules: [{ use: [caching, own] }] } }
+    }
+    for (const text of ['one', 'two']) {
+      const compiler = webpack(configOf(text))
+      await promisify(compiler?.run.bind(compiler) ?? expect.fail)()
+      await promisify(compiler?.close.bind(compiler) ?? expect.fail)()
+    }
+    for (const text of ['one', 'two']) expect(readFileSync(join(folder, `${text}.out.js`), 'utf8')).toContain(text)
   })
 
   it('a loader that declares its result not cacheable runs each time', slow, async () => {

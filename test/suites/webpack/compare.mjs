@@ -15,7 +15,7 @@
 /**
  * @param {Run} before without Varve
  * @param {Run} after with Varve
- * @param {ReadonlySet<string>} [documented] tests that differ with Varve, as its documentation says
+ * @param {ReadonlySet<string>} [documented] tests that differ with Varve according to its documentation
  * @returns {Comparison}
  */
 export function compare(before, after, documented = new Set()) {

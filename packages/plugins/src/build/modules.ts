@@ -37,6 +37,8 @@ interface Found {
   readonly imports: Map<string, readonly string[]>
   /** Where packages are, by their paths in `node_modules`. */
   readonly packages: Map<string, string | undefined>
+  /** The manifests of directories. */
+  readonly manifests: Map<string, object | undefined>
 }
 
 /** The files of the project on the current stack, without those of Varve. */
@@ -53,7 +55,7 @@ export function callers(): string[] {
 export function localModules(roots: readonly string[]): LocalModules {
   const paths = new Set<string>()
   const variables = new Set<string>()
-  const found: Found = { imports: new Map(), packages: new Map() }
+  const found: Found = { imports: new Map(), packages: new Map(), manifests: new Map() }
   const waiting = roots.flatMap(configOf)
   for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
     if (paths.has(path) || isInstalled(path)) continue
@@ -81,7 +83,7 @@ function filesOf(specifier: string, from: string, found: Found): readonly string
   const isPath = /^(?:\.{1,2}(?:\/|$)|\/|file:)/.test(specifier)
   const path = specifier.startsWith('file:') ? fileURLToPath(specifier) : resolve(from, specifier)
   if (isPath) return once(found.imports, path, () => fileAt(path))
-  return once(found.imports, `${from}\0${specifier}`, () => entriesOf(specifier, from, found))
+  return once(found.imports, `${from}\0${specifier}`, () => [...ownFiles(specifier, from, found), ...entriesOf(specifier, from, found)])
 }
 
 function fileAt(path: string): string[] {
@@ -90,9 +92,47 @@ function fileAt(path: string): string[] {
   return file === undefined ? [] : [file]
 }
 
+/** The files that a package names for itself: `imports` of its manifest (`#lib/one`), or `exports` under its own name. */
+function ownFiles(specifier: string, from: string, { manifests }: Found): string[] {
+  for (let folder = from; ; folder = dirname(folder)) {
+    const fields = once(manifests, folder, () => manifestIn(folder))
+    if (fields === undefined) {
+      if (folder === dirname(folder)) return []
+      continue
+    }
+    if (specifier.startsWith('#')) {
+      const files = importsOf(fields, specifier).flatMap((path) => fileAt(join(folder, path)))
+      return [join(folder, 'package.json'), ...files]
+    }
+    const name = nameIn(specifier)
+    return Reflect.get(fields, 'name') === name ? packageEntries(folder, specifier.slice(name.length + 1)) : []
+  }
+}
+
+/** The targets of a name in `imports`, under all conditions. */
+function importsOf(fields: object, specifier: string): string[] {
+  const imports: unknown = Reflect.get(fields, 'imports')
+  return Object.entries(typeof imports === 'object' && imports !== null ? imports : {}).flatMap(([key, target]) => {
+    const [start = '', end] = key.split('*', 2)
+    const isMatch = end === undefined ? key === specifier : specifier.startsWith(start) && specifier.endsWith(end)
+    const part = specifier.slice(start.length, specifier.length - (end?.length ?? 0))
+    return isMatch ? texts(target).map((path) => path.replaceAll('*', part)) : []
+  })
+}
+
+/** The package in a specifier. */
+function nameIn(specifier: string): string {
+  return specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/')
+}
+
+function manifestIn(folder: string): object | undefined {
+  const text = textOf(join(folder, 'package.json'))
+  return text === undefined ? undefined : parse(text)
+}
+
 /** The entry points of a package that is a link into the project; none for an installed package. */
 function entriesOf(specifier: string, from: string, { packages }: Found): string[] {
-  const name = specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/')
+  const name = nameIn(specifier)
   if (OWN_PACKAGES.has(name)) return []
   for (let folder = from; ; folder = dirname(folder)) {
     const path = join(folder, 'node_modules', name)
@@ -110,8 +150,7 @@ function once<T>(known: Map<string, T>, key: string, find: () => T): T {
 }
 
 function packageEntries(folder: string, subpath: string): string[] {
-  const manifest = textOf(join(folder, 'package.json'))
-  const fields = manifest === undefined ? {} : parse(manifest)
+  const fields = manifestIn(folder) ?? {}
   const entries = ['exports', 'main', 'module', 'bin'].flatMap((field) => texts(Reflect.get(fields, field)))
   const named = entries.map((path) => path.replaceAll('*', subpath))
   const paths = [...named, 'index.js', subpath].filter((path) => path !== '').map((path) => join(folder, path))
@@ -125,7 +164,7 @@ function texts(value: unknown): string[] {
 }
 
 function fileIn(line: string): string {
-  const [, place = ''] = /(?:\(|at (?:async )?)((?:file:\/\/)?[^\s()]+):\d+:\d+\)?$/.exec(line) ?? []
+  const [, place = ''] = /(?:\(|at (?:async )?)((?:file:\/\/|\/|[A-Za-z]:[\\/]).+?):\d+:\d+\)?$/.exec(line) ?? []
   try {
     return place.startsWith('file:') ? fileURLToPath(place.split('?', 1)[0] ?? '') : place
   } catch {

@@ -7,6 +7,8 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { VarveError } from 'varve'
+import { digestOfTexts } from '../build/digest.ts'
+import { localModules } from '../build/modules.ts'
 
 /** The options that a transformer gets for a file, besides its path and text. */
 export interface TransformOptions {
@@ -38,7 +40,7 @@ export interface Transformer {
 /** A transformer and a text that changes whenever its code changes. */
 export interface Loaded {
   readonly transformer: Transformer
-  /** Name, version and main file of its package. */
+  /** Name and version of its package, its main file, and what that imports in the project. */
   readonly identity: string
 }
 
@@ -51,7 +53,8 @@ export async function loadTransformer(name: string, config: unknown): Promise<Lo
   if (!isTransformer(made)) {
     throw new VarveError('INVALID_OPTION', `option 'transformer': '${file}' exports neither process, processAsync nor createTransformer`)
   }
-  return { transformer: made, identity: `${packageOf(file)}\n${readFileSync(file, 'utf8')}` }
+  const files = new Set([file, ...localModules([file]).paths])
+  return { transformer: made, identity: digestOfTexts([packageOf(file), ...Array.from(files, (path) => readFileSync(path, 'latin1'))]) }
 }
 
 function resolveFrom(folder: string, name: string): string {

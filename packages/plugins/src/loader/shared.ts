@@ -3,6 +3,7 @@
  * separate cache commits when no result has arrived for a while, and is closed on `beforeExit`.
  */
 import { closeBeforeExit } from '../build/before-exit.ts'
+import { digest } from '../build/digest.ts'
 import { FIELDS, type CachedOptions } from '../build/options.ts'
 import { checkOptions } from '../build/validate.ts'
 import { LoaderCache } from './cache.ts'
@@ -28,7 +29,7 @@ export function cacheOf(context: LoaderContext): LoaderCache {
   const known = attached.get(context)
   if (known !== undefined) return known
   const options: CachedOptions = context.getOptions()
-  const id = JSON.stringify([context.rootContext, options])
+  const id = JSON.stringify([context.rootContext, { ...options, cacheKey: digest(options.cacheKey, 'cacheKey') }])
   return alone.get(id)?.cache ?? makeAlone(id, options, context)
 }
 

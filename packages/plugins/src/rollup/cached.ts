@@ -9,7 +9,7 @@ import type { Parts } from '../build/parts.ts'
 import type { Root } from '../build/root.ts'
 import type { Warn } from '../build/warnings.ts'
 import { ENTRIES, type Entry } from './entry.ts'
-import type { CachedHook, HookedPlugin } from './hooks.ts'
+import { type CachedHook, type HookedPlugin, HOOKS_CACHED } from './hooks.ts'
 import type { CachedPluginOptions } from './options.ts'
 import { namesOwnPath } from './known.ts'
 import { mutedContext, OwedRuns } from './owed.ts'
@@ -29,6 +29,8 @@ export interface Tool {
   key(root: Root): string | undefined
   /** Local files that create the plugins of this tool. */
   modules(): readonly string[]
+  /** All plugins of the config, for a tool that has one. */
+  plugins?(): readonly HookedPlugin[]
   /** Named inputs that the tool adds to a call with this context. */
   inputs(context: object, root: Root): Identity
   /** The parts of these inputs, and those of the key. */
@@ -68,7 +70,8 @@ export class PluginCache {
     this.#calls = new Calls(options, (isStillIdle) => void this.#owed.settleAll(isStillIdle))
   }
 
-  begin(warn: Warn, info: Warn): Promise<void> {
+  /** `options`: the argument of the hook `buildStart`, which has the plugins of the build. */
+  begin(warn: Warn, info: Warn, options?: unknown): Promise<void> {
     const tool = this.#tool
     const plugin = this.#plugin
     const caller: Caller = {
@@ -76,7 +79,7 @@ export class PluginCache {
       name: plugin.name,
       root: tool.root(),
       keyOf: (root) => tool.key(root),
-      inputs: { plugin: `${plugin.name} ${versionOf(plugin)}` },
+      inputs: { plugin: `${plugin.name} ${versionOf(plugin)}${placeAmong(tool.plugins?.() ?? pluginsIn(options), plugin)}` },
       // Options that the user did not pass are the text of the config.
       parts: (input, root) => {
         const parts = input === 'options' && !this.#hasKey && tool.keyParts?.bind(tool, root)
@@ -185,6 +188,18 @@ function hasHotUpdates({ handleHotUpdate, hotUpdate }: HookedPlugin): boolean {
 function fileOf(id: string): string | undefined {
   const [path = ''] = id.split('?', 1)
   return isAbsolute(path) ? path : undefined
+}
+
+/** The place of a plugin among those of its name, whose options may differ; empty for the first. A config may have a copy of a plugin. */
+function placeAmong(all: readonly HookedPlugin[], plugin: HookedPlugin): string {
+  const isSame = (one: HookedPlugin): boolean => one === plugin || HOOKS_CACHED.every((hook) => one[hook] === plugin[hook])
+  const place = all.filter(({ name }) => name === plugin.name).findIndex(isSame)
+  return place > 0 ? ` ${place}` : ''
+}
+
+function pluginsIn(options: unknown): readonly HookedPlugin[] {
+  const plugins: unknown = typeof options === 'object' && options !== null ? Reflect.get(options, 'plugins') : undefined
+  return Array.isArray(plugins) ? plugins : []
 }
 
 /** The version of a plugin: its own property, or the one of its `api`. */

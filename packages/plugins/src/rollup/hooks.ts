@@ -26,6 +26,7 @@ export interface HookedPlugin {
 
 /** The hooks whose results can be cached. */
 export type CachedHook = 'resolveId' | 'load' | 'transform'
+export const HOOKS_CACHED: readonly CachedHook[] = ['resolveId', 'load', 'transform']
 
 /** Other hooks in which plugins may read inputs of later results. */
 export type OtherHook = 'config' | 'options' | 'resolveDynamicImport' | 'shouldTransformCachedModule' | 'moduleParsed'

@@ -2,7 +2,7 @@
 import { digest } from '../build/digest.ts'
 import { type CachedOptions, FIELDS } from '../build/options.ts'
 import { checkOptions, type Fields } from '../build/validate.ts'
-import type { CachedHook } from './hooks.ts'
+import { type CachedHook, HOOKS_CACHED } from './hooks.ts'
 
 /** Options of `cached` for the plugins of Rollup, Rolldown and Vite. */
 export interface CachedPluginOptions extends CachedOptions {
@@ -16,7 +16,7 @@ export interface CachedPluginOptions extends CachedOptions {
 
 /** Hooks that are cached by default. */
 export const HOOKS_DEFAULT: readonly CachedHook[] = ['load', 'transform']
-const HOOKS: readonly unknown[] = ['resolveId', 'load', 'transform']
+const HOOKS: readonly unknown[] = HOOKS_CACHED
 
 /** The checks of these options. */
 const PLUGIN_FIELDS: Fields<CachedPluginOptions> = {

@@ -51,9 +51,9 @@ export function wrapOthers(plugin: HookedPlugin, hooks: readonly CachedHook[], c
 
 /** Opens and closes `cache` with the builds of the plugin. */
 export function wrapLife(plugin: HookedPlugin, cache: PluginCache): void {
-  runBefore(plugin, 'buildStart', function () {
+  runBefore(plugin, 'buildStart', function (options) {
     const logged = (level: 'warn' | 'info') => (text: string) => void Reflect.apply(Reflect.get(this, level), this, [text])
-    return cache.begin(logged('warn'), logged('info'))
+    return cache.begin(logged('warn'), logged('info'), options)
   })
   runAfter(plugin, 'buildEnd', function () {
     return cache.end(isWatching(this))

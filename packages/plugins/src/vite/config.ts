@@ -6,6 +6,7 @@ import { fileParts, filesDigest } from '../build/identity.ts'
 import { type Parts, valueParts } from '../build/parts.ts'
 import type { Root } from '../build/root.ts'
 import type { Tool } from '../rollup/cached.ts'
+import type { HookedPlugin } from '../rollup/hooks.ts'
 import { versionsOf } from '../rollup/tool.ts'
 
 /** Vite, whose config is known once `configResolved` has run. */
@@ -50,6 +51,10 @@ export class ViteTool implements Tool {
   modules(): readonly string[] {
     const { configFile, configFileDependencies = [] } = this.#config ?? {}
     return configFile === undefined ? [] : [configFile, ...configFileDependencies]
+  }
+
+  plugins(): readonly HookedPlugin[] {
+    return this.#config?.plugins ?? []
   }
 
   inputs(context: object, root: Root): Readonly<Record<string, string>> {

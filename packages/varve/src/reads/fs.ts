@@ -6,17 +6,18 @@ import type * as fs from 'node:fs'
 import type * as nodePath from 'node:path'
 import type * as nodeUrl from 'node:url'
 import { builtin } from '../host/builtin.ts'
+import { lookAt } from '../inputs/files.ts'
 import type { ReadKind } from './kinds.ts'
-import type { Installation, Sink } from './sink.ts'
+import { type Installation, type Sink, unrecordedNow } from './sink.ts'
 import { type Note, replace } from './wrapper.ts'
 
 /** What a function does with its first arguments. */
-type Access = ReadKind | 'open' | 'write' | 'copy' | 'move' | 'glob'
+type Access = ReadKind | 'open' | 'stream' | 'write' | 'copy' | 'copy all' | 'move' | 'make' | 'glob'
 
 /** Each also with `Sync` at its end, and without callback in `fs.promises`. */
 const ACCESS: Readonly<Record<string, Access>> = {
   readFile: 'content',
-  createReadStream: 'open',
+  createReadStream: 'stream',
   openAsBlob: 'content',
   open: 'open',
   stat: 'type',
@@ -32,12 +33,12 @@ const ACCESS: Readonly<Record<string, Access>> = {
   appendFile: 'write',
   createWriteStream: 'write',
   truncate: 'write',
-  mkdir: 'write',
+  mkdir: 'make',
   rm: 'write',
   rmdir: 'write',
   unlink: 'write',
   copyFile: 'copy',
-  cp: 'copy',
+  cp: 'copy all',
   link: 'copy',
   rename: 'move',
 }
@@ -83,19 +84,31 @@ function noteOf(access: Access, modules: Modules): Note {
   }
   switch (access) {
     case 'open':
-      return (sink, [target, options]) => (isReading(modules.files, flagsOf(options)) ? read(sink, 'content', target) : write(sink, target))
+    case 'stream':
+      return (sink, [target, options]) => {
+        // Options that are a text are flags for `open`, and an encoding for a stream.
+        const flags = typeof options === 'object' && options !== null ? Reflect.get(options, 'flags') : access === 'open' ? options : undefined
+        if (isReading(modules.files, flags)) read(sink, 'content', target)
+        else write(sink, target)
+      }
     case 'write':
       return (sink, [target]) => write(sink, target)
+    case 'make':
+      return (sink, [target]) => noteMissing(modules, sink, path(target))
     case 'copy':
+    case 'copy all':
     case 'move':
       return (sink, [source, target]) => {
         read(sink, 'content', source)
-        if (access === 'copy') read(sink, 'tree', source)
+        if (access === 'copy all') copyAll(modules, sink, path(source), path(target))
         if (access === 'move') write(sink, source)
         write(sink, target)
       }
     case 'glob':
-      return (sink, [, options]) => read(sink, 'tree', optionOf(options, 'cwd') ?? '.')
+      return (sink, [patterns, options]) => {
+        const cwd = path(optionOf(options, 'cwd') ?? '.')
+        for (const pattern of [patterns].flat()) if (cwd !== undefined) sink.read('tree', modules.paths.resolve(cwd, fixedPart(String(pattern))))
+      }
     case 'list':
       return (sink, [target, options]) => read(sink, optionOf(options, 'recursive') === true ? 'tree' : 'list', target)
     default:
@@ -118,9 +131,33 @@ function optionOf(options: unknown, name: string): unknown {
   return typeof options === 'object' && options !== null ? Reflect.get(options, name) : undefined
 }
 
-/** Flags stand by themselves (open) or in options (createReadStream). */
-function flagsOf(options: unknown): unknown {
-  return typeof options === 'object' && options !== null ? Reflect.get(options, 'flags') : options
+/** A folder is made with those above it. One that is there is not written. */
+function noteMissing({ files, paths }: Modules, sink: Sink, folder: string | undefined): void {
+  for (let at = folder; at !== undefined && unrecordedNow(() => lookAt(files, at ?? '')) === 'missing'; at = paths.dirname(at)) sink.wrote(at)
+}
+
+/** All files below a folder are read, and written below another one. */
+function copyAll({ files, paths }: Modules, sink: Sink, source: string | undefined, target: string | undefined): void {
+  if (source === undefined || target === undefined) return
+  const names = unrecordedNow(() => {
+    try {
+      return files.readdirSync(source, { recursive: true, encoding: 'utf8' })
+    } catch {
+      return [] // a file, or what the call itself reports
+    }
+  })
+  sink.read('tree', source)
+  for (const name of names) {
+    sink.read('content', paths.join(source, name))
+    sink.wrote(paths.join(target, name))
+  }
+}
+
+/** The folders at the beginning of a pattern that have no wildcard. */
+function fixedPart(pattern: string): string {
+  const parts = pattern.split(/[\\/]/)
+  const at = parts.findIndex((part) => /[*?[\]{}()!+@]/.test(part))
+  return (at === -1 ? parts : parts.slice(0, at)).join('/') || (pattern.startsWith('/') ? '/' : '.')
 }
 
 /** Whether a file that is opened with these flags may be read. */

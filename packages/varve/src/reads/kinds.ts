@@ -24,6 +24,11 @@ import { digestOfPlugged } from './plugged.ts'
 export const READ_KINDS = ['content', 'module', 'list', 'tree', 'type', 'link', 'package'] as const
 export type ReadKind = (typeof READ_KINDS)[number]
 
+/** Whether a read is of the names in a folder. Others may add to it, also if the work made it. */
+export function isOfFolder(kind: ReadKind): boolean {
+  return kind === 'list' || kind === 'tree'
+}
+
 /** Size, times and inode; zeros if the time is too young to be sure that the next write changes it. */
 export type Stamp = readonly [size: number, mtimeMs: number, ctimeMs: number, ino: number]
 
@@ -66,7 +71,7 @@ export function digestNow({ fs: files, paths }: Disk, kind: ReadKind, path: stri
   if (typeof look === 'string' || kind === 'type') return typeOf(look)
   if (look.isDirectory()) {
     if (kind === 'list') return digestOfNames(namesIn(files, paths, path))
-    return kind === 'tree' ? digestOfNames([...namesBelow(files, paths, path, '')]) : 'folder'
+    return kind === 'tree' ? digestOfNames([...namesBelow({ fs: files, paths }, path)]) : 'folder'
   }
   if (kind !== 'content' && kind !== 'module') return 'file'
   return look.size > PIECE_BYTES ? digestOfPieces(pieces(files, path)) : digestOfFile(path, files.readFileSync(path))
@@ -109,11 +114,17 @@ function isCache(files: typeof fs, paths: typeof nodePath, folder: string): bool
   }
 }
 
-function* namesBelow(files: typeof fs, paths: typeof nodePath, folder: string, prefix: string): Generator<string> {
+/** Reading with option `recursive` follows links to folders, so those count. `above`: the real paths of the folders that contain this one. */
+function* namesBelow({ fs: files, paths }: Disk, folder: string, prefix = '', above: readonly string[] = []): Generator<string> {
+  const real = linkOf(files, folder)
+  if (above.includes(real)) return
   for (const name of namesIn(files, paths, folder)) {
     const bare = name.slice(1)
     if (LEFT_OUT.has(bare)) continue
     yield `${name[0]}${prefix}${bare}`
-    if (name.startsWith('d')) yield* namesBelow(files, paths, paths.join(folder, bare), `${prefix}${bare}/`)
+    const path = paths.join(folder, bare)
+    if (name.startsWith('d') || (name.startsWith('o') && typeOf(lookAt(files, path)) === 'folder')) {
+      yield* namesBelow({ fs: files, paths }, path, `${prefix}${bare}/`, [...above, real])
+    }
   }
 }

@@ -6,12 +6,12 @@
 import type * as nodeModule from 'node:module'
 import { builtin } from '../host/builtin.ts'
 import { installClone } from './fs.ts'
-import { type Installation, sinkNow } from './sink.ts'
+import { isInPackage, type ModuleRequest, noteResolution, type Resolver } from './resolution.ts'
+import { type Installation, type Sink, sinkNow } from './sink.ts'
 import { isCallable, originalOf, replace } from './wrapper.ts'
 
 /** Parts of `node:module` that are public in fact and missing in its types. */
-interface Loader {
-  readonly _resolveFilename: (request: string, parent: unknown) => string
+interface Loader extends Resolver {
   readonly _cache: Readonly<Record<string, { readonly exports: unknown } | undefined>>
 }
 
@@ -27,16 +27,13 @@ export function installModules(installation: Installation): void {
   if (modules === undefined) return
   const Module: unknown = modules.Module
   if (isLoader(Module)) {
+    const noteRequest = noteRequestOnce(Module)
     replace(installation, Module, '_load', (sink, [request, parent]) => {
-      const inPackage = String(request).startsWith('.') ? packageFile(parent) : undefined
-      if (inPackage !== undefined) return sink.read('module', inPackage)
-      try {
-        const { _resolveFilename: resolve } = Module
-        const path = Reflect.apply(resolve, Module, [String(request), parent])
-        if (isAbsolute(path)) sink.read('module', path)
-      } catch {
-        // What is not found: the loader looks for it with functions of its own, and reports it.
-      }
+      const path = noteRequest(sink, { request: String(request), parent })
+      if (path !== undefined && isAbsolute(path)) sink.read('module', path)
+    })
+    replace(installation, Module, '_resolveFilename', (sink, [request, parent, , options]) => {
+      noteRequest(sink, { request: String(request), parent, options })
     })
     const { _cache: loaded } = Module
     for (const module of Object.values(loaded)) rewrap(installation, module?.exports)
@@ -45,12 +42,20 @@ export function installModules(installation: Installation): void {
 }
 
 /**
- * The file of a module in an installed package. Such a package counts as a whole, so which of its files it requires is not looked
- * for: that costs as much again as loading them.
+ * Notes a request and returns where it leads. What modules of an installed package request of each other is not looked for: such a
+ * package counts as a whole, and to look costs as much again as loading them. Loading a module resolves the same request once more,
+ * and resolving it by itself is `require.resolve`.
  */
-function packageFile(parent: unknown): string | undefined {
-  const file: unknown = typeof parent === 'object' && parent !== null ? Reflect.get(parent, 'filename') : undefined
-  return typeof file === 'string' && /[\\/]node_modules[\\/]/.test(file) ? file : undefined
+function noteRequestOnce(Module: Loader): (sink: Sink, asked: ModuleRequest) => string | undefined {
+  let last: { readonly sink: Sink; readonly asked: ModuleRequest } | undefined
+  return (sink, asked) => {
+    const { request, parent, options } = asked
+    const file: unknown = typeof parent === 'object' && parent !== null ? Reflect.get(parent, 'filename') : undefined
+    if (request.startsWith('.') && options === undefined && typeof file === 'string' && isInPackage(file)) return file
+    const isSame = last?.sink === sink && last.asked.request === request && last.asked.parent === parent && options === undefined
+    last = isSame ? undefined : { sink, asked }
+    return isSame ? undefined : noteResolution(sink, Module, asked)
+  }
 }
 
 /** Paths of the CommonJS modules that are loaded now. */
@@ -66,7 +71,7 @@ function isAbsolute(path: string): boolean {
 }
 
 function isLoader(value: unknown): value is Loader {
-  return isCallable(value) && '_resolveFilename' in value && '_cache' in value
+  return isCallable(value) && ['_resolveFilename', '_nodeModulePaths', '_extensions', '_cache'].every((part) => part in value)
 }
 
 /**

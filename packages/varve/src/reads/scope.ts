@@ -11,12 +11,13 @@
  *      results of the generation are misses. The next generation begins with what is known.
  *   5. A result is used if its generation is stored and each read of its set finds what it found.
  */
+import { lookAt } from '../inputs/files.ts'
 import { Root } from '../inputs/root.ts'
 import { VarveError } from '../errors.ts'
 import { ReadCall } from './call.ts'
 import { CountedPaths, isCountedVariable } from './counted.ts'
 import { Generations, type ReadStore, type Verdict } from './generations.ts'
-import { type Disk, hostDisk, type ReadKind } from './kinds.ts'
+import { type Disk, hostDisk, isOfFolder, type ReadKind, type Sealed } from './kinds.ts'
 import { hiddenReads } from './known.ts'
 import { freezeAround, Observed } from './observed.ts'
 import { type ChangedRead, Comparison, storedNames, type StoredRead, storedRead, storedVariable } from './set.ts'
@@ -51,7 +52,8 @@ export class ReadScope implements Sink {
   /** What earlier generations read, by the same keys. */
   #earlier: Map<string, StoredRead> = new Map()
   readonly #variables: Map<string, StoredRead> = new Map()
-  readonly #written: Set<string> = new Set()
+  /** What the work wrote, and whether it was missing before. */
+  readonly #written: Map<string, boolean> = new Map()
   #opaque: string | undefined
   /** Took over what the program read before. */
   #begun = false
@@ -151,8 +153,10 @@ export class ReadScope implements Sink {
   }
 
   wrote(path: string): void {
-    unrecordedNow(() => freezeAround(this.#reads, this.#disk, path))
-    this.#written.add(path)
+    unrecordedNow(() => {
+      freezeAround(this.#reads, this.#disk, path)
+      if (!this.#written.has(path)) this.#written.set(path, lookAt(this.#disk.fs, path) === 'missing')
+    })
   }
 
   variable(name: string, isListed: boolean): void {
@@ -173,7 +177,9 @@ export class ReadScope implements Sink {
 
   /** Looks at a path before it is read. The key of the read, undefined if it does not count. @internal */
   look(kind: ReadKind, path: string): string | undefined {
-    if (this.#written.has(path)) return undefined
+    const wasMissing = this.#written.get(path)
+    // Others may add to a folder that the work made.
+    if (wasMissing === false || (wasMissing === true && !isOfFolder(kind))) return undefined
     return unrecordedNow(() => {
       const decided = this.#counted.decide(kind, path)
       if (decided === undefined) return undefined
@@ -237,9 +243,14 @@ export class ReadScope implements Sink {
     for (const key of this.#inputs) {
       const sealed = this.#reads.get(key)?.seal(this.#disk)
       if (sealed === undefined) return undefined
-      set.set(key, storedRead(sealed, this.#root))
+      if (!this.#wasTemporary(sealed)) set.set(key, storedRead(sealed, this.#root))
     }
     return set
+  }
+
+  /** Whether the work made a folder, listed it and removed it. */
+  #wasTemporary({ kind, path }: Sealed): boolean {
+    return isOfFolder(kind) && this.#written.get(path) === true && lookAt(this.#disk.fs, path) === 'missing'
   }
 
   #noteLost(): void {

@@ -9,7 +9,7 @@
  * emptied is what the next run can find again.
  */
 import { lookAt } from '../inputs/files.ts'
-import { type Disk, hostDisk, READ_KINDS, type ReadKind } from './kinds.ts'
+import { type Disk, hostDisk, isOfFolder, READ_KINDS, type ReadKind } from './kinds.ts'
 import { freezeAround, Observed } from './observed.ts'
 import { type Ambient, type Opaque, unrecordedNow } from './sink.ts'
 
@@ -81,9 +81,4 @@ export class StartUp implements Ambient {
   opaque({ kind, what }: Opaque): void {
     if (kind === 'addon') this.addons.add(what)
   }
-}
-
-/** Whether a read is of the names in a folder, which others may add to. */
-function isOfFolder(kind: ReadKind): boolean {
-  return kind === 'list' || kind === 'tree'
 }

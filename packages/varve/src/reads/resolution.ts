@@ -1,0 +1,91 @@
+/**
+ * What decides where CommonJS finds a module: the paths that come before the one it takes. Of a request that fails, all of them,
+ * because programs load optional modules that way.
+ *
+ *   './config'  config, config.js, .json, .node, config/package.json, config/index.js, ...
+ *   'name'      node_modules/name in each directory from that of the parent upwards; only if it is missing, or a link into the project
+ */
+import type * as nodePath from 'node:path'
+import { builtin } from '../host/builtin.ts'
+import { lookAt } from '../inputs/files.ts'
+import { hostDisk, type ReadKind } from './kinds.ts'
+import { type Sink, unrecordedNow } from './sink.ts'
+
+/** Parts of `node:module` that are public in fact and missing in its types. */
+export interface Resolver {
+  readonly _resolveFilename: (request: string, parent: unknown, isMain?: unknown, options?: unknown) => string
+  readonly _nodeModulePaths: (folder: string) => string[]
+  readonly _extensions: Readonly<Record<string, unknown>>
+}
+
+/** One request for a module. */
+export interface ModuleRequest {
+  readonly request: string
+  readonly parent: unknown
+  /** Of `require.resolve`. */
+  readonly options?: unknown
+}
+
+/** Resolves a request and notes what decided it. The path or name that it leads to; undefined if there is none. */
+export function noteResolution(sink: Sink, Module: Resolver, asked: ModuleRequest): string | undefined {
+  const found = unrecordedNow(() => resolve(Module, asked))
+  const paths = builtin('node:path')
+  if (paths === undefined || (found !== undefined && (!paths.isAbsolute(found) || isInPackage(found)))) return found
+  const reads = isPath(paths, asked.request) ? candidates(paths, Module, asked, found) : packages(paths, Module, asked, found)
+  for (const [kind, path] of reads) sink.read(kind, path)
+  return found
+}
+
+/** Whether a path lies in an installed package, which counts as a whole. */
+export function isInPackage(path: string): boolean {
+  return /[\\/]node_modules[\\/]/.test(path)
+}
+
+function resolve(Module: Resolver, { request, parent, options }: ModuleRequest): string | undefined {
+  const { _resolveFilename: call } = Module
+  try {
+    const found: unknown = Reflect.apply(call, Module, [request, parent, false, options])
+    return typeof found === 'string' ? found : undefined
+  } catch {
+    return undefined // the loader reports it
+  }
+}
+
+function isPath(paths: typeof nodePath, request: string): boolean {
+  return /^\.{1,2}(?:[\\/]|$)/.test(request) || paths.isAbsolute(request)
+}
+
+/** The directories that a request is relative to. */
+function foldersOf(paths: typeof nodePath, { parent, options }: ModuleRequest): readonly string[] {
+  const given: unknown = typeof options === 'object' && options !== null ? Reflect.get(options, 'paths') : undefined
+  if (Array.isArray(given)) return given.map((folder) => paths.resolve(String(folder)))
+  const file: unknown = typeof parent === 'object' && parent !== null ? Reflect.get(parent, 'filename') : undefined
+  return [typeof file === 'string' ? paths.dirname(file) : paths.resolve()]
+}
+
+function* candidates(paths: typeof nodePath, Module: Resolver, asked: ModuleRequest, found?: string): Generator<readonly [ReadKind, string]> {
+  const { _extensions: extensions } = Module
+  const ends = Object.keys(extensions)
+  for (const folder of foldersOf(paths, asked)) {
+    const base = paths.resolve(folder, asked.request)
+    const files = ['', ...ends].map((end) => base + end)
+    const inside = ends.map((end) => paths.join(base, `index${end}`))
+    const manifest = paths.join(base, 'package.json')
+    for (const path of [...files, manifest, ...inside]) {
+      if (path === found) return
+      yield [path === manifest ? 'content' : 'type', path]
+    }
+  }
+}
+
+function* packages(paths: typeof nodePath, Module: Resolver, asked: ModuleRequest, found?: string): Generator<readonly [ReadKind, string]> {
+  const disk = hostDisk()
+  const name = asked.request.split('/', asked.request.startsWith('@') ? 2 : 1).join('/')
+  if (disk === undefined || name === '' || name.startsWith('#')) return
+  const { _nodeModulePaths: above } = Module
+  for (const folder of foldersOf(paths, asked).flatMap((one) => Reflect.apply(above, Module, [one]))) {
+    const manifest = paths.join(folder, name, 'package.json')
+    yield ['content', manifest]
+    if (found !== undefined && unrecordedNow(() => lookAt(disk.fs, manifest)) !== 'missing') return
+  }
+}
