@@ -2,6 +2,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { makeCache } from '../../scripts/screenshots/cache.mjs'
@@ -37,6 +38,28 @@ describe('varve view', () => {
     expect({ ...JSON.parse(data), createdMs: 0, findings: [] }).toEqual({ ...json, createdMs: 0, findings: [] })
     expect(json.caches[0]).toMatchObject({ verify: { sound: true }, contents: { made: { count: 27 } } })
     expect(json.caches[0].records.length).toBe(27)
+  })
+
+  // Both were internal errors.
+  it('a file that cannot be written, and a port that cannot be used, are errors that name them', async () => {
+    const folder = makeFolder()
+    const dir = await makeCache(folder, { builds: 1 })
+    const fail = (...args: string[]): string => {
+      const { status, err } = runVarve([...args, '--dir', dir], { cwd: folder })
+      expect(status, err).toBe(4)
+      return err
+    }
+    const missing = join(folder, 'missing/report')
+    expect(fail('view', '--out', missing)).toContain(`cannot write '${missing}': ENOENT`)
+    expect(fail('export', '--output', missing)).toContain(`cannot write '${missing}': ENOENT`)
+    const other = createServer().listen(0, '127.0.0.1')
+    await once(other, 'listening')
+    const address = other.address()
+    const port = typeof address === 'object' ? String(address?.port) : ''
+    expect(fail('view', '--port', port)).toContain(`cannot serve the page on port ${port}: listen EADDRINUSE`)
+    other.close()
+    expect(runVarve(['view', '--dir', dir, '--port', '65536'], { cwd: folder })).toMatchObject({ status: 2 })
+    expect(runVarve(['view', '--dir', dir, '--port', ''], { cwd: folder })).toMatchObject({ status: 2 })
   })
 
   it('a key that closes elements stays text in the file of varve view --out', async () => {

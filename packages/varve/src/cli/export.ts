@@ -9,11 +9,11 @@ import { exportJson } from '../json/export.ts'
 import type { ExportOptions } from '../json/options.ts'
 import type { ExportReport } from '../reports.ts'
 import type { Session } from '../session/session.ts'
-import { toVarveError, VarveError } from '../errors.ts'
 import { command, type CommonOptions } from './command.ts'
 import { namespacesOf, pathOf } from './open/entries.ts'
 import { escapeText } from './output/escape.ts'
 import { findCache, findReadable, inspect } from './open/folder.ts'
+import { cannotWrite } from './output/file.ts'
 import { counted, size, write, writeJson } from './output/output.ts'
 import { withProgress } from './output/progress.ts'
 
@@ -56,7 +56,7 @@ async function toFile(session: Session, path: string, wanted: ExportOptions): Pr
   } catch (error) {
     file.destroy()
     await rm(temporary, { force: true })
-    throw causedByFile(error, path)
+    throw cannotWrite(path, error)
   }
 }
 
@@ -67,15 +67,4 @@ async function toStandardOutput(session: Session, wanted: ExportOptions): Promis
     return
   }
   await withProgress('export', (control) => exportJson(session, process.stdout, wanted, control))
-}
-
-function causedByFile(error: unknown, path: string): VarveError {
-  const failure = toVarveError(error)
-  const cause = failure.cause instanceof Error ? failure.cause : failure
-  const code = 'code' in cause ? cause.code : undefined
-  if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') {
-    return new VarveError('PERMISSION', `cannot write '${path}': ${cause.message}`, { cause })
-  }
-  if (code === 'ENOSPC' || code === 'EDQUOT') return new VarveError('DISK_FULL', `cannot write '${path}': ${cause.message}`, { cause })
-  return failure.code === 'INTERNAL' ? new VarveError('IO', `cannot write '${path}': ${cause.message}`, { cause }) : failure
 }

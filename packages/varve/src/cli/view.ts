@@ -1,13 +1,17 @@
 /** `varve view`: a page about the caches, served on this machine or written to a file. `@varve/view` has the page. */
-import type { Command } from 'commander'
+import { type Command, InvalidArgumentError } from 'commander'
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
+import { VarveError } from '../errors.ts'
 import { command, type CommonOptions } from './command.ts'
 import { pathOf, wholeNumber } from './open/entries.ts'
 import { escapeText } from './output/escape.ts'
 import { findReadable } from './open/folder.ts'
+import { cannotWrite } from './output/file.ts'
 import { write, writeJson } from './output/output.ts'
 import { withProgress } from './output/progress.ts'
+
+const PORT_MAX = 65_535
 
 interface ViewOptions extends CommonOptions {
   readonly out?: string
@@ -18,7 +22,7 @@ interface ViewOptions extends CommonOptions {
 
 export const viewCommand: Command = command('view', 'show the caches on a page in the browser, or write the page to a file')
   .option('--out <file>', 'write one file with everything in it instead of serving the page', pathOf)
-  .option('--port <number>', 'port of the server; 0 is any free one', wholeNumber, 0)
+  .option('--port <number>', 'port of the server; 0 is any free one', portOf, 0)
   .option('--root <directory>', 'root of the tasks (default: the project directory)', pathOf)
   .option('--verify', 'with --out or --json: read every byte and report damage')
   .action(run)
@@ -31,11 +35,23 @@ async function run({ dir, json, out, port, root, verify = false }: ViewOptions):
   const { loadView } = await import('./view/module.ts')
   const view = await loadView()
   if (out !== undefined) {
-    await writeFile(out, view.reportPage(await withProgress('view', (control) => source.report(verify, control))))
+    const page = view.reportPage(await withProgress('view', (control) => source.report(verify, control)))
+    await writeFile(out, page).catch((error: unknown) => Promise.reject(cannotWrite(out, error)))
     return write(`${escapeText(out)}\n`)
   }
-  const server = await view.serve(source, { port })
+  const server = await view.serve(source, { port }).catch((error: unknown) => Promise.reject(cannotServe(port, error)))
   await write(`${server.url}\nCtrl-C ends the server.\n`)
   await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')])
   await server.close()
+}
+
+function cannotServe(port: number, error: unknown): VarveError {
+  const { message } = error instanceof Error ? error : new Error(String(error))
+  return new VarveError('IO', `cannot serve the page on port ${port}: ${message}. Choose another with --port`, { cause: error })
+}
+
+/** A port in the arguments. */
+function portOf(text: string): number {
+  if (wholeNumber(text) <= PORT_MAX) return wholeNumber(text)
+  throw new InvalidArgumentError(`'${text}' is not a port: expected 0 to ${PORT_MAX}.`)
 }

@@ -120,7 +120,7 @@ export function pathOf(text: string): string {
 /** An option that is a count. */
 export function wholeNumber(text: string): number {
   const number = Number(text)
-  if (Number.isSafeInteger(number) && number >= 0) return number
+  if (/^\d+$/.test(text) && Number.isSafeInteger(number)) return number
   throw new InvalidArgumentError(`'${text}' is not a whole number.`)
 }
 
