@@ -51,32 +51,33 @@ async function once(subject: Subject, project: Project, work: () => unknown, id 
   })
 }
 
-onEngine('native', (subject) => {
-  const rows: readonly [name: string, work: (project: Project) => unknown, change: (project: Project) => unknown][] = [
-    ['the content of a file', ({ path }) => readFileSync(path('a.txt')), ({ write }) => write('a.txt', 'two')],
-    ['the content of a file, by a promise', ({ path }) => readFile(path('a.txt')), ({ write }) => write('a.txt', 'two')],
-    ['a file that is missing and appears', ({ path }) => existsSync(path('b.txt')), ({ write }) => write('b.txt', '')],
-    ['a file that is there and goes', ({ path }) => existsSync(path('a.txt')), ({ path }) => rmSync(path('a.txt'))],
-    ['a file whose reading failed', ({ path }) => textOrNothing(path('b.txt')), ({ write }) => write('b.txt', '')],
-    ['the list of a folder', ({ path }) => readdirSync(path('list')), ({ write }) => write('list/b', '')],
-    ['a folder in place of a file', ({ path }) => readdirSync(path('list')), ({ path }) => (rmSync(path('list/a')), mkdirSync(path('list/a')))],
-    ['the list of a folder and all below', ({ path }) => readdirSync(path('list'), { recursive: true }), ({ write }) => write('list/x/y', '')],
-    ['a variable', () => process.env['VARVETEST_READ'], () => (process.env['VARVETEST_READ'] = 'two')],
-    ['whether a variable is set', () => 'VARVETEST_READ' in process.env, () => (process.env['VARVETEST_READ'] = 'two')],
-    ['all variables', () => ({ ...process.env }), () => (process.env['VARVETEST_OTHER'] = 'two')],
-    ['the list of a folder that it made sure of', ({ path }) => listOf(path('list')), ({ write }) => write('list/b', '')],
-    ['the list of a folder that it made', ({ path }) => listOf(path('new/list')), ({ write }) => write('new/list/b', '')],
-    ['a file read as a stream of ASCII', ({ path }) => createReadStream(path('a.txt'), 'ascii').toArray(), ({ write }) => write('a.txt', 'two')],
-    ['a file in a folder that it copied', ({ path }) => readCopy(path('list'), path('top')), ({ write }) => write('list/a', 'two')],
-    ['a list below a link', ({ path }) => readdirSync(path('top'), { recursive: true }), ({ write }) => write('list/b', '')],
-    ['a missing module that appears', ({ path }) => moduleOrNothing(path('b')), ({ write }) => write('b.js', 'module.exports = 2')],
-    ['a module that takes the place of another', ({ path }) => resolveOrNothing(path('module')), ({ write }) => write('module.js', '')],
-    ['a missing module that is resolved', ({ path }) => resolveOrNothing(path('b')), ({ write }) => write('b.js', 'module.exports = 2')],
-    ['a missing package', ({ path }) => moduleOrNothing('gone', path('a.cjs')), ({ write }) => write('node_modules/gone/package.json', '{}')],
-    ['a module that is required', ({ path }) => createRequire(import.meta.url)(path('a.cjs')), ({ write }) => write('a.cjs', 'module.exports = 2')],
-  ]
+/** What work reads, and a change of it. */
+const ROWS: readonly [name: string, work: (project: Project) => unknown, change: (project: Project) => unknown][] = [
+  ['the content of a file', ({ path }) => readFileSync(path('a.txt')), ({ write }) => write('a.txt', 'two')],
+  ['the content of a file, by a promise', ({ path }) => readFile(path('a.txt')), ({ write }) => write('a.txt', 'two')],
+  ['a file that is missing and appears', ({ path }) => existsSync(path('b.txt')), ({ write }) => write('b.txt', '')],
+  ['a file that is there and goes', ({ path }) => existsSync(path('a.txt')), ({ path }) => rmSync(path('a.txt'))],
+  ['a file whose reading failed', ({ path }) => textOrNothing(path('b.txt')), ({ write }) => write('b.txt', '')],
+  ['the list of a folder', ({ path }) => readdirSync(path('list')), ({ write }) => write('list/b', '')],
+  ['a folder in place of a file', ({ path }) => readdirSync(path('list')), ({ path }) => (rmSync(path('list/a')), mkdirSync(path('list/a')))],
+  ['the list of a folder and all below', ({ path }) => readdirSync(path('list'), { recursive: true }), ({ write }) => write('list/x/y', '')],
+  ['a variable', () => process.env['VARVETEST_READ'], () => (process.env['VARVETEST_READ'] = 'two')],
+  ['whether a variable is set', () => 'VARVETEST_READ' in process.env, () => (process.env['VARVETEST_READ'] = 'two')],
+  ['all variables', () => ({ ...process.env }), () => (process.env['VARVETEST_OTHER'] = 'two')],
+  ['the list of a folder that it made sure of', ({ path }) => listOf(path('list')), ({ write }) => write('list/b', '')],
+  ['the list of a folder that it made', ({ path }) => listOf(path('new/list')), ({ write }) => write('new/list/b', '')],
+  ['a file read as a stream of ASCII', ({ path }) => createReadStream(path('a.txt'), 'ascii').toArray(), ({ write }) => write('a.txt', 'two')],
+  ['a file in a folder that it copied', ({ path }) => readCopy(path('list'), path('top')), ({ write }) => write('list/a', 'two')],
+  ['a list below a link', ({ path }) => readdirSync(path('top'), { recursive: true }), ({ write }) => write('list/b', '')],
+  ['a missing module that appears', ({ path }) => moduleOrNothing(path('b')), ({ write }) => write('b.js', 'module.exports = 2')],
+  ['a module that takes the place of another', ({ path }) => resolveOrNothing(path('module')), ({ write }) => write('module.js', '')],
+  ['a missing module that is resolved', ({ path }) => resolveOrNothing(path('b')), ({ write }) => write('b.js', 'module.exports = 2')],
+  ['a missing package', ({ path }) => moduleOrNothing('gone', path('a.cjs')), ({ write }) => write('node_modules/gone/package.json', '{}')],
+  ['a module that is required', ({ path }) => createRequire(import.meta.url)(path('a.cjs')), ({ write }) => write('a.cjs', 'module.exports = 2')],
+]
 
-  it.each(rows)('a result is made again when what its work read changed: %s', async (_, work, change) => {
+onEngine('native', (subject) => {
+  it.each(ROWS)('a result is made again when what its work read changed: %s', async (_, work, change) => {
     const project = subject.project()
     project.write('a.txt', 'one')
     project.write('a.cjs', 'module.exports = 1')
@@ -219,58 +220,10 @@ onEngine('native', (subject) => {
     await cache.close()
   })
 
-  it('what a task reads inside of another is an input of both, also when the inner one is a hit', async () => {
-    const project = subject.project()
-    await project.settle('a.txt', 'one')
-    const build = (ids: readonly string[]): Promise<string[]> =>
-      withCache(subject, project, async (cache) => {
-        const made: string[] = []
-        const options = { root: project.root, codec: 'text', trackReads: true } as const
-        const [outer, inner] = [cache.task('outer', options), cache.task('inner', options)]
-        const innerWork = (): string => {
-          made.push('inner')
-          return readFileSync(project.path('a.txt'), 'utf8')
-        }
-        for (const id of ids) {
-          if (id === 'inner') await inner.run({ id: 'i' }, innerWork)
-          else await outer.run({ id: 'o' }, () => (made.push('outer'), inner.run({ id: 'i' }, innerWork)))
-        }
-        return made
-      })
-    expect(await build(['inner'])).toEqual(['inner'])
-    expect(await build(['outer'])).toEqual(['outer'])
-    expect(await build(['outer'])).toEqual([])
-    project.write('a.txt', 'two')
-    expect(await build(['outer'])).toEqual(['outer', 'inner'])
-  })
-
   it('a path with a NUL byte, which no file has, is not an input', async () => {
     const project = subject.project()
     const work = (): boolean => existsSync(project.path('\0virtual:module'))
     expect([await once(subject, project, work), await once(subject, project, work)]).toEqual([1, 0])
-  })
-
-  it('of an inner task that misses, what it declares now is an input of the outer one, and what it declared before is not', async () => {
-    const project = subject.project()
-    for (const name of ['before.txt', 'now.txt', 'asked.txt']) await project.settle(name, '1')
-    const build = (declared: string): Promise<number> =>
-      withCache(subject, project, async (cache) => {
-        const outer = new Counted(cache, project.root, { trackReads: true })
-        const inner = cache.task('inner', { root: project.root, codec: 'text' })
-        const request = { id: 'i', files: [project.path('asked.txt')] }
-        await outer.run({}, () => inner.run(request, (context) => (context.addFile(project.path(declared)), declared)))
-        return outer.count
-      })
-    expect(await build('before.txt')).toBe(1)
-    project.write('before.txt', '2')
-    expect(await build('now.txt')).toBe(1)
-    project.write('before.txt', '3')
-    expect(await build('now.txt')).toBe(0)
-    project.write('now.txt', '2')
-    expect(await build('now.txt')).toBe(1)
-    project.write('asked.txt', '2')
-    expect(await build('now.txt')).toBe(1)
-    expect(await build('now.txt')).toBe(0)
   })
 
   it('a task without trackReads records no reads', async () => {

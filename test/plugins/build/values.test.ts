@@ -62,12 +62,20 @@ describe('pack', () => {
     ['a big integer', 1n],
     ['an object with a toJSON of its own', { toJSON: (): number => 1 }],
     ['an instance of a class', new URL('file:///')],
+    ['a list with holes', Array(2)],
+    ['a list with properties', /a/.exec('a')],
+    ['an object with symbols', { [Symbol('a')]: 1 }],
   ])('refuses %s, at any depth', (_, value) => {
     expect(() => pack({ list: [value] })).toThrow('not plain data')
   })
 })
 
 describe('unpack', () => {
+  // JSON has null in its place.
+  it('undefined in a list comes back', () => {
+    expect(unpack(pack(['\0u', undefined, null, 'u']))).toEqual(['\0u', undefined, null, 'u'])
+  })
+
   const u32 = (...numbers: number[]): Buffer => Buffer.from(Uint32Array.from(numbers).buffer)
   const framed = (json: string, ...parts: string[]): Buffer => {
     const blocks = [json, ...parts].map((text) => Buffer.from(text, 'latin1'))
@@ -153,6 +161,14 @@ describe('Root', () => {
   it('the root is replaced if it is a path, and not if it begins a longer name', () => {
     expect(root.toRelative('/home/me/app/src/a.js?x=/home/me/app')).toBe('<varve:root>/src/a.js?x=<varve:root>')
     for (const text of ['/home/me/app2/a.js', '/home/me/app-old', '/home/me/app.js', 'me/app']) expect(root.toRelative(text)).toBe(text)
+  })
+
+  it('an entry that contains itself is refused, and what is not plain stays as it is', () => {
+    const cycle: Record<string, unknown> = {}
+    cycle['self'] = cycle
+    expect(() => root.relativeEntry(cycle)).toThrow('contains itself')
+    const match = /a/.exec('a')
+    expect(root.relativeEntry({ match })).toEqual([{ match }, false])
   })
 
   it('paths in the fields of an entry come back below another root', () => {

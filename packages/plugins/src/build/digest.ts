@@ -97,3 +97,10 @@ export function isPlain(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value)
   return prototype === null || prototype === Object.prototype || Object.getPrototypeOf(prototype) === null
 }
+
+/** Whether a value is a plain object or list all of which `Object.entries` shows: no symbols, no holes, no properties of a list. */
+export function isPlainData(value: object): boolean {
+  // A list with holes has fewer keys, and one with properties, such as the result of a match, has more.
+  if (Array.isArray(value)) return Object.keys(value).length === value.length
+  return isPlain(value) && !Object.hasOwn(value, '__proto__') && Object.getOwnPropertySymbols(value).length === 0
+}

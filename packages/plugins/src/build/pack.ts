@@ -6,15 +6,16 @@
  *
  * In the JSON, a part is a string of NUL, `t` (text) or `b` (bytes) and the index of the part. A string that itself begins
  * with NUL becomes a part, so that no other string looks like one. Each part is named once, so that the unpacked value is
- * never much larger than the packed one.
+ * never much larger than the packed one. In a list, which JSON would fill with null, undefined is NUL and `u`.
  */
 import { isUtf8 } from 'node:buffer'
-import { isPlain } from './digest.ts'
+import { isPlainData } from './digest.ts'
 import { Uncacheable } from './uncacheable.ts'
 
 /** Texts of at least this length become parts. */
 const TEXT_LENGTH_MIN = 200
 const MARK = '\0'
+const UNDEFINED = `${MARK}u`
 const PART = /^\0([tb])(\d{1,9})$/
 
 /** Limit of the JSON in bytes. Its numbers and short texts take many times as much memory; long texts are parts. */
@@ -64,7 +65,7 @@ export function unpack(packed: Uint8Array): unknown {
 function restore(value: unknown, parts: (Buffer | undefined)[]): unknown {
   if (typeof value === 'string') return value.startsWith(MARK) ? takePart(value, parts) : value
   if (typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) return value.map((item) => restore(item, parts))
+  if (Array.isArray(value)) return value.map((item) => (item === UNDEFINED ? undefined : restore(item, parts)))
   check(!Object.hasOwn(value, '__proto__'))
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, restore(item, parts)]))
 }
@@ -92,9 +93,8 @@ function lift(value: unknown, parts: Part[]): unknown {
   if (typeof value === 'number' && Number.isFinite(value) && !Object.is(value, -0)) return value
   if (typeof value === 'string') return isShort(value) ? value : `${MARK}t${parts.push(value) - 1}`
   if (value instanceof Uint8Array) return `${MARK}b${parts.push(value) - 1}`
-  if (Array.isArray(value)) return value.map((item) => lift(item, parts))
-  const isPlainObject = typeof value === 'object' && isPlain(value) && !('toJSON' in value) && !Object.hasOwn(value, '__proto__')
-  if (!isPlainObject) throw new Uncacheable('holds a value that is not plain data')
+  if (typeof value !== 'object' || !isPlainData(value) || 'toJSON' in value) throw new Uncacheable('holds a value that is not plain data')
+  if (Array.isArray(value)) return value.map((item: unknown) => (item === undefined ? UNDEFINED : lift(item, parts)))
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, lift(item, parts)]))
 }
 

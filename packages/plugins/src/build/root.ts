@@ -5,7 +5,7 @@
  */
 import { existsSync, realpathSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { isPlain } from './digest.ts'
+import { isPlainData } from './digest.ts'
 import type { OwnPath } from './own-path.ts'
 import { Uncacheable } from './uncacheable.ts'
 
@@ -13,6 +13,9 @@ const MARK = '<varve:root>'
 /** The mark in a path with the separators of Windows. */
 const WINDOWS_MARK = '<varve:root\\>'
 const ANY_MARK = '<varve:root'
+
+/** Limit of the nesting of an entry, deeper than any real one. */
+const DEPTH_MAX = 500
 const ABOVE = /^<varve:root>(?:\/\.\.)+$/
 
 /** A spelling of the root at the start of a path, and the mark that replaces it. */
@@ -136,11 +139,13 @@ export function checkMark(text: string): void {
 }
 
 /** A copy of plain data. `change` replaces each text and each Uint8Array, and gets the name of its field. */
-export function mapLeaves(value: unknown, field: string, change: (leaf: string | Uint8Array, field: string) => unknown): unknown {
+export function mapLeaves(value: unknown, field: string, change: (leaf: string | Uint8Array, field: string) => unknown, depth = 0): unknown {
   if (typeof value === 'string' || value instanceof Uint8Array) return change(value, field)
-  if (Array.isArray(value)) return value.map((item) => mapLeaves(item, field, change))
-  if (typeof value !== 'object' || value === null || !isPlain(value)) return value
-  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, mapLeaves(item, name, change)]))
+  if (typeof value !== 'object' || value === null) return value
+  if (depth > DEPTH_MAX) throw new Uncacheable('holds a value that contains itself, or is nested too deeply')
+  if (!isPlainData(value)) return value // `pack` refuses it
+  if (Array.isArray(value)) return value.map((item) => mapLeaves(item, field, change, depth + 1))
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, mapLeaves(item, name, change, depth + 1)]))
 }
 
 /** Whether a path occurs, and not only as the beginning of a longer name: `/work` is not in `/worker`. */

@@ -3,7 +3,7 @@ import { builtin } from '../host/builtin.ts'
 import type { Root } from '../inputs/root.ts'
 import type { Disk } from './kinds.ts'
 import type { Sink } from './sink.ts'
-import { type ChangedRead, Comparison, readSet, sealSet, type StoredRead } from './set.ts'
+import { type ChangedRead, Comparison, forwardReads, readSet, sealSet, type StoredRead } from './set.ts'
 
 /** Where sets are kept. No method throws. */
 export interface ReadStore {
@@ -85,11 +85,7 @@ export class Generations {
 
   /** Reports every read of a set to a sink. */
   forward(id: string, sink: Sink): void {
-    for (const [kind, name] of this.#setOf(id)?.set ?? []) {
-      if (kind === 'env') sink.variable(name, false)
-      else if (kind === 'names') sink.variables()
-      else sink.read(kind, this.#root.absolute(name))
-    }
+    forwardReads(this.#setOf(id)?.set ?? [], this.#root, sink)
   }
 
   #compare(id: string): Verdict {

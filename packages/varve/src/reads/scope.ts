@@ -20,7 +20,7 @@ import { Generations, type ReadStore, type Verdict } from './generations.ts'
 import { type Disk, hostDisk, isOfFolder, type ReadKind, type Sealed } from './kinds.ts'
 import { hiddenReads } from './known.ts'
 import { freezeAround, Observed } from './observed.ts'
-import { type ChangedRead, Comparison, storedNames, type StoredRead, storedRead, storedVariable } from './set.ts'
+import { type ChangedRead, Comparison, forwardReads, storedNames, type StoredRead, storedRead, storedVariable } from './set.ts'
 import { type Installation, installation, type Noted, type Opaque, outerSink, recorded, type Sink, unrecordedNow } from './sink.ts'
 
 /** What a scope is made with. */
@@ -85,6 +85,11 @@ export class ReadScope implements Sink {
   /** The id to put with a result. */
   get generation(): string {
     return this.#generations.use()
+  }
+
+  /** The same, of which nothing need be put. */
+  get current(): string {
+    return this.#generations.current
   }
 
   /** Why results are not stored; undefined if they are. */
@@ -203,7 +208,12 @@ export class ReadScope implements Sink {
 
   /** A result of that generation was used: what it depends on, the work around depends on. */
   forward(generation: string, outer: Sink): void {
-    unrecordedNow(() => this.#generations.forward(generation, outer))
+    if (generation !== this.#generations.current) return unrecordedNow(() => this.#generations.forward(generation, outer))
+    forwardReads([...this.#earlier.values(), ...this.#variables.values()], this.#root, outer)
+    for (const key of this.#inputs) {
+      const read = this.#reads.get(key)
+      if (read !== undefined) outer.read(read.kind, read.path)
+    }
   }
 
   /** What differs for results of that generation. */

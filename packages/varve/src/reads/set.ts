@@ -16,6 +16,7 @@ import type { Root } from '../inputs/root.ts'
 import { countedVariables } from './counted.ts'
 import { type Disk, READ_KINDS, type ReadKind, type Sealed, type Stamp } from './kinds.ts'
 import { compareNow, digestOrOther, stampNow } from './observed.ts'
+import type { Sink } from './sink.ts'
 
 /** One read as it is stored. */
 export type StoredRead = readonly [kind: ReadKind | 'env' | 'names', name: string, digest: string, ...stamp: Stamp]
@@ -117,6 +118,15 @@ export class Comparison {
 
   #sealed(kind: ReadKind, [, name, digest, ...stamp]: StoredRead): Sealed {
     return { kind, path: this.#root.absolute(name), digest, stamp }
+  }
+}
+
+/** Reports every read of a set to a sink. */
+export function forwardReads(set: readonly StoredRead[], root: Root, sink: Sink): void {
+  for (const [kind, name] of set) {
+    if (kind === 'env') sink.variable(name, false)
+    else if (kind === 'names') sink.variables()
+    else sink.read(kind, root.absolute(name))
   }
 }
 

@@ -1,14 +1,18 @@
 /** Work in flight on this thread, so that equal work runs once, also if several handles of a cache ask for it. */
 import type { TaskStep } from '../errors.ts'
 import { digestOfText } from '../inputs/digest.ts'
+import type { Sink } from '../reads/sink.ts'
 import { during, waitFor, Work } from './waits.ts'
 
 /** How work ended, for every caller that waits for it. */
 export type Outcome =
-  | { readonly kind: 'done'; readonly value: unknown }
-  | { readonly kind: 'failed'; readonly error: unknown }
+  | { readonly kind: 'done'; readonly value: unknown; readonly forward?: Forward }
+  | { readonly kind: 'failed'; readonly error: unknown; readonly forward?: Forward }
   /** Done, for one run only: files changed meanwhile, or the work asked for it. */
   | { readonly kind: 'own'; readonly value: unknown }
+
+/** Passes what the work depends on to the work around a caller that waited for it. False if that is not known any more. */
+export type Forward = (outer: Sink) => boolean
 
 /** How a request ended, and whether the work of another caller answered it. */
 export interface Joined {

@@ -11,7 +11,7 @@ import type { TaskContext } from './options.ts'
 import type { Present } from './present.ts'
 import type { Variant } from './record.ts'
 import type { Root } from '../inputs/root.ts'
-import { outerSink, unrecordedNow } from '../reads/sink.ts'
+import { outerSink, type Sink, unrecordedNow } from '../reads/sink.ts'
 
 /** What is known once the work is done. */
 export type Outcome =
@@ -108,6 +108,12 @@ export class Recording implements TaskContext {
   /** The files declared so far, relative to the root. */
   get declared(): readonly string[] {
     return [...this.#files.keys()]
+  }
+
+  /** Passes what the work declared on to the work around. */
+  forward(outer: Sink): void {
+    for (const path of this.#files.keys()) outer.read('content', this.#root.absolute(path))
+    for (const name of this.#env.keys()) outer.variable(name, false)
   }
 
   /** To be called once the work is done. */

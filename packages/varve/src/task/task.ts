@@ -12,7 +12,7 @@ import type { Counts } from '../history/counts.ts'
 import { Counters, type TaskStats } from './counters.ts'
 import { join, type Outcome } from './in-flight.ts'
 import type { ReadScope } from '../reads/scope.ts'
-import { outerSink, release, unrecordedNow } from '../reads/sink.ts'
+import { outerSink, release, type Sink, unrecordedNow } from '../reads/sink.ts'
 import { type Asked, type Match, match } from './lookup.ts'
 import { type Digests, namesIn } from './named.ts'
 import type { TaskContext, TaskInputs, TaskRequest } from './options.ts'
@@ -177,12 +177,15 @@ export class Task<V> {
   async #join(search: Search, work: Work<V>): Promise<V> {
     const { asked, present } = search
     const { place, shelf, root } = this.#parts
+    const outer = outerSink()
     const env = asked.env.map((variable) => [variable, present.env(variable)])
     const { isShared, outcome } = await join(place, {
       name: JSON.stringify([this.name, shelf.version, root.folder, asked.key, asked.inputs, env, asked.files]),
       step: { task: this.name, id: asked.key },
       work: async (isLate) => this.#make(isLate ? await this.#search(asked) : search, work),
     })
+    const isKnown = !isShared || outer === undefined || outcome.kind === 'own' || outcome.forward?.(outer) !== false
+    if (!isKnown) return this.#join(await this.#search(asked), work)
     if (isShared) this.#counters.shared++
     if (outcome.kind === 'failed') throw outcome.error
     return outcome.value as V
@@ -196,6 +199,13 @@ export class Task<V> {
     const why = whyOf(nearest, asked.explain)
     this.#counters.missed(reason)
     const recording = new Recording(asked, present, root, { reason, why, canFind: findInput !== undefined })
+    const generation = scope?.current
+    const forward = (outer: Sink): boolean => {
+      if (generation !== undefined && scope?.verdict(generation) !== 'same') return false
+      recording.forward(outer)
+      if (generation !== undefined) scope?.forward(generation, outer)
+      return true
+    }
     const endWork = startWork()
     let workMs = 0
     let value: V
@@ -206,7 +216,7 @@ export class Task<V> {
       endWork()
       recording.finish()
       this.#counters.notStored++
-      return { kind: 'failed', error }
+      return { kind: 'failed', error, forward }
     }
     const outcome = recording.finish()
     try {
@@ -217,9 +227,9 @@ export class Task<V> {
       if (!isStored) this.#counters.notStored++
     } catch (error) {
       this.#counters.notStored++
-      return { kind: 'failed', error: this.#cannotHold(asked.key, error) }
+      return { kind: 'failed', error: this.#cannotHold(asked.key, error), forward }
     }
-    return { kind: outcome.kind === 'changed' || outcome.kind === 'skipped' ? 'own' : 'done', value }
+    return outcome.kind === 'changed' || outcome.kind === 'skipped' ? { kind: 'own', value } : { kind: 'done', value, forward }
   }
 
   #cannotHold(id: string, error: unknown): VarveError {
