@@ -77,6 +77,26 @@ describe.each(ENGINES)('errors: %s', (engine) => {
   })
 })
 
+it.each<[string, (cache: Cache, given: never) => unknown, readonly unknown[]]>([
+  ['getMany', (cache, given) => cache.namespace('o').getMany(given), [undefined, null, 5, 'ab', {}]],
+  ['getManyAsync', (cache, given) => cache.namespace('o').getManyAsync(given), [undefined, null, 5, 'ab', {}]],
+  ['putMany', (cache, given) => cache.namespace('o').putMany(given), [undefined, 'ab', {}, [1], { [Symbol.iterator]: 1 }]],
+  ['addFile', (cache, given) => cache.task('t').run({ id: 'i' }, (context) => context.addFile(given)), [undefined, 5, {}, [], new Uint8Array(1)]],
+  ['addFile', (cache, given) => cache.task('t').run({ id: 'i' }, (context) => context.addFile('a', given)), [5, {}, null]],
+  ['addEnv', (cache, given) => cache.task('t').run({ id: 'i' }, (context) => context.addEnv(given)), [undefined, Symbol('a')]],
+  ['importTar', (cache, given) => cache.files.importTar(given), [undefined, {}, []]],
+  ['exportTar', (cache, given) => cache.files.exportTar({ files: [] } as never, given), [undefined, {}, []]],
+  ['stream', (cache, given) => cache.exportJson(given), [undefined, {}, Buffer.from('a')]],
+  ['stream', (cache, given) => cache.importJson(given), [undefined, {}, { [Symbol.iterator]: 1 }]],
+])('what %s does not take is an INVALID_ARGUMENT that names it', async (name, call, all) => {
+  const cache = await made(join(makeFolder(), 'cache'), 'native')
+  for (const given of all) {
+    const { code, message } = await failureOf(() => call(cache, given as never))
+    expect([code, message]).toEqual(['INVALID_ARGUMENT', expect.stringContaining(name)])
+  }
+  await cache.close()
+})
+
 it('an unknown option is refused with a suggestion', async () => {
   const failure = await failureOf(() => openCache(JSON.parse('{"name": "errors", "durabilty": "relaxed"}')))
   expect([failure.code, failure.message]).toEqual(['INVALID_OPTION', expect.stringMatching(/durabilty.*durability/)])

@@ -2,6 +2,7 @@
  * Every plugin throws VarveError for options that it does not have. `key` was the secret of stores and the cache key of build
  * plugins, so each name has advice of its own: a secret must not become a cache key.
  */
+import { cachedBabel } from '@varve/plugins/babel'
 import { cached as cachedInEsbuild } from '@varve/plugins/esbuild'
 import { VarveKeyv } from '@varve/plugins/keyv'
 import { VarveMetroStore } from '@varve/plugins/metro'
@@ -81,4 +82,30 @@ it('openCache refuses options of 0.1 and contradictions of inMemory', async () =
   expect(await refusal({ inMemory: true, dir: 'cache' })).toContain("either 'inMemory: true' or 'dir'")
   expect(await refusal({ inMemory: true, engine: 'native' })).toContain("either 'inMemory: true' or 'engine'")
   expect(await refusal({ inMemory: true, engine: 'wasm', secret: SECRET })).toBe('accepted')
+})
+
+it.each([
+  ['esbuild', cachedInEsbuild],
+  ['rolldown', cachedInRolldown],
+  ['rollup', cachedInRollup],
+  ['vite', cachedInVite],
+])('cached() of %s takes one plugin, and names what it got instead', (_, cached) => {
+  const refusal = (given: unknown): string => {
+    try {
+      Reflect.apply(cached, undefined, [given, { cacheKey: 1 }])
+    } catch (error) {
+      if (error instanceof VarveError && error.code === 'INVALID_ARGUMENT') return error.message
+      throw error
+    }
+    return 'accepted'
+  }
+  expect(refusal([plugin, plugin])).toBe('cached() takes one plugin, not an array of plugins; wrap those that are slow')
+  expect(refusal(Promise.resolve(plugin))).toContain('not a promise; await it first')
+  expect(refusal({ load: () => null })).toContain('not an object without a name')
+  expect(refusal(undefined)).toContain('not undefined')
+})
+
+it('cachedBabel() without Babel names what it takes', async () => {
+  const failing = Reflect.apply(cachedBabel, undefined, [{ dir: 'cache' }])
+  await expect(failing).rejects.toMatchObject({ code: 'INVALID_ARGUMENT', message: expect.stringContaining("'@babel/core'") })
 })

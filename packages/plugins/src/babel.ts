@@ -11,6 +11,7 @@
  */
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
+import { VarveError } from 'varve'
 import { unrecorded } from 'varve/reads'
 import { type BabelResult, type Entry, entryShape, keptOf, resultOf, type Transformed, transformed } from './babel/entry.ts'
 import { Calls } from './build/calls.ts'
@@ -49,6 +50,10 @@ export interface CachedBabel<Options extends object> {
  * with INVALID_OPTION if an option is unknown or wrong.
  */
 export async function cachedBabel<Options extends object>(babel: Babel<Options>, options: CachedBabelOptions = {}): Promise<CachedBabel<Options>> {
+  const given: unknown = babel
+  if (typeof given !== 'object' || given === null || typeof Reflect.get(given, 'transformAsync') !== 'function') {
+    throw new VarveError('INVALID_ARGUMENT', "cachedBabel() takes what '@babel/core' exports, as in: import * as core from '@babel/core'")
+  }
   checkOptions('cachedBabel()', options, FIELDS)
   const cache = new BabelCache(babel, options)
   await cache.begin(callers())

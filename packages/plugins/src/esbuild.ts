@@ -9,7 +9,7 @@
 import type { Plugin } from 'esbuild'
 import { digest } from './build/digest.ts'
 import { type CachedOptions, FIELDS } from './build/options.ts'
-import { checkOptions } from './build/validate.ts'
+import { checkOptions, checkPlugin } from './build/validate.ts'
 import { wrapPlugin } from './esbuild/cached.ts'
 
 export { CONFIG_FILES } from './build/identity.ts'
@@ -18,9 +18,11 @@ export type { CachedOptions, CachedStats } from './build/options.ts'
 /**
  * Returns a copy of a plugin with a cache around it. The cache answers `onLoad` if none of its inputs has changed.
  *
- * Throws INVALID_OPTION for unknown or wrong options, and for a `cacheKey` that cannot be compared.
+ * Throws INVALID_ARGUMENT for what is not one plugin. Throws INVALID_OPTION for unknown or wrong options, and for a `cacheKey` that
+ * cannot be compared.
  */
 export function cached(plugin: Plugin, options: CachedOptions = {}): Plugin {
+  checkPlugin(plugin)
   checkOptions('cached()', options, FIELDS)
   digest(options.cacheKey, 'cacheKey')
   return wrapPlugin(plugin, options)

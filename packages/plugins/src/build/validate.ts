@@ -86,3 +86,14 @@ function differsLittle(given: string, option: string): boolean {
   while (end < shortest - start && given.at(-1 - end) === option.at(-1 - end)) end++
   return Math.max(given.length, option.length) - start - end <= Math.min(2, shortest - 1)
 }
+
+/** Throws INVALID_ARGUMENT unless this is one plugin. Many packages make several plugins, or a promise of one. */
+export function checkPlugin(plugin: unknown): void {
+  if (Array.isArray(plugin)) {
+    throw new VarveError('INVALID_ARGUMENT', 'cached() takes one plugin, not an array of plugins; wrap those that are slow')
+  }
+  const isObject = typeof plugin === 'object' && plugin !== null
+  if (isObject && typeof Reflect.get(plugin, 'name') === 'string') return
+  const advice = isObject && 'then' in plugin ? 'a promise; await it first' : isObject ? 'an object without a name' : describe(plugin)
+  throw new VarveError('INVALID_ARGUMENT', `cached() takes a plugin, not ${advice}`)
+}

@@ -1,5 +1,6 @@
 /** Wraps whole plugins, for Rollup, Rolldown and Vite. */
 import { VarveError } from 'varve'
+import { checkPlugin } from '../build/validate.ts'
 import { PluginCache, type Tool } from './cached.ts'
 import type { HookedPlugin } from './hooks.ts'
 import { refusalOf } from './known.ts'
@@ -29,6 +30,7 @@ export function versionsOf(context: object): string {
 
 /** Puts a cache around a plugin, in place, and returns it. The builds of the plugin open and close the cache. Throws INVALID_OPTION. */
 export function wrapPlugin(plugin: HookedPlugin, options: CachedPluginOptions, tool: Tool): PluginCache {
+  checkPlugin(plugin)
   checkPluginOptions(options)
   const cache = makeCache(plugin, options, tool)
   wrapLife(plugin, cache)

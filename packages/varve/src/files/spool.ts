@@ -31,6 +31,16 @@ export async function withSpool<T>(use: (path: string) => Promise<T>): Promise<T
   }
 }
 
+/** Whether bytes can be read from a value. */
+export function isSource(value: unknown): value is ByteSource {
+  return typeof value === 'object' && value !== null && (Symbol.asyncIterator in value || 'getReader' in value)
+}
+
+/** Whether bytes can be written to a value. */
+export function isTarget(value: unknown): value is ByteTarget {
+  return typeof value === 'object' && value !== null && ('getWriter' in value || ('write' in value && 'on' in value))
+}
+
 /** Writes a source to a new file. Rejects with what the source rejects with, or CANCELLED. */
 export async function spoolIn(source: ByteSource, path: string, signal: AbortSignal | undefined): Promise<void> {
   const chunks = Symbol.asyncIterator in source ? source : chunksOf(source)

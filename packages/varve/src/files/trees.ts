@@ -15,7 +15,7 @@ import type {
 } from './options.ts'
 import { remember, remembered } from './remembered.ts'
 import { findFiles } from './select.ts'
-import { type ByteSource, type ByteTarget, hostFiles, spoolIn, spoolOut, withSpool } from './spool.ts'
+import { type ByteSource, type ByteTarget, hostFiles, isSource, isTarget, spoolIn, spoolOut, withSpool } from './spool.ts'
 
 const LINKS = oneOf('refuse', 'inside')
 const COUNT: Field = { expected: 'a whole number from 1', accepts: (value) => Number.isSafeInteger(value) && Number(value) >= 1 }
@@ -73,7 +73,7 @@ export class FileTrees {
 
   async importTar(archive: string | Uint8Array | ByteSource, options: ImportTarOptions): Promise<ImportedTar> {
     checkOptions('files.importTar()', options, IMPORT_FIELDS)
-    if (typeof archive === 'object' && archive !== null && !isBytes(archive)) {
+    if (!isBytes(archive) && isSource(archive)) {
       return withSpool(async (path) => {
         await spoolIn(archive, path, options.signal)
         return this.importTar(path, options)
@@ -98,6 +98,9 @@ export class FileTrees {
       watched(options, (control) =>
         this.#session.run(async (store) => (await store.files()).exportArchive(entries, path, options.gzip ?? false, control)),
       )
+    if (typeof to !== 'string' && !isTarget(to)) {
+      throw new VarveError('INVALID_ARGUMENT', `files.exportTar() takes a path or a stream, not ${describe(to)}`)
+    }
     if (typeof to !== 'string') {
       return withSpool(async (path) => {
         await write(path)

@@ -38,7 +38,7 @@ export interface Sink {
 export function sinkOf(target: ExportTarget, signal: AbortSignal | undefined): Sink {
   if (typeof target !== 'object' || target === null) throw notAStream()
   if ('getWriter' in target && typeof target.getWriter === 'function') return webSink(target, signal)
-  if ('write' in target && typeof target.write === 'function') return nodeSink(target, signal)
+  if ('write' in target && typeof target.write === 'function' && typeof target.on === 'function') return nodeSink(target, signal)
   throw notAStream()
 }
 
@@ -115,8 +115,9 @@ function readerOf(source: ImportSource): { next(): Promise<Step> | Step; close()
     const reader = locked(() => source.getReader())
     return { next: () => reader.read(), close: () => reader.cancel().then(() => reader.releaseLock()) }
   }
-  const iterator = Symbol.asyncIterator in source ? source[Symbol.asyncIterator]() : source[Symbol.iterator]?.()
-  if (iterator === undefined) throw notAStream()
+  const make: unknown = Reflect.get(source, Symbol.asyncIterator) ?? Reflect.get(source, Symbol.iterator)
+  if (typeof make !== 'function') throw notAStream()
+  const iterator: AsyncIterator<unknown> | Iterator<unknown> = Reflect.apply(make, source, [])
   return { next: () => iterator.next(), close: async () => iterator.return?.() }
 }
 

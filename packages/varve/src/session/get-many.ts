@@ -2,7 +2,7 @@
 import type { EngineStore, EngineValues } from '../engine/engine.ts'
 import type { NamespaceTally } from '../history/tally.ts'
 import { poolOf, poolStart } from '../values/bytes.ts'
-import { type Key, packKeys } from '../values/key.ts'
+import { checkKeys, type Key, packKeys } from '../values/key.ts'
 import { readLong } from './read-long.ts'
 import { MISS, PACK_BYTES, type Session } from './session.ts'
 
@@ -27,6 +27,7 @@ export interface Lookup<V> {
 
 /** The values of keys, in their order. */
 export function getMany<V>(lookup: Lookup<V>, keys: readonly Key[]): (V | undefined)[] {
+  checkKeys('getMany', keys)
   const { session } = lookup
   const found: (V | undefined)[] = []
   const ends = new Uint32Array(Math.min(keys.length, KEYS_PER_CALL))
@@ -41,6 +42,7 @@ export function getMany<V>(lookup: Lookup<V>, keys: readonly Key[]): (V | undefi
 
 /** The same with values that another thread reads. */
 export async function getManyAsync<V>(lookup: Lookup<V>, keys: readonly Key[]): Promise<(V | undefined)[]> {
+  checkKeys('getManyAsync', keys)
   const { session, namespace } = lookup
   const found: (V | undefined)[] = []
   const ends = new Uint32Array(Math.min(keys.length, KEYS_PER_CALL))

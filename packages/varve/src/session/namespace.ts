@@ -181,7 +181,13 @@ export class Namespace<V> {
    * namespace.putMany([['a', 1], ['b', 2]])
    */
   putMany(entries: Iterable<readonly [key: Key, value: V]>): void {
-    for (const [key, value] of entries) this.put(key, value)
+    const given: unknown = entries
+    const isIterable = typeof given === 'object' && given !== null && typeof Reflect.get(given, Symbol.iterator) === 'function'
+    if (!isIterable) throw new VarveError('INVALID_ARGUMENT', `putMany() takes pairs of a key and a value, not ${describe(given)}`)
+    for (const pair of entries) {
+      if (!Array.isArray(pair)) throw new VarveError('INVALID_ARGUMENT', `putMany() takes pairs of a key and a value, not ${describe(pair)}`)
+      this.put(pair[0], pair[1])
+    }
   }
 
   /** `put` of a value whose bytes the caller has from the codec. @internal */

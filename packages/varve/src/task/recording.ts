@@ -12,6 +12,7 @@ import type { Present } from './present.ts'
 import type { Variant } from './record.ts'
 import type { Root } from '../inputs/root.ts'
 import { outerSink, type Sink, unrecordedNow } from '../reads/sink.ts'
+import { isBytes } from '../values/bytes.ts'
 
 /** What is known once the work is done. */
 export type Outcome =
@@ -63,7 +64,10 @@ export class Recording implements TaskContext {
   }
 
   addFile(path: string, content?: string | Uint8Array): void {
-    this.#checkRunning('addFile')
+    this.#checkName('addFile', 'the path of a file', path)
+    if (content !== undefined && typeof content !== 'string' && !isBytes(content)) {
+      throw new VarveError('INVALID_ARGUMENT', `the content that ctx.addFile() takes is a string or a Uint8Array, not ${describe(content)}`)
+    }
     const relative = this.#root.relative(path)
     if (content !== undefined) {
       const digest = digestOfFile(relative, typeof content === 'string' ? Buffer.from(content) : content)
@@ -75,7 +79,7 @@ export class Recording implements TaskContext {
   }
 
   addInput(name: string, value: unknown): void {
-    this.#checkRunning('addInput')
+    this.#checkName('addInput', 'the name of an input', name)
     if (!this.#canFind) {
       const message = `ctx.addInput('${name}') needs the option 'findInput' of the task, without which the next run could not detect a change`
       throw new VarveError('INVALID_ARGUMENT', message)
@@ -84,7 +88,7 @@ export class Recording implements TaskContext {
   }
 
   addEnv(name: string): string | undefined {
-    this.#checkRunning('addEnv')
+    this.#checkName('addEnv', 'the name of a variable', name)
     this.#env.set(name, this.#digestOf(name))
     return variable(name)
   }
@@ -149,5 +153,10 @@ export class Recording implements TaskContext {
 
   #checkRunning(call: string): void {
     if (this.#isOver) throw new VarveError('INVALID_ARGUMENT', `ctx.${call}() came after the work was done; await what calls it`)
+  }
+
+  #checkName(call: string, expected: string, given: unknown): void {
+    this.#checkRunning(call)
+    if (typeof given !== 'string') throw new VarveError('INVALID_ARGUMENT', `ctx.${call}() takes ${expected}, not ${describe(given)}`)
   }
 }

@@ -3,6 +3,7 @@
  * Only a string with a lone surrogate has no UTF-8; `bytes.ts` defines its bytes.
  */
 import { isBytes, readExactText, textBytesMax, writeAscii, writeText } from './bytes.ts'
+import { describe } from '../checks/validate.ts'
 import { VarveError } from '../errors.ts'
 
 /** A key as callers give it: a string stands for its UTF-8. */
@@ -55,6 +56,11 @@ export function packKeys(target: Uint8Array, bytesMax: number, ends: Uint32Array
     ends[count] = used
   }
   return count
+}
+
+/** Throws INVALID_ARGUMENT unless these are several keys. */
+export function checkKeys(call: string, keys: readonly Key[]): void {
+  if (!Array.isArray(keys)) throw new VarveError('INVALID_ARGUMENT', `${call}() takes an array of keys, not ${describe(keys)}`)
 }
 
 /** The key whose bytes are source[start, end): a string if they are text, otherwise a copy of the bytes. */
