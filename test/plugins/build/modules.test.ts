@@ -58,6 +58,21 @@ describe('local modules', () => {
     expect(variables).toEqual(['WORD'])
   })
 
+  it.each([
+    [`use(process.env.ONE, process.env['TWO'], process.env["THREE"], process.env?.FOUR)`, ['FOUR', 'ONE', 'THREE', 'TWO']],
+    [`const { ONE, TWO: two, THREE = 'x', ...rest } = process.env`, ['ONE', 'THREE', 'TWO']],
+    [`const {\n  ONE, // comment\n  'TWO': two,\n} = process.env`, ['ONE', 'TWO']],
+    [`const { env } = process\nuse(env.ONE, env['TWO'])`, ['ONE', 'TWO']],
+    [`import process, { env as variables } from 'node:process'\nconst { ONE } = variables\nuse(variables.TWO)`, ['ONE', 'TWO']],
+    [`import { env } from 'process'\nif ('ONE' in env) use(env.TWO)`, ['ONE', 'TWO']],
+    [`const { pid, env: { ONE, TWO } } = process`, ['ONE', 'TWO']],
+    [`const env = process.env\nuse(env.ONE)`, ['ONE']],
+  ])('the walk finds the variables that a module reads: %s', (code, names) => {
+    const folder = makeFolder()
+    writeFileSync(join(folder, 'a.js'), code)
+    expect(localModules([join(folder, 'a.js')]).variables).toEqual(names)
+  })
+
   it('the walk follows the names that a package has for its own files', () => {
     const folder = join(makeProject(), 'own')
     const { paths } = localModules([join(folder, 'deep/config.js')])

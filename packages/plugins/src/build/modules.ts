@@ -11,9 +11,9 @@ import { isBuiltin } from 'node:module'
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { isFile, textOf } from './files.ts'
+import { variablesIn } from './variables.ts'
 
 const IMPORT = /(?:\bfrom|\bimport|\bimport\s*\(|\brequire\s*\()\s*(['"`])([^'"`\n]+)\1/g
-const VARIABLE = /\bprocess\.env(?:\.|\[['"])([A-Za-z_]\w*)/g
 const ENDS = ['', '.js', '.mjs', '.cjs', '.ts', '.mts', '.cts', '.jsx', '.tsx', '.json', '/index.js', '/index.mjs', '/index.cjs', '/index.ts']
 const OWN = dirname(dirname(fileURLToPath(import.meta.url)))
 const OWN_PACKAGES: ReadonlySet<string> = new Set(['varve', '@varve/plugins'])
@@ -62,7 +62,7 @@ export function localModules(roots: readonly string[]): LocalModules {
     paths.add(path)
     const text = CODE.test(path) ? textOf(path) : undefined
     if (text === undefined) continue
-    for (const [, name = ''] of text.matchAll(VARIABLE)) variables.add(name)
+    for (const name of variablesIn(text)) variables.add(name)
     for (const [, , specifier = ''] of text.matchAll(IMPORT)) waiting.push(...filesOf(specifier, dirname(path), found))
   }
   return { paths: [...paths].sort(), variables: [...variables].sort() }
