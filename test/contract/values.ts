@@ -136,11 +136,14 @@ export function valuesContract({ newDir, open }: Subject): void {
         [[1, undefined], "'value[1]' is undefined"], [Array(2), "'value[0]' is undefined"], [{ a: { b: () => 1 } }, "'value.a.b' is a function"],
         [new Point(), 'it is a Point'], [{ bytes: Buffer.from('x') }, "'value.bytes' is a Buffer"], [{ big: 1n }, "'value.big' is a bigint"],
         [{ symbol: Symbol('x') }, "'value.symbol' is a symbol"], [new String('x'), 'it is a String'], [cyclic, 'a cycle'],
+        [{ match: /a/.exec('a') }, "'value.match' is a match"], [[new (class List extends Array {})()], "'value[0]' is a List"],
         [{ toJSON: () => 1 }, "'value.toJSON' is a function"], [Object.assign(Object.create({}), { a: 1 }), 'it is'],
       ]
       const v8: [value: unknown, what: string][] = [
         [[new Point()], "'value[0]' is a Point"], [new Map([['a', { call: () => 1 }]]), "'value[0][1].call' is a function"],
         [new Set([Symbol('x')]), "'value[0]' is a symbol"], [{ promise: Promise.resolve() }, 'Promise'], [new WeakMap(), 'WeakMap'],
+        [{ at: new URL('file:///a') }, "'value.at' is a URL"], [[new URLSearchParams('a=1')], "'value[0]' is a URLSearchParams"],
+        [new (class Table extends Map {})(), 'it is a Table'], [{ error: Object.assign(new Error('x'), { code: 'X' }) }, "'value.error' is a Error"],
       ]
       const cache = await open(newDir())
       for (const [codec, values] of [['json', json], ['v8', v8]] as const) {
@@ -163,7 +166,7 @@ export function valuesContract({ newDir, open }: Subject): void {
         expect(json.get('key')).toEqual(JSON.parse(JSON.stringify(value)))
       }
       const v8 = cache.namespace('v8', { codec: 'v8' })
-      for (const value of [cyclic, new Map([[new Date(0), /x/g]]), [undefined, Number.NaN, 1n], new Error('x')]) {
+      for (const value of [cyclic, new Map([[new Date(0), /x/g]]), [undefined, Number.NaN, 1n], new TypeError('x'), Buffer.from('x'), new Date(0)]) {
         v8.put('key', value)
         expect(v8.get('key')).toEqual(value)
       }

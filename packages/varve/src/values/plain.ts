@@ -14,7 +14,7 @@ export function unlikeInJson(value: unknown): Unlike | undefined {
   if (typeof value === 'number') return Number.isFinite(value) ? undefined : here(String(value))
   if (typeof value !== 'object') return here(typeof value === 'undefined' ? 'undefined' : `a ${typeof value}`)
   if (value === null) return undefined
-  if (Array.isArray(value)) return unlikeElement(value, unlikeInJson)
+  if (Array.isArray(value)) return 'index' in value ? here('a match of a pattern') : unlikeElement(value, unlikeInJson)
   return isPlain(value) ? unlikeMember(value, unlikeInJson) : here(kindOf(value))
 }
 
@@ -26,9 +26,26 @@ export function unlikeInClone(value: unknown, seen: Set<object> = new Set()): Un
   const look = (part: unknown): Unlike | undefined => unlikeInClone(part, seen)
   if (Array.isArray(value)) return unlikeElement(value, look)
   if (isPlain(value)) return unlikeMember(value, look)
+  if (ArrayBuffer.isView(value)) return undefined
+  if (!CLONED.has(Object.prototype.toString.call(value).slice('[object '.length, -1)) || hasOwnClass(value)) return here(kindOf(value))
   if (value instanceof Map) return unlikeElement([...value.entries()], look)
   if (value instanceof Set) return unlikeElement([...value], look)
-  return Object.prototype.toString.call(value) === '[object Object]' ? here(kindOf(value)) : undefined
+  return undefined
+}
+
+/** Classes whose instances structured clone gives back. It makes an empty object of a URL. */
+const CLONED: ReadonlySet<string> = new Set(['Map', 'Set', 'Date', 'RegExp', 'Boolean', 'Number', 'String', 'BigInt', 'ArrayBuffer', 'Error'])
+
+/** Whether an instance of such a class has a class of the program, or is an error with properties, which both get lost. */
+function hasOwnClass(value: object): boolean {
+  if (Object.prototype.toString.call(value) === '[object Error]') return Object.keys(value).length > 0
+  return isSubclass(value)
+}
+
+/** Whether a built-in class with no other between it and objects is not the class of this value: one of the program is. */
+function isSubclass(value: object): boolean {
+  const above: unknown = Object.getPrototypeOf(Object.getPrototypeOf(value) ?? {})
+  return above !== null && Object.getPrototypeOf(above) !== null
 }
 
 /** Whether `value` is an object of no class, also one of another realm. */
@@ -43,6 +60,7 @@ export function kindOf(value: object): string {
 }
 
 function unlikeElement(array: readonly unknown[], look: (value: unknown) => Unlike | undefined): Unlike | undefined {
+  if (isSubclass(array)) return here(kindOf(array))
   for (let index = 0; index < array.length; index++) {
     const found = look(array[index])
     if (found !== undefined) return { ...found, path: `[${index}]${found.path}` }
