@@ -15,6 +15,7 @@ import { forEachAtOnce } from './each.ts'
 import { readManifest } from './heads.ts'
 import { bytesOf } from './layer.ts'
 import type { Manifest } from './manifest.ts'
+import { AGE_MS, BOOLEAN, checkCall, CONTROL, type Field } from './options.ts'
 import { type Publication, updateHead } from './publish.ts'
 import { readDescription, type RemoteControl } from './pull.ts'
 import { asPublisher } from './push.ts'
@@ -35,6 +36,8 @@ export interface RemoteGcOptions extends RemoteControl {
    */
   readonly graceMs?: number | undefined
 }
+
+const GC_FIELDS: Readonly<Record<keyof RemoteGcOptions, Field>> = { ...CONTROL, dryRun: BOOLEAN, graceMs: AGE_MS }
 
 /** The outcome of `gc`. */
 export interface RemoteGcReport {
@@ -57,7 +60,9 @@ type ListedStore = BlobStore & Required<Pick<BlobStore, 'list' | 'delete'>>
  * Removes what no head of the domain of the scope names, at most 50,000 objects in one call. Rejects as `push` does; with INVALID_ARGUMENT if
  * the store cannot list, delete and replace heads; with BUSY while another collector is at work.
  */
-export async function gc(remote: Remote, { dryRun = false, graceMs = 86_400_000, ...control }: RemoteGcOptions = {}): Promise<RemoteGcReport> {
+export async function gc(remote: Remote, options: RemoteGcOptions = {}): Promise<RemoteGcReport> {
+  checkCall('gc', remote, options, GC_FIELDS)
+  const { dryRun = false, graceMs = 86_400_000, ...control } = options
   const store: BlobStore = remote.store
   checkListed(store)
   return asPublisher(remote, '', control, async (one) => {

@@ -4,7 +4,8 @@ import { VarveError } from 'varve'
 import { forEachAtOnce } from './each.ts'
 import { bytesOf, cut } from './layer.ts'
 import type { RemoteLayer } from './manifest.ts'
-import { manifestsOf, namedIn, pathOf, type PullOptions, readDescription, readVerified } from './pull.ts'
+import { checkCall } from './options.ts'
+import { manifestsOf, namedIn, pathOf, PULL_FIELDS, type PullOptions, readDescription, readVerified } from './pull.ts'
 import { chunkName, type Remote, withinBudget } from './remote.ts'
 
 /** A layer of a remote. */
@@ -34,7 +35,9 @@ export interface RemoteStatus {
 }
 
 /** Reads the manifests of a remote. Rejects as `pull` does. */
-export function remoteStatus(remote: Remote, { commits = [], signal: caller }: PullOptions = {}): Promise<RemoteStatus> {
+export async function remoteStatus(remote: Remote, options: PullOptions = {}): Promise<RemoteStatus> {
+  checkCall('remoteStatus', remote, options, PULL_FIELDS)
+  const { commits = [], signal: caller } = options
   return withinBudget(remote, caller, async (signal) => {
     const scopes = (await manifestsOf(remote, commits, signal)).map(({ scope, manifest }) => ({
       scope: scope.name,
@@ -59,7 +62,9 @@ export interface RemoteVerifyReport {
 }
 
 /** Reads every object that the manifests of a remote name, and verifies it. Rejects as `pull` does, but reports objects that are wrong. */
-export function verifyRemote(remote: Remote, { commits = [], onProgress, signal: caller }: PullOptions = {}): Promise<RemoteVerifyReport> {
+export async function verifyRemote(remote: Remote, options: PullOptions = {}): Promise<RemoteVerifyReport> {
+  checkCall('verifyRemote', remote, options, PULL_FIELDS)
+  const { commits = [], onProgress, signal: caller } = options
   return withinBudget(remote, caller, async (signal) => {
     const named = namedIn(await manifestsOf(remote, commits, signal))
     const total = bytesOf(named.map(({ layer }) => layer))

@@ -1,5 +1,25 @@
-/** Checks of options that all functions share. */
+/** Checks of arguments and options that all functions share. */
 import { VarveError } from 'varve'
+
+/** What an option may hold, in words and as a check. Undefined is always allowed and means the default. */
+export type Field = readonly [expected: string, accepts: (value: unknown) => boolean]
+
+const isText = (value: unknown): boolean => typeof value === 'string' && value !== ''
+
+/** The longest time of a timer. */
+const MS_MAX = 2 ** 31 - 1
+
+export const BOOLEAN: Field = ['true or false', (value) => typeof value === 'boolean']
+export const TEXT: Field = ['a string', isText]
+export const TEXTS: Field = ['an array of strings', (value) => Array.isArray(value) && value.every(isText)]
+export const MS: Field = [`milliseconds, a number from 1 to ${MS_MAX}`, (value) => typeof value === 'number' && value >= 1 && value <= MS_MAX]
+export const AGE_MS: Field = ['milliseconds, a number from 0', (value) => typeof value === 'number' && value >= 0]
+
+/** Options of all calls that take time. */
+export const CONTROL: Readonly<Record<'signal' | 'onProgress', Field>> = {
+  signal: ['an AbortSignal', (value) => value instanceof AbortSignal],
+  onProgress: ['a function', (value) => typeof value === 'function'],
+}
 
 /** The error for an option with an invalid value: which one, and what is expected. */
 export function invalidOption(name: string, expected: string): VarveError {
@@ -12,4 +32,20 @@ export function checkOptions(call: string, options: unknown, known: readonly str
   const unknown = Object.keys(options).find((field) => !known.includes(field))
   if (unknown === undefined) return
   throw new VarveError('INVALID_OPTION', `${call} has no option '${unknown}'; its options are ${known.map((field) => `'${field}'`).join(', ')}`)
+}
+
+/** Throws INVALID_OPTION for the first of these options that has another kind of value. */
+export function checkValues(options: object, fields: Readonly<Record<string, Field>>): void {
+  for (const [name, [expected, accepts]] of Object.entries(fields)) {
+    const value: unknown = Reflect.get(options, name)
+    if (value !== undefined && !accepts(value)) throw invalidOption(`option '${name}'`, expected)
+  }
+}
+
+/** Throws INVALID_ARGUMENT unless this is a remote, and INVALID_OPTION for options that the call does not have. */
+export function checkCall(call: string, remote: unknown, options: object, fields: Readonly<Record<string, Field>>): void {
+  const isRemote = typeof remote === 'object' && remote !== null && 'store' in remote && 'scopes' in remote
+  if (!isRemote) throw new VarveError('INVALID_ARGUMENT', `${call}() takes what openRemote() returns as its first argument`)
+  checkOptions(`${call}()`, options, Object.keys(fields))
+  checkValues(options, fields)
 }

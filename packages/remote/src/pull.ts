@@ -21,6 +21,7 @@ import { readNewest } from './heads.ts'
 import { bytesOf, cut, decodeDescription, type Description, digestOf, writeChunk } from './layer.ts'
 import { dropUnused, remove } from './local.ts'
 import type { Chunk, Manifest, RemoteLayer } from './manifest.ts'
+import { checkCall, CONTROL, type Field, TEXTS } from './options.ts'
 import { chunkName, layerName, type Remote, type Scope, withinBudget } from './remote.ts'
 
 /** Options of a call that takes time. */
@@ -38,6 +39,9 @@ export interface PullOptions extends RemoteControl {
    */
   readonly commits?: readonly string[] | undefined
 }
+
+/** The checks of these options. */
+export const PULL_FIELDS: Readonly<Record<keyof PullOptions, Field>> = { ...CONTROL, commits: TEXTS }
 
 /** A layer on this machine. */
 export interface PulledLayer extends RemoteLayer {
@@ -62,7 +66,9 @@ export interface NamedLayer {
 }
 
 /** Fetches all layers of the scopes of a remote. Rejects with REMOTE_UNAVAILABLE, REMOTE_DENIED, REMOTE_UNTRUSTED, CANCELLED or IO. */
-export function pull(remote: Remote, { commits = [], ...control }: PullOptions = {}): Promise<PullReport> {
+export async function pull(remote: Remote, options: PullOptions = {}): Promise<PullReport> {
+  checkCall('pull', remote, options, PULL_FIELDS)
+  const { commits = [], ...control } = options
   return withinBudget(remote, control.signal, async (signal) => {
     const found = await manifestsOf(remote, commits, signal)
     return fetchLayers(remote, namedIn(found), { ...control, signal })

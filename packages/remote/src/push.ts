@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { VarveError } from 'varve'
 import { readManifest } from './heads.ts'
 import type { Manifest, RemoteLayer } from './manifest.ts'
+import { BOOLEAN, checkCall, CONTROL, type Field, invalidOption, TEXT, TEXTS } from './options.ts'
 import { publish, type Publication } from './publish.ts'
 import { fetchLayers, manifestsOf, MissingObject, namedIn, type RemoteControl } from './pull.ts'
 import { manifestName, type Remote, type Scope, withinBudget } from './remote.ts'
@@ -33,6 +34,21 @@ export interface PushOptions extends RemoteControl {
    * @defaultValue `false`
    */
   readonly skipSmall?: boolean | undefined
+}
+
+const CACHES: Field = ['an array of caches, each with its name and directory', (value) => Array.isArray(value) && value.every(isPushed)]
+const PUSH_FIELDS: Readonly<Record<keyof PushOptions, Field>> = {
+  ...CONTROL,
+  caches: CACHES,
+  commit: TEXT,
+  commits: TEXTS,
+  shared: BOOLEAN,
+  skipSmall: BOOLEAN,
+}
+const COMPACT_FIELDS: Readonly<Record<keyof RemoteCompactOptions, Field>> = { ...CONTROL, full: BOOLEAN, shared: BOOLEAN }
+
+function isPushed(cache: unknown): boolean {
+  return typeof cache === 'object' && cache !== null && ['name', 'dir'].every((field) => typeof Reflect.get(cache, field) === 'string')
 }
 
 /** The outcome of `push`. */
@@ -70,6 +86,8 @@ const MERGING_ATTEMPTS = 2
  * REMOTE_UNAVAILABLE, REMOTE_DENIED, REMOTE_UNTRUSTED (the head is not one that this machine trusts), BUSY, CANCELLED or IO.
  */
 export async function push(remote: Remote, options: PushOptions): Promise<PushReport> {
+  checkCall('push', remote, options, PUSH_FIELDS)
+  if (options.caches === undefined) throw invalidOption("option 'caches'", CACHES[0])
   const { caches, shared, skipSmall = false, ...control } = options
   const { scopes: [scope] } = remote
   const [commit = '', ...commits] = await commitsOf(remote, options)
@@ -109,7 +127,9 @@ async function commitsOf(remote: Remote, { commit, commits }: Pick<PushOptions, 
  * Merges layers of the scope, so that readers have fewer to fetch. `push` does so itself up to 256 MiB. Rejects as `push` does. Caches with
  * a secret are merged if `VARVE_SECRET` has it.
  */
-export async function compact(remote: Remote, { full = false, shared, ...control }: RemoteCompactOptions = {}): Promise<PushReport> {
+export async function compact(remote: Remote, options: RemoteCompactOptions = {}): Promise<PushReport> {
+  checkCall('compact', remote, options, COMPACT_FIELDS)
+  const { full = false, shared, ...control } = options
   const [commit = ''] = await commitsOf(remote, {})
   return asPublisher(remote, commit, control, async (one) => {
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {

@@ -15,7 +15,7 @@ import { VarveError } from 'varve'
 import { unrecorded } from 'varve/reads'
 import { recentCommits } from './commits.ts'
 import { type PublicKey, readPublicKey, readSigningKey, type SigningKey } from './keys.ts'
-import { checkOptions, invalidOption } from './options.ts'
+import { checkOptions, checkValues, invalidOption, MS, TEXT, TEXTS } from './options.ts'
 import { type BlobStore, segmentsOf } from './stores/store.ts'
 
 /** Whether a remote is only read, which is the default, or ignored. */
@@ -114,6 +114,7 @@ export type Domain = 'trusted' | 'untrusted'
 /** The remote of these options. Throws INVALID_OPTION. */
 export function checkRemote(options: RemoteOptions): Remote {
   checkOptions('openRemote()', options, FIELDS)
+  checkValues(options, { scope: TEXT, base: TEXTS, untrustedKeys: TEXTS, budgetMs: MS, commits: TEXTS })
   const { store, dir, scope = 'trusted/main', base = [], signingKey, budgetMs = 120_000, commits } = options
   if (typeof dir !== 'string' || dir === '') throw invalidOption("option 'dir'", "the path of a directory, for example 'node_modules/.cache/remote'")
   const [mode, prefetch] = [readMode("option 'mode'", options.mode), readPrefetch("option 'prefetch'", options.prefetch)]

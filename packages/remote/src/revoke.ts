@@ -5,6 +5,7 @@
 import { VarveError } from 'varve'
 import { readCommits } from './heads.ts'
 import { type Manifest, type RemoteLayer, REVOKED_MAX } from './manifest.ts'
+import { checkCall, CONTROL } from './options.ts'
 import { type Publication, updateHead } from './publish.ts'
 import { manifestsOf, type RemoteControl } from './pull.ts'
 import { asPublisher } from './push.ts'
@@ -25,9 +26,10 @@ const DIGITS_MIN = 7
  * Revokes what `target` names: the first digits of the digest of a layer, as `remoteStatus` lists it, or of a commit, whose publication it
  * revokes. Rejects with INVALID_ARGUMENT if the head has no such layer, and as `push` does.
  */
-export function revoke(remote: Remote, target: string, control: Pick<RemoteControl, 'signal'> = {}): Promise<RevokeReport> {
-  if (!new RegExp(`^[0-9a-f]{${DIGITS_MIN},64}$`).test(target)) {
-    const given = JSON.stringify(target.slice(0, 80))
+export async function revoke(remote: Remote, target: string, control: Pick<RemoteControl, 'signal'> = {}): Promise<RevokeReport> {
+  checkCall('revoke', remote, control, { signal: CONTROL.signal })
+  if (typeof target !== 'string' || !new RegExp(`^[0-9a-f]{${DIGITS_MIN},64}$`).test(target)) {
+    const given = typeof target === 'string' ? JSON.stringify(target.slice(0, 80)) : typeof target
     const expected = `at least ${DIGITS_MIN} hexadecimal digits of its digest or hash, for example '3f9c2b7a41d0'`
     throw new VarveError('INVALID_ARGUMENT', `invalid layer or commit ${given}: expected ${expected}`)
   }
