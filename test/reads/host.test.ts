@@ -1,7 +1,7 @@
 /** The recorder does not change its host: results, errors, stack traces, names and other libraries that change `node:fs`. */
 import fs, { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
+import { dirname, join, resolve as resolved } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -11,6 +11,8 @@ import { makeFolder } from '../folders.ts'
 
 const require = createRequire(import.meta.url)
 const original = { ...fs }
+
+const noop = (): void => undefined
 
 /** The files that `work` reads, relative to a folder that has `a.txt`. */
 function filesOf(work: (path: string) => unknown): readonly string[] {
@@ -96,6 +98,16 @@ describe('the recorder', () => {
     expect(filesOf((path) => fs.createReadStream(path).on('error', () => undefined).destroy())).toEqual(['a.txt'])
     expect(filesOf(() => undefined)).toEqual([])
     await Promise.resolve()
+  })
+
+  it('a path is recorded resolved, however a call writes it', () => {
+    const folder = makeFolder()
+    const below = ['a.txt', '.a', '..a', 'a..', '...', 'b/a b', './a', 'b/../a', 'b/./a', 'b//a', 'b/', 'b/.', 'b/..', '']
+    const given = [...below.map((path) => `${folder}/${path}`), `/${folder}`, 'a.txt', '..', '/', '/.', '/..']
+    const recorded: string[] = []
+    const sink = { read: (_: string, path: string) => recorded.push(path), wrote: noop, variable: noop, variables: noop, opaque: noop }
+    installReads()?.storage.run(sink, () => { for (const path of given) existsSync(path) })
+    expect(recorded).toEqual(given.map((path) => resolved(path)))
   })
 
   it('outside of scopes the environment can be cloned, and inside it is the same', () => {

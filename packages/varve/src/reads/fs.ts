@@ -14,6 +14,9 @@ import { type Note, replace } from './wrapper.ts'
 /** What a function does with its first arguments. */
 type Access = ReadKind | 'open' | 'stream' | 'write' | 'copy' | 'copy all' | 'move' | 'make' | 'glob'
 
+/** An absolute POSIX path that resolving does not change. A test takes 0.1 us, resolving 1 us and a kilobyte of garbage, for each read of a build. */
+const RESOLVED = /^(?:\/(?!\.{1,2}(?:\/|$))[^/]+)+$/
+
 /** Each also with `Sync` at its end, and without callback in `fs.promises`. */
 const ACCESS: Readonly<Record<string, Access>> = {
   readFile: 'content',
@@ -119,7 +122,7 @@ function noteOf(access: Access, modules: Modules): Note {
 /** The absolute path that a call names; undefined for a file number, which something opened before. */
 function absolute({ paths, urls }: Modules, given: unknown): string | undefined {
   try {
-    if (typeof given === 'string') return paths.resolve(given)
+    if (typeof given === 'string') return paths.sep === '/' && RESOLVED.test(given) ? given : paths.resolve(given)
     if (given instanceof URL) return urls.fileURLToPath(given)
     return given instanceof Uint8Array ? paths.resolve(Buffer.from(given).toString()) : undefined
   } catch {
