@@ -8,10 +8,11 @@ import { homedir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { inspect } from './build/inspect.mjs'
+import { LINKING } from './build/native.mjs'
 import { crossAddon, platforms } from './build/platforms.mjs'
 import { isMain, root, targetDir } from './common/root.mjs'
 import { run, runMain, step } from './common/steps.mjs'
-import { cargo, rustEnv } from './common/tools.mjs'
+import { LOCKED, rustEnv } from './common/tools.mjs'
 
 const ZIG = ['cargo-zigbuild==0.24.0', 'ziglang==0.15.2']
 const tools = join(targetDir, 'cross')
@@ -40,11 +41,13 @@ async function build(platform) {
   const { os, target, floor } = platform
   const isMac = os === 'darwin'
   const versioned = floor === undefined || isMac ? target : `${target}.${floor}`
-  await cargo('zigbuild', ['--release', '--package=varve-node', `--target=${versioned}`], {
+  const env = {
+    ...rustEnv(),
     PATH: `${join(tools, 'bin')}${delimiter}${rustEnv().PATH}`,
     CARGO_ENCODED_RUSTFLAGS: rustFlags(os),
     ...(isMac ? { MACOSX_DEPLOYMENT_TARGET: floor } : {}),
-  })
+  }
+  await run('cargo-zigbuild', ['rustc', LOCKED, '--release', '--package=varve-node', `--target=${versioned}`, ...LINKING], { env })
   const library = os === 'win32' ? 'varve_node.dll' : `libvarve_node.${isMac ? 'dylib' : 'so'}`
   const addon = crossAddon(platform)
   await mkdir(dirname(addon), { recursive: true })

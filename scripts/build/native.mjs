@@ -21,6 +21,12 @@ export const hostPlatform = [platform, arch, libc()].filter(Boolean).join('-')
 /** The path relative to the root of the repository. */
 export const addonPath = `packages/varve/native/varve.${hostPlatform}.node`
 
+/**
+ * What `cargo rustc` passes to the compiler of the addon's own crate, which links all crates and optimises across them. LLVM then inlines
+ * only what is small or has `#[inline]`. "Sizes" in bench/README.md has what it saves, and the instructions of each path.
+ */
+export const LINKING = ['--', '-Cllvm-args=-inline-threshold=75']
+
 /** @returns {string} the file name that cargo gives the library */
 function libraryName() {
   if (platform === 'win32') return 'varve_node.dll'
@@ -31,7 +37,8 @@ function libraryName() {
 export async function buildNative({ profile = 'release', features = [], addon = at(addonPath) } = {}) {
   // Without this flag, a musl target builds no shared library.
   const flags = libc() === 'musl' ? { RUSTFLAGS: `${process.env.RUSTFLAGS ?? ''} -C target-feature=-crt-static` } : {}
-  await cargo('build', ['--profile', profile, '--package', 'varve-node', ...features.map((name) => `--features=${name}`)], flags)
+  const chosen = features.map((name) => `--features=${name}`)
+  await cargo('rustc', ['--profile', profile, '--package', 'varve-node', ...chosen, ...LINKING], flags)
   const temporary = `${addon}.${process.pid}.tmp`
   await mkdir(dirname(addon), { recursive: true })
   await copyFile(join(targetDir, profile, libraryName()), temporary)
