@@ -17,10 +17,15 @@ import { LOCKED, rustEnv } from './common/tools.mjs'
 const ZIG = ['cargo-zigbuild==0.24.0', 'ziglang==0.15.2']
 const tools = join(targetDir, 'cross')
 
-/** Files of source in panics and names of libraries are without directories of this machine. @param {string} os */
-function rustFlags(os) {
+/**
+ * Files of source in panics and names of libraries are without directories of this machine. The compiler names the source of the standard
+ * library if it is installed.
+ * @param {string} os
+ */
+async function rustFlags(os) {
   const registry = join(process.env.CARGO_HOME ?? join(homedir(), '.cargo'), 'registry', 'src')
-  const flags = [`--remap-path-prefix=${registry}=registry`, `--remap-path-prefix=${root}=varve`]
+  const library = join((await run('rustc', ['--print', 'sysroot'], { env: rustEnv() })).trim(), 'lib/rustlib/src/rust')
+  const flags = [[registry, 'registry'], [root, 'varve'], [library, 'rust']].map(([path, name]) => `--remap-path-prefix=${path}=${name}`)
   if (os === 'linux') flags.push('-Ctarget-feature=-crt-static') // without it, musl has no shared libraries
   if (os === 'darwin') flags.push('-Clink-arg=-Wl,-install_name,@rpath/varve.node')
   return flags.join('\x1f')
@@ -44,7 +49,7 @@ async function build(platform) {
   const env = {
     ...rustEnv(),
     PATH: `${join(tools, 'bin')}${delimiter}${rustEnv().PATH}`,
-    CARGO_ENCODED_RUSTFLAGS: rustFlags(os),
+    CARGO_ENCODED_RUSTFLAGS: await rustFlags(os),
     ...(isMac ? { MACOSX_DEPLOYMENT_TARGET: floor } : {}),
   }
   await run('cargo-zigbuild', ['rustc', LOCKED, '--release', '--package=varve-node', `--target=${versioned}`, ...LINKING], { env })
