@@ -35,6 +35,15 @@ it.each(['webpack', 'rspack'])('a config that jiti translates does not have the 
   expect(execFileSync(process.execPath, ['-e', program], { cwd: REPOSITORY, encoding: 'utf8' })).toBe('true\n')
 })
 
+it.each(['babel', 'esbuild', 'jest', 'keyv', 'loader', 'metro', 'parcel', 'rolldown', 'rollup', 'rspack', 'unstorage', 'vite', 'webpack'])(
+  'importing the plugin for %s replaces functions of node:fs only if that records reads',
+  (tool) => {
+    const program = `const { readFileSync } = require('fs'); import('@varve/plugins/${tool}').then(() => console.log(readFileSync === require('fs').readFileSync))`
+    const isUnchanged = execFileSync(process.execPath, ['-e', program], { cwd: REPOSITORY, encoding: 'utf8' }) === 'true\n'
+    expect(isUnchanged).toBe(['jest', 'keyv', 'metro', 'parcel', 'unstorage'].includes(tool))
+  },
+)
+
 /** The text of a module, without comments. */
 function codeOf(path: string): string {
   return readFileSync(path, 'utf8').replace(/\/\*[^]*?\*\/|^\s*\/\/.*$/gm, '')

@@ -12,7 +12,7 @@
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { VarveError } from 'varve'
-import { unrecorded } from 'varve/reads'
+import { installReads, unrecorded } from 'varve/reads'
 import { type BabelResult, type Entry, entryShape, keptOf, resultOf, type Transformed, transformed } from './babel/entry.ts'
 import { Calls } from './build/calls.ts'
 import { digest, lenientDigest } from './build/digest.ts'
@@ -23,6 +23,9 @@ import { checkOptions } from './build/validate.ts'
 
 export type { BabelResult, Transformed } from './babel/entry.ts'
 export type { CachedOptions, CachedStats } from './build/options.ts'
+
+// Before a config creates its plugins, so that all that it reads is recorded. In a shared module this would run for each entry point.
+installReads()
 
 /** The part of `@babel/core` that is used. */
 export interface Babel<Options extends object> {

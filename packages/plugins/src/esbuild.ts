@@ -7,6 +7,7 @@
  * await esbuild.build({ entryPoints: ['main.js'], bundle: true, plugins: [cached(mdx(options), { cacheKey: options })] })
  */
 import type { Plugin } from 'esbuild'
+import { installReads } from 'varve/reads'
 import { digest } from './build/digest.ts'
 import { type CachedOptions, FIELDS } from './build/options.ts'
 import { checkOptions, checkPlugin } from './build/validate.ts'
@@ -14,6 +15,9 @@ import { wrapPlugin } from './esbuild/cached.ts'
 
 export { CONFIG_FILES } from './build/identity.ts'
 export type { CachedOptions, CachedStats } from './build/options.ts'
+
+// Before a config creates its plugins, so that all that it reads is recorded. In a shared module this would run for each entry point.
+installReads()
 
 /**
  * Returns a copy of a plugin with a cache around it. The cache answers `onLoad` if none of its inputs has changed.

@@ -6,13 +6,16 @@
  * // webpack.config.js
  * export default { module: { rules: [{ test: /\.jsx?$/, use: ['@varve/plugins/loader', 'babel-loader'] }] } }
  */
-import { unrecorded } from 'varve/reads'
+import { installReads, unrecorded } from 'varve/reads'
 import type { LoaderCache } from './loader/cache.ts'
 import type { LoaderContext, Result } from './loader/context.ts'
 import { attach, cacheOf, noteActivity } from './loader/shared.ts'
 
 export type { CachedOptions, CachedStats } from './build/options.ts'
 export { pitch, normal as default }
+
+// Before a config creates its plugins, so that all that it reads is recorded. In a shared module this would run for each entry point.
+installReads()
 
 /** The loader gets content as bytes, so that images stay unchanged. */
 export const raw = true

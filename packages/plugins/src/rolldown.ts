@@ -7,6 +7,7 @@
  * export default { input: 'src/main.js', plugins: [cached(mdx(options), { cacheKey: options })] }
  */
 import type { Plugin } from 'rolldown'
+import { installReads } from 'varve/reads'
 import type { CachedPluginOptions } from './rollup/options.ts'
 import { plainTool, wrapPlugin } from './rollup/tool.ts'
 
@@ -14,6 +15,9 @@ export { CONFIG_FILES } from './build/identity.ts'
 export type { CachedOptions, CachedStats } from './build/options.ts'
 export type { CachedHook } from './rollup/hooks.ts'
 export type { CachedPluginOptions } from './rollup/options.ts'
+
+// Before a config creates its plugins, so that all that it reads is recorded. In a shared module this would run for each entry point.
+installReads()
 
 /** Puts a cache around a plugin and returns it. Throws as `cached` of `@varve/plugins/rollup` does. */
 export function cached<P extends Plugin>(plugin: P, options: CachedPluginOptions = {}): P {

@@ -8,6 +8,7 @@
  * export default { input: 'src/main.js', plugins: [cached(babel(options), { cacheKey: options })] }
  */
 import type { Plugin } from 'rollup'
+import { installReads } from 'varve/reads'
 import type { CachedPluginOptions } from './rollup/options.ts'
 import { plainTool, wrapPlugin } from './rollup/tool.ts'
 
@@ -15,6 +16,9 @@ export { CONFIG_FILES } from './build/identity.ts'
 export type { CachedOptions, CachedStats } from './build/options.ts'
 export type { CachedHook } from './rollup/hooks.ts'
 export type { CachedPluginOptions } from './rollup/options.ts'
+
+// Before a config creates its plugins, so that all that it reads is recorded. In a shared module this would run for each entry point.
+installReads()
 
 /**
  * Puts a cache around a plugin and returns it. The cache answers `load` and `transform` if none of their inputs has changed.

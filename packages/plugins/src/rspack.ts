@@ -12,6 +12,7 @@
  */
 import { createRequire } from 'node:module'
 import type { Compiler } from '@rspack/core'
+import { installReads } from 'varve/reads'
 import { type CachedOptions, FIELDS } from './build/options.ts'
 import { digest } from './build/digest.ts'
 import { checkOptions } from './build/validate.ts'
@@ -21,6 +22,9 @@ import { attach } from './loader/shared.ts'
 
 export { CONFIG_FILES } from './build/identity.ts'
 export type { CachedOptions, CachedStats } from './build/options.ts'
+
+// Before a config creates its plugins, so that all that it reads is recorded. In a shared module this would run for each entry point.
+installReads()
 
 const NAME = 'VarveRspackPlugin'
 // Config loaders that make CommonJS of modules (jiti) support `import.meta.url`, and no other property.

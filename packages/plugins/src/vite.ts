@@ -7,6 +7,7 @@
  * export default { plugins: [vue(), varve({ plugins: ['vue'] })] }
  */
 import type { Plugin } from 'vite'
+import { installReads } from 'varve/reads'
 import { runBefore } from './rollup/hooks.ts'
 import type { CachedPluginOptions } from './rollup/options.ts'
 import { wrapPlugin } from './rollup/tool.ts'
@@ -20,6 +21,9 @@ export type { CachedOptions, CachedStats } from './build/options.ts'
 export type { CachedHook } from './rollup/hooks.ts'
 export type { CachedPluginOptions } from './rollup/options.ts'
 export type { PluginChoice, VarveViteOptions } from './vite/named.ts'
+
+// Before a config creates its plugins, so that all that it reads is recorded. In a shared module this would run for each entry point.
+installReads()
 
 /**
  * Caches the results of the named plugins. For a plugin without `cacheKey`, the text of the Vite config and of all its imports

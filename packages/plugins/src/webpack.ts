@@ -9,6 +9,7 @@
  */
 import { VarveError } from 'varve'
 import type { Compiler } from 'webpack'
+import { installReads } from 'varve/reads'
 import { BuildReport } from './webpack/build-report.ts'
 import { callersOf, makersOf } from './webpack/inputs.ts'
 import { DiskLayer } from './webpack/layer.ts'
@@ -18,6 +19,9 @@ import type { VarveWebpackStats } from './webpack/stats.ts'
 
 export type { VarveWebpackOptions } from './webpack/options.ts'
 export type { VarveWebpackStats } from './webpack/stats.ts'
+
+// Before a config creates its plugins, so that all that it reads is recorded. In a shared module this would run for each entry point.
+installReads()
 
 const NAME = 'VarveWebpackPlugin'
 
@@ -40,7 +44,7 @@ export class VarveWebpackPlugin {
       throw new VarveError('INVALID_ARGUMENT', "VarveWebpackPlugin needs webpack 5; for Rspack use VarveRspackPlugin from '@varve/plugins/rspack'")
     }
     const makers = [...this.#makers, ...callersOf(this.apply)]
-    const reads = this.#options.trackReads === false ? undefined : new BuildReads(compiler)
+    const reads = new BuildReads(compiler, this.#options.trackReads !== false)
     const layer = new DiskLayer(compiler, this.#options, this.stats, makers, reads)
     const report = new BuildReport(compiler, this.#options.report, layer.changes)
     layer.counting.counts = () => report.counts
@@ -48,16 +52,15 @@ export class VarveWebpackPlugin {
     compiler.hooks.initialize.tap(NAME, () => {
       warnOfOtherCaches(compiler)
       layer.initialize()
-      reads?.noteOutput(compiler.outputPath)
+      reads.noteOutput(compiler.outputPath)
     })
     const start = (_: unknown, build: () => void): void => {
       layer.open()
-      if (reads === undefined) build()
-      else reads.run(build)
+      reads.run(build)
     }
     compiler.hooks.beforeRun.tapAsync(NAME, start)
     compiler.hooks.watchRun.tapAsync(NAME, start)
-    compiler.hooks.compilation.tap(NAME, (compilation) => reads?.begin(compilation))
+    compiler.hooks.compilation.tap(NAME, (compilation) => reads.begin(compilation))
     // Child compilers use this compiler's cache, so they do not get a layer of their own.
     compiler.hooks.thisCompilation.tap(NAME, (compilation) => layer.begin(compilation))
     const tap = { name: NAME, stage: compiler.webpack.Cache.STAGE_DISK }

@@ -216,4 +216,15 @@ describe('several configs at a time', () => {
     expect(hits).toBeGreaterThan(0)
     expect(rest).toEqual({ misses: 0, changed: [] })
   })
+
+  it('what loaders read in a build with trackReads: false does not count for another build of the same process', slow, async () => {
+    const { folder, write } = makeProject("word = fs.readFileSync(join(__dirname, '.wordrc'), 'utf8')", { '.wordrc': 'one' })
+    const order = { folder, first: { trackReads: false } }
+    const build = () => runProgram<{ hits: number; misses: number; changed: string[] }>(CACHES, order, { cwd: folder })
+    expect((await build()).hits).toBe(0)
+    write('.wordrc', 'two')
+    const { hits, ...rest } = await build()
+    expect(hits).toBeGreaterThan(0)
+    expect(rest).toEqual({ misses: 0, changed: [] })
+  })
 })

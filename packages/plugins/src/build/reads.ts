@@ -1,5 +1,5 @@
 /** The reads of one plugin: their scope, the plugin's local modules, and the warning if reads cannot be recorded. */
-import { installReads, type ReadCall, ReadScope } from 'varve/reads'
+import { type ReadCall, ReadScope } from 'varve/reads'
 import { localModules } from './modules.ts'
 import type { CachedOptions, CachedStats } from './options.ts'
 import type { Warn } from './warnings.ts'
@@ -11,9 +11,6 @@ interface Reader {
   readonly modules: readonly string[]
   readonly isServer?: boolean | undefined
 }
-
-// Runs when a wrapper is loaded, before a config creates its plugins, so that all their reads are recorded.
-installReads()
 
 /**
  * The scopes of plugins in servers, by name and root. All instances of a plugin in one process share a scope: a module of the plugin

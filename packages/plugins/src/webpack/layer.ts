@@ -54,7 +54,7 @@ export class DiskLayer {
   /** Build dependencies: named by the user, reported by webpack, or loaded by this process. */
   readonly #dependencies: Set<string>
   readonly #optionalDependencies: Set<string> = new Set()
-  readonly #reads: BuildReads | undefined
+  readonly #reads: BuildReads
   #inputs: ReadonlySet<string> = new Set()
   readonly #warnings: Warnings
   /** Directory of the cache, once it is open. */
@@ -72,13 +72,13 @@ export class DiskLayer {
   /** What has changed for all modules, in words. */
   readonly changes: () => readonly string[] = () => this.#open?.environments.why.changes ?? []
 
-  /** `makers` are the files that made the compiler. Without `reads`, reads of loaders and plugins are not tracked. */
+  /** `makers` are the files that made the compiler. If `reads` are off, those of loaders and plugins are not tracked. */
   constructor(
     compiler: Compiler,
     options: VarveWebpackOptions,
     stats: VarveWebpackStats,
     makers: readonly string[],
-    reads: BuildReads | undefined,
+    reads: BuildReads,
   ) {
     this.#compiler = compiler
     this.#reads = reads
@@ -87,7 +87,7 @@ export class DiskLayer {
     this.#logger = compiler.getInfrastructureLogger('VarveWebpackPlugin')
     this.#warnings = new Warnings((text) => this.#logger.warn(text))
     this.#writing = new Writing(stats, (text) => this.#logger.debug(text))
-    this.#dependencies = new Set(reads === undefined ? [] : makers)
+    this.#dependencies = new Set(reads.isOn ? makers : [])
   }
 
   /** Called once the compiler and its options are complete. */
@@ -141,7 +141,7 @@ export class DiskLayer {
     for (const dependency of optional ?? []) this.#optionalDependencies.add(dependency)
     if (compilation === undefined) return
     this.#open?.environments.why.note(compilation)
-    if (this.#reads === undefined) return
+    if (!this.#reads.isOn) return
     // Loaders load modules while they run, such as the plugins that a config names.
     for (const file of loadedFiles()) this.#dependencies.add(file)
     this.#inputs = this.#reads.end(compilation, this.#folder, this.#open?.environments.inputs ?? new Set())
@@ -205,7 +205,7 @@ export class DiskLayer {
     this.#report()
     await this.write()
     markWritten(this)
-    this.#reads?.close()
+    this.#reads.close()
     const opening = this.#opening
     this.#opening = this.#beginning = this.#open = undefined
     try {
@@ -243,8 +243,8 @@ export class DiskLayer {
     const root = unrecordedNow(() => checkoutOf(this.#compiler.context))
     const codec = new ValueCodec(this.#compiler.webpack, root)
     const identity = identityOf(this.#compiler, this.#options, { folder: this.#folder, root }, this.#ordinal ?? 1)
-    for (const dependency of [...identity.buildDependencies, ...(this.#reads === undefined ? [] : loadedFiles())]) this.#dependencies.add(dependency)
-    this.#reads?.noteConfig(this.#dependencies)
+    for (const dependency of [...identity.buildDependencies, ...(this.#reads.isOn ? loadedFiles() : [])]) this.#dependencies.add(dependency)
+    if (this.#reads.isOn) this.#reads.noteConfig(this.#dependencies)
     const records = new Entries(cache.namespace('webpack environments', { version: String(LAYOUT) }), root)
     const why = new Why(cache, identity, this.#compiler.context)
     const environments = new Environments({ compiler: this.#compiler, records, identity, fileSystemInfo, why, codec, root: root.folder })

@@ -13,6 +13,7 @@ import { basename, dirname, resolve, sep } from 'node:path'
 import { installReads, inUse, isArchive, isCountedVariable, isPlugged, unrecordedNow } from 'varve/reads'
 import type { Compilation, Compiler, NormalModule } from 'webpack'
 import { isInstalled, localModules, manifestOf } from '../build/modules.ts'
+import { isReadOfWebpack, wrapFileSystem } from './file-system.ts'
 import { type InputKind, inputOf } from './recorded.ts'
 
 type Installation = NonNullable<ReturnType<typeof installReads>>
@@ -30,15 +31,12 @@ const INPUT_KINDS: ReadonlyMap<string, InputKind> = new Map([
   ['link', 'existence'],
 ])
 
-/** Depth of calls to webpack's input file system on this stack. webpack compares what these calls read. */
-let webpackReads = 0
-
 /** Output and cache directories of the compilers of this process. Programs remove or save them between builds. */
 const outputs: Set<string> = new Set()
-const wrapped: WeakSet<object> = new WeakSet()
 
-/** The reads of one compiler. */
+/** The reads of one compiler. If it is not `isOn`, it records none, and what the compiler reads counts for no other one either. */
 export class BuildReads {
+  readonly isOn: boolean
   readonly #compiler: Compiler
   readonly #installed: Installation | undefined
   #sink: BuildSink | undefined
@@ -53,7 +51,8 @@ export class BuildReads {
   readonly #added: Set<string> = new Set()
   readonly #modules: WeakMap<object, ModuleSink> = new WeakMap()
 
-  constructor(compiler: Compiler) {
+  constructor(compiler: Compiler, isOn: boolean) {
+    this.isOn = isOn
     this.#compiler = compiler
     this.#installed = installReads()
   }
@@ -78,10 +77,11 @@ export class BuildReads {
     const installed = this.#installed
     if (installed === undefined) return build()
     this.#sink?.end() // the build before may have failed
-    this.#sink = new BuildSink(inUse(installed))
-    this.#isIgnored = ignoredBelow(this.#compiler)
-    wrapMethods(this.#compiler.inputFileSystem)
+    this.#sink = this.isOn ? new BuildSink(inUse(installed)) : undefined
     this.#takeStartUp(installed)
+    if (this.#sink === undefined) return build()
+    this.#isIgnored = ignoredBelow(this.#compiler)
+    wrapFileSystem(this.#compiler.inputFileSystem)
     installed.storage.run(this.#sink, build)
   }
 
@@ -191,7 +191,7 @@ class BuildSink implements Sink {
   }
 
   read(kind: ReadKind, path: string): void {
-    if (this.isOver || webpackReads > 0) return
+    if (this.isOver || isReadOfWebpack()) return
     const found = this.reads.get(kind)
     if (found === undefined) this.reads.set(kind, new Set([path]))
     else found.add(path)
@@ -224,7 +224,7 @@ class ModuleSink implements Sink {
 
   read(kind: ReadKind, path: string): void {
     this.#build.read(kind, path)
-    if (kind === 'content' && !this.isOver && webpackReads === 0) this.contents.add(path)
+    if (kind === 'content' && !this.isOver && !isReadOfWebpack()) this.contents.add(path)
   }
 
   wrote(path: string): void {
@@ -238,25 +238,6 @@ class ModuleSink implements Sink {
   variables(): void {}
 
   opaque(): void {}
-}
-
-/** Wraps the methods of webpack's file system, so that reads inside them count as webpack's own. */
-function wrapMethods(fileSystem: Compiler['inputFileSystem']): void {
-  if (fileSystem === null || wrapped.has(fileSystem)) return
-  wrapped.add(fileSystem)
-  const names = ['stat', 'lstat', 'readdir', 'readFile', 'readJson', 'readlink', 'realpath']
-  for (const name of names.flatMap((one) => [one, `${one}Sync`])) {
-    const method: unknown = Reflect.get(fileSystem, name)
-    if (typeof method !== 'function') continue
-    Reflect.set(fileSystem, name, (...args: unknown[]): unknown => {
-      webpackReads += 1
-      try {
-        return Reflect.apply(method, fileSystem, args)
-      } finally {
-        webpackReads -= 1
-      }
-    })
-  }
 }
 
 /** The input that a read is. A file of a package counts as the package; hidden directories in `node_modules` belong to tools. */
