@@ -1,4 +1,4 @@
-/** A host without Node.js, as a browser is: no `process`, so no modules of Node.js. The cache works in memory, and its status says why. */
+/** A host without Node.js, as a browser is: no `process`, so no modules of Node.js. The cache works in memory, and its status has the reason. */
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'

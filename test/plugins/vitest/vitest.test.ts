@@ -102,7 +102,7 @@ describe('varve, in Vitest', () => {
   })
 })
 
-/** A class whose fields are compiled as `tsconfig.json` says. */
+/** A class whose fields are compiled as `tsconfig.json` demands. */
 const FIELDS = {
   'tsconfig.json': '{ "compilerOptions": { "useDefineForClassFields": false } }\n',
   'src/base.js': 'export class Base { set word(value) { this.heard = value } }\n',
