@@ -13,5 +13,6 @@ await runMain(async () => {
   const { classicLevel } = await import('./subjects/classic-level.mjs')
   const { betterSqlite3 } = await import('./subjects/better-sqlite3.mjs')
   const { cacacheSubject } = await import('./subjects/cacache.mjs')
-  await benchmark([await varve('native'), await varve('wasm'), lmdb, classicLevel, betterSqlite3, cacacheSubject])
+  const { map } = await import('./subjects/map.mjs')
+  await benchmark([await varve('native'), await varve('wasm'), lmdb, classicLevel, betterSqlite3, cacacheSubject, map])
 })
