@@ -20,13 +20,15 @@ fn files_of(vfs: &SimVfs) -> Vec<String> {
     vfs.names().into_iter().filter(|name| name.starts_with("files/")).collect()
 }
 
-fn put(handle: &mut Handle, key: &[u8], value: &[u8]) {
+/// Commits an entry.
+pub(crate) fn put(handle: &mut Handle, key: &[u8], value: &[u8]) {
     let id = handle.namespace("n", "1").expect("namespace");
     handle.put(id, key, value).expect("put");
     commit(handle, Durability::Relaxed).expect("commit");
 }
 
-fn get(handle: &mut Handle, key: &[u8]) -> Option<Vec<u8>> {
+/// Looks up a key.
+pub(crate) fn get(handle: &mut Handle, key: &[u8]) -> Option<Vec<u8>> {
     let id = handle.namespace("n", "1").expect("namespace");
     handle.get(id, key, <[u8]>::to_vec).expect("get")
 }

@@ -1,22 +1,12 @@
 //! A cache is used while a copy of it arrives, file by file: `cp -r`, `rsync`, an unpacked archive. What a process
 //! found missing or cut may be whole later.
 
+use crate::blobs::{get, put};
 use crate::history::{commit, compact, open, open_with_blobs};
 use varve_core::testing::sim::SimVfs;
-use varve_core::{Durability, Handle};
+use varve_core::Durability;
 
 const BLOB_BYTES_MIN: usize = 64;
-
-fn put(handle: &mut Handle, key: &[u8], value: &[u8]) {
-    let id = handle.namespace("n", "1").expect("namespace");
-    handle.put(id, key, value).expect("put");
-    commit(handle, Durability::Relaxed).expect("commit");
-}
-
-fn get(handle: &mut Handle, key: &[u8]) -> Option<Vec<u8>> {
-    let id = handle.namespace("n", "1").expect("namespace");
-    handle.get(id, key, <[u8]>::to_vec).expect("get")
-}
 
 /// A closed cache with a table.
 fn source() -> SimVfs {
