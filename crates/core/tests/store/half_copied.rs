@@ -3,8 +3,8 @@
 
 use crate::blobs::{get, put};
 use crate::history::{commit, compact, open, open_with_blobs};
-use varve_core::testing::sim::SimVfs;
 use varve_core::Durability;
+use varve_core::testing::sim::SimVfs;
 
 const BLOB_BYTES_MIN: usize = 64;
 
