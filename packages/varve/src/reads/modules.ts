@@ -6,7 +6,7 @@
 import type * as nodeModule from 'node:module'
 import { builtin } from '../host/builtin.ts'
 import { installClone } from './fs.ts'
-import { isInPackage, type ModuleRequest, noteResolution, type Resolver } from './resolution.ts'
+import { fileOf, isInPackage, type ModuleRequest, noteResolution, type Resolver } from './resolution.ts'
 import { type Installation, type Sink, sinkNow } from './sink.ts'
 import { isCallable, originalOf, replace } from './wrapper.ts'
 
@@ -50,8 +50,8 @@ function noteRequestOnce(Module: Loader): (sink: Sink, asked: ModuleRequest) => 
   let last: { readonly sink: Sink; readonly asked: ModuleRequest } | undefined
   return (sink, asked) => {
     const { request, parent, options } = asked
-    const file: unknown = typeof parent === 'object' && parent !== null ? Reflect.get(parent, 'filename') : undefined
-    if (request.startsWith('.') && options === undefined && typeof file === 'string' && isInPackage(file)) return file
+    const file = fileOf(parent)
+    if (request.startsWith('.') && options === undefined && file !== undefined && isInPackage(file)) return file
     const isSame = last?.sink === sink && last.asked.request === request && last.asked.parent === parent && options === undefined
     last = isSame ? undefined : { sink, asked }
     return isSame ? undefined : noteResolution(sink, Module, asked)

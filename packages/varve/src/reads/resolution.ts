@@ -41,6 +41,12 @@ export function isInPackage(path: string): boolean {
   return /[\\/]node_modules[\\/]/.test(path)
 }
 
+/** The file of a CommonJS module. */
+export function fileOf(module: unknown): string | undefined {
+  const file: unknown = typeof module === 'object' && module !== null ? Reflect.get(module, 'filename') : undefined
+  return typeof file === 'string' ? file : undefined
+}
+
 function resolve(Module: Resolver, { request, parent, options }: ModuleRequest): string | undefined {
   const { _resolveFilename: call } = Module
   try {
@@ -59,8 +65,8 @@ function isPath(paths: typeof nodePath, request: string): boolean {
 function foldersOf(paths: typeof nodePath, { parent, options }: ModuleRequest): readonly string[] {
   const given: unknown = typeof options === 'object' && options !== null ? Reflect.get(options, 'paths') : undefined
   if (Array.isArray(given)) return given.map((folder) => paths.resolve(String(folder)))
-  const file: unknown = typeof parent === 'object' && parent !== null ? Reflect.get(parent, 'filename') : undefined
-  return [typeof file === 'string' ? paths.dirname(file) : paths.resolve()]
+  const file = fileOf(parent)
+  return [file === undefined ? paths.resolve() : paths.dirname(file)]
 }
 
 function* candidates(paths: typeof nodePath, Module: Resolver, asked: ModuleRequest, found?: string): Generator<readonly [ReadKind, string]> {

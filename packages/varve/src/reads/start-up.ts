@@ -11,6 +11,7 @@
 import { lookAt } from '../inputs/files.ts'
 import { type Disk, hostDisk, isOfFolder, READ_KINDS, type ReadKind } from './kinds.ts'
 import { freezeAround, Observed } from './observed.ts'
+import { isInPackage } from './resolution.ts'
 import { type Ambient, type Opaque, unrecordedNow } from './sink.ts'
 
 /** More paths than any configuration reads; later ones are not noted, and recorded work is not stored. */
@@ -55,7 +56,7 @@ export class StartUp implements Ambient {
 
   read(kind: ReadKind, path: string): void {
     const key = `${kind} ${path}`
-    if (this.scopes > 0 || this.#reads.has(key) || /[\\/]node_modules[\\/]/.test(path)) return
+    if (this.scopes > 0 || this.#reads.has(key) || isInPackage(path)) return
     if (this.#written.has(path) && !isOfFolder(kind)) return
     if (this.#reads.size >= PATHS_MAX) {
       this.isTooLong = true
