@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openCache } from 'varve'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import type { Compiler, Configuration } from 'webpack'
 import { makeFolder } from '../../folders.ts'
 import { slow } from '../../slow.ts'
@@ -10,9 +10,9 @@ import { buildOnce, makeHost } from './compile.ts'
 
 const MODULES = 6
 
-function makeProject(): string {
+function makeProject(modules = MODULES): string {
   const folder = makeFolder()
-  const names = Array.from({ length: MODULES - 1 }, (_, index) => `./part-${index}.js`)
+  const names = Array.from({ length: modules - 1 }, (_, index) => `./part-${index}.js`)
   writeFileSync(join(folder, 'main.js'), names.map((name) => `import '${name}'\n`).join(''))
   for (const name of names) writeFileSync(join(folder, name), `console.log('${name}')\n`)
   return folder
@@ -41,6 +41,23 @@ describe('a build with errors stores what succeeded', () => {
     const { counts, complaints } = await buildOnce(folder)
     expect([counts.built, complaints]).toEqual([1, []])
   })
+})
+
+/** Compilers wait for each other in Docusaurus: small packs stored the server's build in 266 of them, and made its next build slower. */
+it('a build that is stored while its process does other work has no more packs than one that is closed at once', async () => {
+  const packsOf = async (folder: string): Promise<number> => {
+    const cache = await openCache({ name: 'webpack', dir: join(folder, 'cache'), readOnly: true })
+    const { namespaces } = await cache.stats()
+    await cache.close()
+    return namespaces.reduce((sum, { name, entries }) => sum + (name.startsWith('webpack packs ') ? entries : 0), 0)
+  }
+  const [waiting, closed] = [makeProject(60), makeProject(60)]
+  const { stats } = await buildOnce(closed)
+  const host = makeHost(waiting, {}, { idleTimeoutForInitialStore: 0 })
+  await host.run()
+  await vi.waitFor(() => expect(host.stats.stored).toBe(stats.stored), 10_000)
+  await host.close()
+  expect(await packsOf(waiting)).toBe(await packsOf(closed))
 })
 
 /** Otherwise each build reported the damage again: nothing else makes a build that hits everything write. */

@@ -18,7 +18,7 @@ import type { Entries } from './entries.ts'
 import { type EnvironmentRecord, isRecord, type Resolution } from './environment-record.ts'
 import { decodeGenerations, encodeGenerations, type EntriesName, entriesOf, type Generation, nextGeneration } from './generations.ts'
 import type { Identity } from './identity.ts'
-import { idOf } from './pointer.ts'
+import { idOf, isOf } from './pointer.ts'
 import { changedInputs, changesIn, type Digests, digestsOf, inputsOfMissing, isUnchanged, namesOf, pathsIn, pathsOf } from './recorded.ts'
 import { isUnchangedSince, takeSnapshot } from './snapshots.ts'
 import type { ValueCodec } from './value.ts'
@@ -182,7 +182,7 @@ export class Environments {
 
   async #check(id: string): Promise<boolean> {
     const bytes = this.#records.get(this.#recordName(id))
-    if (bytes === undefined || idOf(bytes) !== id) return false
+    if (bytes === undefined || !isOf(id, bytes)) return false
     const record: unknown = await this.#codec.deserialize([bytes])
     if (!isRecord(record)) return false
     const [resolving, contents]: [string[], string[]] = [[], []]

@@ -12,7 +12,7 @@ export const PACK_BYTES: number = 2 << 20
 
 /** Values in one pack: the limit, the number in the first pack of a kind, and the most growth from one pack to the next. */
 const ITEMS_MAX = 1000
-const ITEMS_FIRST = 32
+const ITEMS_FIRST = 128
 const GROWTH_MAX = 8
 
 /** How many values of a kind fill a pack, estimated from the packs written before. */

@@ -15,7 +15,7 @@ import { cliConfigs } from './inputs.ts'
 import type { VarveWebpackOptions } from './options.ts'
 
 /** Version of the layout of values and records, part of each digest. */
-export const LAYOUT = 9
+export const LAYOUT = 10
 
 /** Name and digest of one compiler. */
 export interface Identity {

@@ -285,7 +285,7 @@ export class DiskLayer {
       const environment = await open.environments.capture(this.#wanted)
       const isIdle = isSliced ? () => this.#isIdle : undefined
       // If the next build has begun, its commit writes what has been put so far.
-      if (!(await why.putModules(version, isIdle)) || !(await this.#writing.putAll(open, environment, isIdle))) return
+      if (!(await why.putModules(version, isIdle)) || !(await this.#writing.putAll(open, environment, isIdle, this.#compiler.watchMode))) return
     }
     if (!isSliced) await open.packs.tidy((id) => open.environments.isValid(id))
     this.#isInitialStore = false

@@ -11,7 +11,7 @@ import { Contents } from './chunks.ts'
 import { contentLengths, decodePack, type Encoded, encodePack, LARGE_BYTES } from './contents.ts'
 import type { Entries } from './entries.ts'
 import type { Parts } from './parts.ts'
-import { decodePointer, encodePointer, idOf, type Pointer } from './pointer.ts'
+import { decodePointer, encodePointer, idOf, isOf, type Pointer } from './pointer.ts'
 import { keyOf, ReadAhead } from './read-ahead.ts'
 import { groupsOf, packsToRewrite, type Use } from './rewrite.ts'
 import { asBuffer, type ValueCodec } from './value.ts'
@@ -224,7 +224,7 @@ export class Packs {
 
   #decode(pack: string, bytes: Uint8Array | undefined): Values | Promise<Values> {
     if (bytes === undefined) return NO_VALUES
-    if (idOf(bytes) !== pack) throw new Error('a pack is not what was written under its name')
+    if (!isOf(pack, bytes)) throw new Error('a pack is not what was written under its name')
     const value = decodePack(this.#codec, asBuffer(bytes), (index, length) => this.#contents.get(keyOf(pack), index, length))
     return value instanceof Promise ? value.then(valuesOf) : valuesOf(value)
   }

@@ -5,6 +5,7 @@
  */
 
 import { hash } from 'node:crypto'
+import { crc32 } from 'node:zlib'
 
 /** webpack's etag: an entry is valid for equal identifiers and equal etags. */
 export interface Etag {
@@ -27,9 +28,19 @@ export interface Pointer {
   readonly etag: string | null
 }
 
-/** The id of an environment or a pack: a digest of its bytes, so that other bytes under the same id are detected. */
+/**
+ * The id of an environment or a pack: u32 CRC-32 of its bytes | four bytes of their SHA-256. Other bytes get another id. Reading
+ * compares only the first half, because a warm build reads much and SHA-256 takes three times as long.
+ */
 export function idOf(bytes: Uint8Array): string {
-  return hash('sha256', bytes, 'buffer').toString('latin1', 0, ID_BYTES)
+  const id = hash('sha256', bytes, 'buffer').subarray(0, ID_BYTES)
+  id.writeUInt32LE(crc32(bytes), 0)
+  return id.toString('latin1')
+}
+
+/** Whether these may be the bytes of an id; other bytes pass once in 2^32 times. */
+export function isOf(id: string, bytes: Uint8Array): boolean {
+  return Buffer.from(id, 'latin1').readUInt32LE(0) === crc32(bytes)
 }
 
 /** The text of an etag, by which etags are compared. webpack computes it on demand; it may be a hash of a whole source. */

@@ -11,10 +11,10 @@ import { textOf } from './pointer.ts'
 import type { VarveWebpackStats } from './stats.ts'
 import { HEAVY_BYTES, VALUE_BYTES_MAX, weightOf } from './weight.ts'
 
-/** Duration of one slice of idle time, in milliseconds. */
+/** Duration of one slice of idle time while webpack watches, in milliseconds: a rebuild may begin at any moment. */
 const SLICE_MS = 10
 
-/** Values in the first pack of a slice of idle time. */
+/** Values in the first pack of such a slice. */
 const ITEMS_FIRST = 4
 
 /** Time limit of the writes on exit, in milliseconds. */
@@ -50,16 +50,20 @@ export class Writing {
     return this.pending.size === 0 && !this.#isUncommitted
   }
 
-  /** Puts pending values; with `isIdle`, in slices while it returns true. Returns whether all were put. */
-  async putAll({ packs }: Target, environment: string, isIdle: (() => boolean) | undefined): Promise<boolean> {
-    let items = isIdle === undefined ? Number.POSITIVE_INFINITY : ITEMS_FIRST
+  /**
+   * Puts pending values; with `isIdle`, while it returns true. Small packs store and restore much more than large ones, so only
+   * webpack in watch mode gets packs that take a slice of time. Returns whether all were put.
+   */
+  async putAll({ packs }: Target, environment: string, isIdle: (() => boolean) | undefined, isWatching: boolean): Promise<boolean> {
+    const isSliced = isIdle !== undefined && isWatching
+    let items = isSliced ? ITEMS_FIRST : Number.POSITIVE_INFINITY
     for (const group of groupsOf(this.pending, (kind) => Math.min(items, this.#sizes.of(kind)))) {
       const startMs = performance.now()
       await this.#putGroup(packs, environment, group)
       if (isIdle === undefined) continue
       // The next group has as many values as fit into half a slice, estimated from this one.
       const spentMs = Math.max(performance.now() - startMs, 0.1)
-      items = Math.round(Math.min(Math.max((items * SLICE_MS) / 2 / spentMs, 1), items * 2))
+      if (isSliced) items = Math.round(Math.min(Math.max((items * SLICE_MS) / 2 / spentMs, 1), items * 2))
       await setImmediate()
       if (!isIdle()) return false
     }

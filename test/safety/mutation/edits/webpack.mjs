@@ -8,7 +8,7 @@ export default [
   {
     name: 'webpack: a pack may hold anything under its name',
     file: 'packages/plugins/src/webpack/packs.ts',
-    find: "if (idOf(bytes) !== pack) throw new Error('a pack is not what was written under its name')",
+    find: "if (!isOf(pack, bytes)) throw new Error('a pack is not what was written under its name')",
     replace: '',
     test: POISONED,
     only: 'a build that asks for lazy parts',
