@@ -129,7 +129,10 @@ async function writePiece(directory: string, { path, offset }: Piece, content: U
   await mkdir(dirname(target), { recursive: true, mode: 0o700 })
   const file = await open(target, constants.O_CREAT | constants.O_WRONLY, 0o600)
   try {
-    await file.write(content, 0, content.length, offset)
+    for (let written = 0; written < content.length; ) {
+      const { bytesWritten } = await file.write(content, written, content.length - written, offset + written)
+      written += bytesWritten
+    }
     if (!path.includes('/files/')) await file.sync()
   } finally {
     await file.close()

@@ -3,11 +3,14 @@
  *
  *   1. After layers were fetched, one that no stored head names gets a file `.unused`. One that is named again loses it.
  *   2. Its directory is removed `UNUSED_MS` after that: first renamed, so that no part of a layer has its name, then deleted.
+ *   3. A layer in which a cache has found damage is removed at once, so that it is fetched again, but only once in `UNUSED_MS`: what was
+ *      published may be damaged, too.
  *
  * No lock protects a process that has the layer open, the time does. A process that stays open for longer keeps its open tables, on POSIX as
  * on Windows, where an open file keeps the directory from being renamed. Blobs that it reads later are misses.
  */
 import { randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { STORED_HEAD } from './heads.ts'
@@ -37,6 +40,14 @@ async function dropLayer(dir: string, name: string, isNamed: boolean): Promise<v
   if (isNamed) await rm(mark, { force: true })
   else if (await isOld(mark)) await remove(dir, join(dir, name))
   else await writeFile(mark, '', { flag: 'wx' }).catch(() => undefined) // it may have one
+}
+
+/** Removes a damaged layer, unless it was fetched again for that reason before. */
+export async function dropDamaged(dir: string, name: string): Promise<void> {
+  const mark = join(dir, `.${name}.damaged.tmp`) // `dropUnused` removes it, too
+  if (!LAYER.test(name) || (existsSync(mark) && !(await isOld(mark)))) return
+  await writeFile(mark, '')
+  await remove(dir, join(dir, name))
 }
 
 /** Whether a file or directory is older than `UNUSED_MS`. */

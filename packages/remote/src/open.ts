@@ -7,9 +7,11 @@
  *   3. With prefetch `'lazy'`, nothing is waited for: the fetch begins with the cache, and takes of the same budget in the background.
  *   4. A cache that is closed publishes for at most `PUBLISH_MS`. After a failure this process publishes no more, and still reads.
  */
+import { basename, dirname } from 'node:path'
 import type { AttachedLayers, CacheRemote, PublishedCache } from 'varve'
 import { readStoredHead, writeStoredHead } from './heads.ts'
 import { bytesOf } from './layer.ts'
+import { dropDamaged } from './local.ts'
 import type { RemoteLayer } from './manifest.ts'
 import { fetchLayers, manifestsOf, namedIn, type NamedLayer, pathOf, type ScopeManifest, usableOf } from './pull.ts'
 import { push } from './push.ts'
@@ -88,6 +90,10 @@ export class OpenRemote implements Remote, CacheRemote {
     if (usable.length === named.length) return usable
     const before = usableOf(this, ofCache(name, namedIn(await stored(name), newest)))
     return bytesOf(before) > bytesOf(usable) ? before : usable
+  }
+
+  async discard(paths: readonly string[]): Promise<void> {
+    for (const path of paths) await dropDamaged(this.dir, basename(dirname(path))).catch(() => undefined)
   }
 
   async publish({ name, dir, secret, engine, shared }: PublishedCache): Promise<void> {

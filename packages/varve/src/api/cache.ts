@@ -289,7 +289,7 @@ export class Cache {
 
   async #end(isCommitted: boolean): Promise<void> {
     await this.#session.close(isCommitted ? (store) => this.#commits.commitRest(store) : undefined)
-    const warning = await this.#as.publish?.()
+    const warning = await this.#as.closed()
     if (warning !== undefined) this.#session.warn(warning, 'publish')
   }
 

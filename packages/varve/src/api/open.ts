@@ -78,7 +78,7 @@ async function open(options: CacheOptions): Promise<Cache> {
     const used = opening.degraded?.mode === 'memory' ? undefined : onDisk
     const isUnsyncable = used !== undefined && engine.name === 'wasm' && !engineOptions.readOnly
     const degraded = opening.degraded ?? (isUnsyncable ? unsynced() : undefined)
-    const session = new Session(store, options, used)
+    const session = new Session(store, options, used, remote?.discard === undefined ? [] : remote.layers)
     await soundOrClosed(session)
     if (secretWarning !== undefined) session.warn(secretWarning)
     if (loaded.warning !== undefined) session.warn(loaded.warning, 'engine')
@@ -88,10 +88,13 @@ async function open(options: CacheOptions): Promise<Cache> {
     const place = secret === undefined ? dir : `${dir}/${folder}`
     const opened = { engine: engine.name, reason, dir, durability }
     const published = { name: options.name, dir, secret, engine: engine.name, shared: options.shared ?? false }
-    const publish = remote?.publish === undefined || used === undefined ? undefined : remote.publish.bind(undefined, published)
+    const closed = async (): Promise<VarveError | undefined> => {
+      await remote?.discard?.([...session.damagedLayers])
+      return used === undefined ? undefined : remote?.publish?.(published)
+    }
     const attached = remote === undefined ? null : { layers: remote.report.layers, fetchedBytes: remote.report.fetchedBytes }
     const recorder = new Recorder({ mode, name: options.name, engine: engine.name, tally: session.tally, remote: attached })
-    return new Cache(session, new Commits(session, degraded, used, recorder), opened, { isReadOnly: engineOptions.readOnly, place, remote, publish })
+    return new Cache(session, new Commits(session, degraded, used, recorder), opened, { isReadOnly: engineOptions.readOnly, place, remote, closed })
   } catch (error) {
     throw toVarveError(error)
   }

@@ -40,8 +40,8 @@ export interface OpenedAs {
   /** Distinguishes the cache from others of this process. */
   readonly place: string
   readonly remote: Attachment | undefined
-  /** Publishes the closed cache to its remote, and resolves to a warning if that fails; undefined if the remote is only read. */
-  readonly publish: (() => Promise<VarveError | undefined>) | undefined
+  /** Called when the cache is closed: its remote drops layers that are damaged, and publishes. Resolves to a warning if that fails. */
+  readonly closed: () => Promise<VarveError | undefined>
 }
 
 /** What the remote has given up to now. */

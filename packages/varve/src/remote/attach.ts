@@ -23,6 +23,8 @@ export interface Attachment {
   readonly warning: VarveError | undefined
   /** Resolves to a warning if fetching in the background has failed. */
   readonly later?: Promise<VarveError | undefined> | undefined
+  /** Removes damaged layers, so that the next build fetches them again. Undefined if the remote is not asked. */
+  readonly discard?: ((paths: readonly string[]) => Promise<void>) | undefined
   /** Resolves to a warning if it fails. Undefined if the remote is only read. */
   readonly publish: ((cache: PublishedCache) => Promise<VarveError | undefined>) | undefined
 }
@@ -67,6 +69,7 @@ async function attachTo(remote: CacheRemote, { name, shared, readOnly = false }:
     },
     warning: warningOf(NOT_NEWEST, problem),
     later: later?.then((failure) => warningOf(NOT_NEWEST, failure)),
+    discard: offline ? undefined : remote.discard?.bind(remote),
     // What a remote reads is no input of builds that follow in this process.
     publish: offline || !remote.publishes ? undefined : (cache) => unrecorded(() => remote.publish(cache).then(() => undefined, unpublished)),
   }

@@ -15,6 +15,8 @@ export interface CacheRemote {
    * connection and writes nothing.
    */
   attach(name: string, options: { readonly offline: boolean }): Promise<AttachedLayers>
+  /** Removes layers, by their paths, in which a cache has found damage, so that the next `attach` fetches them again. It never rejects. */
+  discard?(paths: readonly string[]): Promise<void>
   /** Publishes what a closed cache has and the remote lacks. Rejects with the reason if it cannot. */
   publish(cache: PublishedCache): Promise<unknown>
 }

@@ -49,14 +49,16 @@ export class DamageWatch {
   }
 }
 
-/** The warning for damaged places; with `strict`, the error. */
-export function damageError(places: readonly Damage[]): VarveError {
+/** The warning for damaged places; with `strict`, the error. `fetched` are the paths of layers that can be fetched again. */
+export function damageError(places: readonly Damage[], fetched: readonly string[] = []): VarveError {
   const [first] = places
   const where = first === undefined ? 'a file' : `${first.what} in '${first.file}' at byte ${first.offset}`
   const whose = first === undefined || first.namespace === null ? '' : `, of namespace '${first.namespace}'`
   const more = places.length > 1 ? ` and ${places.length - 1} more` : ''
   if (first?.layer !== undefined) {
-    const advice = "what it had there is a miss. Seal it again, or remove it from option 'layers' and VARVE_LAYERS"
+    const isFetched = fetched.includes(first.layer)
+    const fix = isFetched ? 'the next build fetches it again' : "seal it again, or remove it from option 'layers' and VARVE_LAYERS"
+    const advice = `what it had there is a miss; ${fix}`
     const what = first.file === first.layer ? first.what : `${where}${whose}`
     return new VarveError('DAMAGED', `the layer '${first.layer}' is not used in full: ${what}${more}; ${advice}`)
   }

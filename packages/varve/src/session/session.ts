@@ -48,11 +48,15 @@ export class Session {
   readonly #options: SessionOptions
   readonly #damage: DamageWatch
   readonly #place: Place | undefined
+  readonly #fetched: readonly string[]
+  /** Layers among `fetched` in which damage was detected. */
+  readonly damagedLayers: Set<string> = new Set()
 
-  /** `place` is undefined for a cache in memory. */
-  constructor(store: EngineStore, options: SessionOptions = {}, place?: Place) {
+  /** `place` is undefined for a cache in memory. `fetched` are the paths of layers that can be fetched again. */
+  constructor(store: EngineStore, options: SessionOptions = {}, place?: Place, fetched: readonly string[] = []) {
     this.#store = store
     this.#place = place
+    this.#fetched = fetched
     this.version = options.version ?? ''
     this.#options = options
     this.#damage = new DamageWatch(store, options.strict ?? false, (places) => this.#reportDamage(places))
@@ -192,7 +196,8 @@ export class Session {
 
   #reportDamage(places: readonly Damage[]): void {
     const { onDamage, onWarning } = this.#options
-    if (onDamage === undefined || onWarning !== undefined) this.warn(damageError(places), 'damage')
+    for (const { layer } of places) if (layer !== undefined && this.#fetched.includes(layer)) this.damagedLayers.add(layer)
+    if (onDamage === undefined || onWarning !== undefined) this.warn(damageError(places, this.#fetched), 'damage')
     if (onDamage !== undefined) for (const place of places) attempt(onDamage, place)
   }
 }
