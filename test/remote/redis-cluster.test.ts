@@ -10,7 +10,7 @@ import { Machine } from './machines.ts'
 import { freePort, serve } from './serve.ts'
 import { STORES } from './servers.ts'
 
-const canRun = STORES.some(({ name }) => name.startsWith('Redis'))
+const canRun = STORES.some(({ name, start }) => name.startsWith('Redis') && start !== undefined)
 const NAMES = Array.from({ length: 60 }, (_, number) => `blob/${number}`)
 const text = (value: string): Uint8Array => new Uint8Array(Buffer.from(value))
 
