@@ -54,9 +54,9 @@ export function hiddenReads({ what }: Opaque, scope: string): string | undefined
   return READERS.find(({ name }) => name.test(found?.name ?? ''))?.reads ?? 'whose reads cannot be seen'
 }
 
-/** The engine itself, in whatever package it lies. */
+/** The engine itself, in whatever package it lies: `varve.node` as published, `varve.<platform>.node` in a checkout. */
 function isVarve(what: string): boolean {
-  return /[\\/]varve\.[\w-]+\.node$/.test(what)
+  return /[\\/]varve(?:\.[\w-]+)?\.node$/.test(what)
 }
 
 /** The installed package that a path is in. */
