@@ -5,7 +5,7 @@ import { dirname, join, resolve as resolved } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type * as reads from 'varve/reads'
+import * as reads from 'varve/reads'
 import { installReads, ReadScope, uninstallReads, unrecorded, unrecordedNow } from 'varve/reads'
 import { makeFolder } from '../folders.ts'
 
@@ -22,6 +22,16 @@ function filesOf(work: (path: string) => unknown): readonly string[] {
   scope.run(() => work(join(folder, 'a.txt')))
   scope.end()
   return scope.recorded().files.filter((file) => file === 'a.txt')
+}
+
+/** The recorder of a copy of the published package, and its folder. `change` edits the code of the copy. */
+async function copyOfVarve(change = (code: string): string => code): Promise<{ copy: typeof reads; folder: string }> {
+  const folder = join(makeFolder(), 'varve')
+  const path = fileURLToPath(new URL('../../packages/varve/', import.meta.url))
+  for (const name of ['package.json', 'dist']) fs.cpSync(join(path, name), join(folder, name), { recursive: true })
+  const bundle = join(folder, 'dist/bundle')
+  for (const name of fs.readdirSync(bundle)) fs.writeFileSync(join(bundle, name), change(fs.readFileSync(join(bundle, name), 'utf8')))
+  return { copy: await import(pathToFileURL(join(bundle, 'reads.js')).href), folder }
 }
 
 describe('the recorder', () => {
@@ -215,10 +225,7 @@ describe('the recorder', () => {
   })
 
   it('two copies of Varve share one recorder', async () => {
-    const folder = join(makeFolder(), 'varve')
-    const path = fileURLToPath(new URL('../../packages/varve/', import.meta.url))
-    for (const name of ['package.json', 'dist']) fs.cpSync(join(path, name), join(folder, name), { recursive: true })
-    const copy: typeof reads = await import(pathToFileURL(join(folder, 'dist/bundle/reads.js')).href)
+    const { copy, folder } = await copyOfVarve()
     expect(copy.installReads).not.toBe(installReads)
     expect(copy.installReads()).toBe(installReads())
     fs.writeFileSync(join(folder, 'a.txt'), 'text')
@@ -230,6 +237,28 @@ describe('the recorder', () => {
     expect(one.recorded().files).toContain('b.txt')
     copy.uninstallReads()
     expect(fs.readFileSync).toBe(original.readFileSync)
+  })
+
+  /**
+   * `@varve/plugins` brings its own copy of `varve` if the project has another version, whose recorder may have another shape. The copy
+   * that came second took the wrappers of the first for its own, and recorded nothing: its results were stale after any change.
+   */
+  it.each(['first', 'second'])('copies of Varve with recorders of different shapes both record, the %s one before the other', async (first) => {
+    const { copy, folder } = await copyOfVarve((code) => code.replaceAll('varve.reads.3', 'varve.reads.4'))
+    const env = process.env
+    const copies = first === 'first' ? [reads, copy] : [copy, reads]
+    for (const { installReads: install } of copies) expect(install()).toBeDefined()
+    fs.writeFileSync(join(folder, 'a.txt'), 'text')
+    for (const { ReadScope: Scope } of copies) {
+      const scope = new Scope({ name: 'test', root: folder })
+      scope.run(() => [readFileSync(join(folder, 'a.txt')), process.env['NODE_ENV']])
+      scope.end()
+      expect(scope.recorded().files).toContain('a.txt')
+      expect(scope.recorded().variables).toContain('NODE_ENV')
+    }
+    for (const { uninstallReads: uninstall } of copies.toReversed()) uninstall()
+    expect(fs.readFileSync).toBe(original.readFileSync)
+    expect(Object.getOwnPropertyDescriptor(process, 'env')).toMatchObject({ value: env, writable: true })
   })
 
   it('a function that a local module keeps for itself escapes, and the module is an input', () => {

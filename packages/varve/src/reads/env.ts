@@ -6,24 +6,34 @@
 import { builtin } from '../host/builtin.ts'
 import type { Installation } from './sink.ts'
 
-/** Makes `process.env` an accessor. Does nothing if it is one already, or cannot be changed. */
+type Environments = WeakMap<NodeJS.ProcessEnv, NodeJS.ProcessEnv>
+
+/** Makes `process.env` an accessor, in front of that of a recorder of another shape. Does nothing if it cannot be changed. */
 export function installEnv(installation: Installation): void {
   const host = globalThis.process
   const property = Object.getOwnPropertyDescriptor(host, 'env')
-  if (property?.configurable !== true || property.writable !== true) return
-  let env: NodeJS.ProcessEnv = host.env
-  let proxy = recording(installation, env)
-  Object.defineProperty(host, 'env', {
-    configurable: true,
-    enumerable: property.enumerable ?? true,
-    get: () => (installation.unrecorded === 0 && installation.storage.getStore() ? proxy : env),
-    set: (value: NodeJS.ProcessEnv) => {
-      if (value === proxy || value === env) return
-      env = value
-      proxy = recording(installation, env)
-    },
+  if (property?.configurable !== true || (property.get === undefined && property.writable !== true)) return
+  let own: NodeJS.ProcessEnv = host.env
+  const { get: inner, set: assign } = property
+  const current = (): NodeJS.ProcessEnv => (inner === undefined ? own : Reflect.apply(inner, host, []))
+  const [proxies, targets]: [Environments, Environments] = [new WeakMap(), new WeakMap()]
+  const proxyOf = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv => {
+    const proxy = proxies.get(env) ?? recording(installation, env)
+    proxies.set(env, proxy)
+    targets.set(proxy, env)
+    return proxy
+  }
+  const get = (): NodeJS.ProcessEnv => (installation.unrecorded === 0 && installation.storage.getStore() ? proxyOf(current()) : current())
+  const set = (given: NodeJS.ProcessEnv): void => {
+    const env = targets.get(given) ?? given
+    if (inner === undefined) own = env
+    else if (assign !== undefined) Reflect.apply(assign, host, [env])
+  }
+  Object.defineProperty(host, 'env', { configurable: true, enumerable: property.enumerable ?? true, get, set })
+  installation.undo.push(() => {
+    if (Object.getOwnPropertyDescriptor(host, 'env')?.get !== get) return
+    Object.defineProperty(host, 'env', inner === undefined ? { ...property, value: own } : property)
   })
-  installation.undo.push(() => Object.defineProperty(host, 'env', { ...property, value: env }))
 }
 
 /** The environment, with a note of each read in the sink of the code that reads. */

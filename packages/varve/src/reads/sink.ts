@@ -71,6 +71,9 @@ const { setImmediate: soon } = globalThis
 
 const NAME: unique symbol = Symbol.for('varve.reads.3')
 
+/** Marks the wrappers of copies that share an installation. Those of another shape are wrapped again, because their notes go elsewhere. */
+export const WRAPPED: unique symbol = Symbol.for('varve.reads.3.wrapped')
+
 /** The installation, undefined until there is one. */
 export function installation(): Installation | undefined {
   const found: unknown = Reflect.get(globalThis, NAME)

@@ -3,15 +3,12 @@
  * thrown keep their stack, without the line of this file.
  */
 import { packagePath } from '../host/code.ts'
-import { type Installation, type Sink, sinkNow } from './sink.ts'
+import { type Installation, type Sink, sinkNow, WRAPPED } from './sink.ts'
 
 type Callable = (...args: unknown[]) => unknown
 
 /** Called before each call. */
 export type Note = (sink: Sink, args: readonly unknown[]) => void
-
-/** Marks wrappers, whichever copy of Varve made them. */
-const WRAPPED: unique symbol = Symbol.for('varve.reads.wrapped')
 
 /** The end of the path of this module, which stack traces leave out. The lines of a bundle stay: its file contains the code of the tool, too. */
 const HERE: string | undefined = packagePath()?.replace('host/code', 'reads/wrapper')
