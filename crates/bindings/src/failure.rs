@@ -8,8 +8,8 @@
 use serde::Serialize;
 use std::fmt;
 
-/// The result of a call from JavaScript.
-pub type Result<T> = std::result::Result<T, Failure>;
+/// The result of a call from JavaScript. A failure is a pointer, as in core.
+pub type Result<T> = std::result::Result<T, Box<Failure>>;
 
 /// Why a call from JavaScript failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -22,20 +22,35 @@ pub struct Failure {
 
 impl Failure {
     /// An argument that does not fit the call: a bug on the TypeScript side, never a mistake of a user.
-    pub fn argument(message: impl Into<String>) -> Self {
-        Self { code: "INVALID_ARGUMENT", message: message.into() }
+    pub fn argument(message: impl Into<String>) -> Box<Self> {
+        Self::boxed("INVALID_ARGUMENT", message.into())
     }
 
     /// A bug in the engine: it panicked.
-    pub fn internal(text: &str) -> Self {
+    pub fn internal(text: &str) -> Box<Self> {
         let way_out = "The cache is closed, its files are intact. Reopen it to continue, and please report this text";
-        Self { code: "INTERNAL", message: format!("internal error: {text}. {way_out}") }
+        Self::boxed("INTERNAL", format!("internal error: {text}. {way_out}"))
+    }
+
+    /// The failure of a result.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn boxed(code: &'static str, message: String) -> Box<Self> {
+        Box::new(Self { code, message })
     }
 }
 
-impl From<varve_core::Error> for Failure {
+impl From<varve_core::Error> for Box<Failure> {
+    #[cold]
+    #[inline(never)]
     fn from(error: varve_core::Error) -> Self {
-        Self { code: error.code(), message: error.to_string() }
+        Failure::boxed(error.code(), error.to_string())
+    }
+}
+
+impl From<Box<varve_core::Error>> for Box<Failure> {
+    fn from(error: Box<varve_core::Error>) -> Self {
+        Self::from(*error)
     }
 }
 
@@ -68,11 +83,11 @@ mod tests {
         assert_eq!(answer(Ok(())), r#"{"ok":null}"#);
         assert_eq!(answer(Ok(7)), r#"{"ok":7}"#);
         let failure = Failure { code: "IO", message: "cannot open 'a\"\n'".to_owned() };
-        assert_eq!(answer::<()>(Err(failure)), r#"{"code":"IO","message":"cannot open 'a\"\n'"}"#);
+        assert_eq!(answer::<()>(Err(Box::new(failure))), r#"{"code":"IO","message":"cannot open 'a\"\n'"}"#);
     }
 
     #[test]
     fn a_failure_keeps_the_code_of_the_engine() {
-        assert_eq!(Failure::from(varve_core::Error::Closed).code, "CLOSED");
+        assert_eq!(Box::<Failure>::from(varve_core::Error::Closed).code, "CLOSED");
     }
 }

@@ -103,7 +103,7 @@ impl FileItem {
     }
 }
 
-fn wrong(path: &str, what: &str) -> Failure {
+fn wrong(path: &str, what: &str) -> Box<Failure> {
     Failure::argument(format!("invalid manifest at '{}': {what}", path.escape_debug()))
 }
 
@@ -152,9 +152,9 @@ pub fn export_archive(
         let (bytes, path) = places.get(digest).copied().unwrap_or_default();
         let done = done.fetch_add(1, Ordering::Relaxed);
         if watch(done, records.len() as u64) == ControlFlow::Break(()) {
-            return Err(Error::Cancelled);
+            return Err(Error::Cancelled.boxed());
         }
-        content(&BlobRef { digest: *digest, bytes })?.ok_or_else(|| Error::FileLost { path: path.to_owned() })
+        content(&BlobRef { digest: *digest, bytes })?.ok_or_else(|| Error::FileLost { path: path.to_owned() }.boxed())
     };
     let mut write = |bytes: &[u8]| write(bytes).map_err(|source| Error::io("write", "archive", source));
     Ok(export(records, ExportOptions { gzip }, &read, &mut write)?)

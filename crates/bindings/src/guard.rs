@@ -26,7 +26,7 @@ pub fn guarded<T>(call: impl FnOnce() -> Result<T>) -> Result<T> {
 /// that the call was changing cannot be trusted.
 #[derive(Clone, Debug, Default)]
 pub struct Guard {
-    broken: Arc<OnceLock<Failure>>,
+    broken: Arc<OnceLock<Box<Failure>>>,
 }
 
 impl Guard {
@@ -48,7 +48,7 @@ fn keep_place(panic: &PanicHookInfo<'_>) {
     let _ = PLACE.try_with(|kept| kept.try_borrow_mut().map(|mut kept| *kept = place));
 }
 
-fn failure_of(payload: &(dyn Any + Send)) -> Failure {
+fn failure_of(payload: &(dyn Any + Send)) -> Box<Failure> {
     let text = match (payload.downcast_ref::<&str>(), payload.downcast_ref::<String>()) {
         (Some(text), _) => text,
         (_, Some(text)) => text.as_str(),
@@ -89,7 +89,7 @@ mod tests {
             let thread = std::thread::spawn(|| panic!("planted elsewhere"));
             thread.join().map_err(|payload| std::panic::resume_unwind(payload))
         });
-        let text = outcome.map_err(|failure: Failure| failure.message).err().unwrap_or_default();
+        let text = outcome.map_err(|failure: Box<Failure>| failure.message).err().unwrap_or_default();
         assert!(text.contains("planted elsewhere"), "{text}");
     }
 }

@@ -217,13 +217,14 @@ fn text<'a>(name: &'static str, raw: &'a RawValue) -> Text<'a> {
     }
 }
 
-fn in_line(error: varve_core::Error, line: u64) -> Failure {
-    let failure = Failure::from(error);
-    Failure { message: format!("line {line}: {}", failure.message), ..failure }
+fn in_line(error: Box<varve_core::Error>, line: u64) -> Box<Failure> {
+    let mut failure = Box::<Failure>::from(error);
+    failure.message.insert_str(0, &format!("line {line}: "));
+    failure
 }
 
 /// The error of serde_json, with the line in the whole input.
-fn syntax(error: &serde_json::Error, first_line: u64) -> Failure {
+fn syntax(error: &serde_json::Error, first_line: u64) -> Box<Failure> {
     let line = first_line + (error.line() as u64).saturating_sub(1);
     at_line(line, &format!("column {} of the entry: {}", error.column(), without_place(error)))
 }

@@ -144,7 +144,7 @@ impl Objects {
 }
 
 /// An error with its line.
-pub(crate) fn at_line(line: u64, text: &str) -> Failure {
+pub(crate) fn at_line(line: u64, text: &str) -> Box<Failure> {
     Failure::argument(format!("line {line}: {text}"))
 }
 

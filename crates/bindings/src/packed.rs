@@ -109,11 +109,9 @@ fn word_of(bytes: usize) -> Result<u32> {
     u32::try_from(bytes).map_err(|_| too_long(bytes))
 }
 
-fn too_long(bytes: usize) -> Failure {
-    Failure {
-        code: "VALUE_TOO_LONG",
-        message: format!("a result of {bytes} bytes does not fit into memory; request fewer entries per call"),
-    }
+fn too_long(bytes: usize) -> Box<Failure> {
+    let message = format!("a result of {bytes} bytes does not fit into memory; request fewer entries per call");
+    Failure::boxed("VALUE_TOO_LONG", message)
 }
 
 #[cfg(test)]

@@ -51,6 +51,6 @@ impl Transfers {
     }
 }
 
-fn unknown(number: u32) -> Failure {
+fn unknown(number: u32) -> Box<Failure> {
     Failure::argument(format!("no export or import {number} is under way"))
 }

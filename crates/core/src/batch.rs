@@ -90,7 +90,7 @@ impl Batch {
     fn add_part(&mut self, id: &Arc<NamespaceId>) -> Result<u16> {
         let position = self.parts.len();
         if position >= NAMESPACES_MAX {
-            return Err(Error::Exhausted { field: "namespaces of one commit", limit: NAMESPACES_MAX as u64 });
+            return Err(Error::Exhausted { field: "namespaces of one commit", limit: NAMESPACES_MAX as u64 }.boxed());
         }
         self.parts.push(Part { id: Arc::clone(id), places: Vec::new() });
         self.positions.insert(id.number, position as u16);
@@ -99,7 +99,7 @@ impl Batch {
 
     fn add_segment(&mut self, bytes: usize) -> Result<()> {
         if self.segments.len() >= SEGMENTS_MAX {
-            return Err(Error::Exhausted { field: "bytes of one commit", limit: self.bytes });
+            return Err(Error::Exhausted { field: "bytes of one commit", limit: self.bytes }.boxed());
         }
         // Most batches are small, so the first segment grows with its entries.
         let capacity = if self.segments.is_empty() { bytes } else { bytes.max(SEGMENT_BYTES) };

@@ -153,7 +153,7 @@ impl Committer {
                 }
             }
         }
-        Err(Error::Busy { operation, attempts: ATTEMPTS })
+        Err(Error::Busy { operation, attempts: ATTEMPTS }.boxed())
     }
 
     /// Claims a log. The state of this process is renewed if it is of another manifest, because the commit builds on

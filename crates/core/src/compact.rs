@@ -130,7 +130,7 @@ pub(crate) fn compact(
         }
         claim = Some(log);
     }
-    Err(Error::Busy { operation: "compact", attempts: ATTEMPTS })
+    Err(Error::Busy { operation: "compact", attempts: ATTEMPTS }.boxed())
 }
 
 /// Whether the merged entries name blobs, or their logs pinned some, so that some blobs may not be needed any more.

@@ -11,8 +11,8 @@ use std::fmt;
 use std::io;
 use std::sync::PoisonError;
 
-/// The result of a call to the engine.
-pub type Result<T> = std::result::Result<T, Error>;
+/// The result of a call to the engine. An error is a pointer, because each function that returns a result copies it.
+pub type Result<T> = std::result::Result<T, Box<Error>>;
 
 /// Why a call failed. A damaged file is not an error: its entries are misses, see `Store::status`.
 #[derive(Debug)]
@@ -56,9 +56,25 @@ pub enum Error {
 }
 
 impl Error {
+    /// The error of a result.
+    #[cold]
+    #[inline(never)]
+    pub fn boxed(self) -> Box<Self> {
+        Box::new(self)
+    }
+
     /// Wraps a failed file operation.
-    pub fn io(operation: &'static str, name: &str, source: io::Error) -> Self {
-        Self::Io { operation, name: name.to_owned(), source }
+    #[cold]
+    #[inline(never)]
+    pub fn io(operation: &'static str, name: &str, source: io::Error) -> Box<Self> {
+        Self::Io { operation, name: name.to_owned(), source }.boxed()
+    }
+
+    /// Refuses a path.
+    #[cold]
+    #[inline(never)]
+    pub fn unsafe_path(path: &str, problem: PathProblem) -> Box<Self> {
+        Self::UnsafePath { path: path.to_owned(), problem }.boxed()
     }
 
     /// A stable word for programs.
@@ -173,9 +189,9 @@ fn way_out(source: &io::Error) -> &'static str {
 }
 
 /// A lock is poisoned once a thread has panicked while holding it.
-impl<T> From<PoisonError<T>> for Error {
+impl<T> From<PoisonError<T>> for Box<Error> {
     fn from(_: PoisonError<T>) -> Self {
-        Self::Broken
+        Error::Broken.boxed()
     }
 }
 

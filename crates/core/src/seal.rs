@@ -45,12 +45,12 @@ pub(crate) fn seal(
     watch: Watch<'_>,
 ) -> Result<SealReport> {
     if state.unrecoverable {
-        return Err(Error::Damaged { name: "the cache".to_owned(), offset: 0, what: "manifest or log" });
+        return Err(Error::Damaged { name: "the cache".to_owned(), offset: 0, what: "manifest or log" }.boxed());
     }
     let levels = state.layers.reports().len() as u32;
     let base = Layers::open_below(context, since, levels)?;
     if let Some(layer) = base.reports().iter().find(|layer| layer.problem.is_some()) {
-        return Err(Error::NoLayer { name: layer.path.clone() });
+        return Err(Error::NoLayer { name: layer.path.clone() }.boxed());
     }
     let blobs = Blobs::new(Arc::clone(target), Arc::clone(&context.damage), true);
     clear_target(&**target, &blobs)?;
@@ -109,7 +109,7 @@ fn clear_target(target: &dyn Vfs, blobs: &Blobs) -> Result<()> {
     let names: Vec<FileName> = names.iter().filter_map(|name| FileName::parse(name)).collect();
     let is_ours = |name: &FileName| matches!(name, FileName::Table(_) | FileName::Temporary(_));
     if let Some(name) = names.iter().find(|name| !is_ours(name)) {
-        return Err(Error::Occupied { name: name.to_string() });
+        return Err(Error::Occupied { name: name.to_string() }.boxed());
     }
     for name in names {
         let name = name.to_string();
@@ -180,7 +180,7 @@ impl Sealing<'_> {
                 return Err(error);
             }
             if (self.watch)(self.done.min(self.total), self.total).is_break() {
-                return Err(Error::Cancelled);
+                return Err(Error::Cancelled.boxed());
             }
         }
         self.close()

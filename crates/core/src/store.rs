@@ -90,11 +90,11 @@ impl Store {
     }
 
     pub(crate) fn open_context(&self) -> Result<&Context> {
-        if self.closed.load(Ordering::Acquire) { Err(Error::Closed) } else { Ok(&self.context) }
+        if self.closed.load(Ordering::Acquire) { Err(Error::Closed.boxed()) } else { Ok(&self.context) }
     }
 
     fn check_writable(&self) -> Result<()> {
-        if self.context.options.read_only { Err(Error::ReadOnly) } else { Ok(()) }
+        if self.context.options.read_only { Err(Error::ReadOnly.boxed()) } else { Ok(()) }
     }
 
     /// Checks that the store is open after a lock was acquired. `close` may have run while this thread waited for the
@@ -103,6 +103,7 @@ impl Store {
         self.open_context().map(|_| guard)
     }
 
+    #[inline]
     fn state(&self) -> Result<RwLockReadGuard<'_, State>> {
         self.if_open(self.state.read()?)
     }
@@ -138,7 +139,7 @@ impl Store {
         let is_left = |view: &LogView| view.commits > 0 && view.is_done().unwrap_or(true);
         context.failed_syncs.retain(|writer| state.logs.iter().any(|view| view.writer == writer && is_left(view)));
         if context.failed_syncs.is_any() {
-            Err(Error::Busy { operation: "checkpoint a log", attempts: 1 })
+            Err(Error::Busy { operation: "checkpoint a log", attempts: 1 }.boxed())
         } else {
             Ok(())
         }

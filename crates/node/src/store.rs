@@ -126,6 +126,6 @@ impl Callee for NodeStore {
     }
 }
 
-fn nested<E>(_borrowed: E) -> Failure {
+fn nested<E>(_borrowed: E) -> Box<Failure> {
     Failure::internal("a call came within a call")
 }

@@ -35,7 +35,7 @@ pub struct WasmStore {
     /// What takes files, by number.
     pub(crate) intakes: HashMap<u32, BlobWriter>,
     /// Why the last call failed.
-    failure: Option<Failure>,
+    failure: Option<Box<Failure>>,
 }
 
 #[wasm_bindgen]

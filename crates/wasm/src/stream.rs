@@ -63,7 +63,9 @@ impl Running {
 
     /// Stores the content of a file. The host keeps the reason of a failure.
     pub(crate) fn store(content: &[u8]) -> Result<Digest> {
-        Self::host(|host| host.store(content)).and_then(|digest| Digest::parse(&digest)).ok_or(Error::Closed)
+        Self::host(|host| host.store(content))
+            .and_then(|digest| Digest::parse(&digest))
+            .ok_or_else(|| Error::Closed.boxed())
     }
 
     /// The content of a file.

@@ -54,7 +54,7 @@ pub fn export(
                 let content = read(digest)?;
                 if content.len() as u64 != *bytes {
                     let offset = bytes.min(&(content.len() as u64)).to_owned();
-                    return Err(Error::Damaged { name: digest.to_string(), offset, what: "content" });
+                    return Err(Error::Damaged { name: digest.to_string(), offset, what: "content" }.boxed());
                 }
                 output.entry(EntryType::Regular, path, "", if *executable { 0o755 } else { 0o644 }, *bytes)?;
                 output.content(&content)?;
@@ -79,7 +79,7 @@ fn sorted(records: &[FileRecord]) -> Result<Vec<&FileRecord>> {
 pub fn check_sorted<'a>(records: impl Iterator<Item = &'a FileRecord>) -> Result<()> {
     let mut paths = PathSet::default();
     for record in records {
-        let refused = |problem| Error::UnsafePath { path: record.path.clone(), problem };
+        let refused = |problem| Error::unsafe_path(&record.path, problem);
         check(&record.path).map_err(refused)?;
         if let Content::Link { target } = &record.content {
             link_target(&record.path, target).map_err(refused)?;

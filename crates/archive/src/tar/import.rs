@@ -133,7 +133,7 @@ fn store_batch(
         }
     });
     // A pool runs every part, so every file has a digest here.
-    let digests = digests.into_iter().map(|digest| digest.into_inner().unwrap_or(Err(Error::Closed))).collect();
+    let digests = digests.into_iter().map(|digest| digest.into_inner().unwrap_or(Err(Error::Closed.boxed()))).collect();
     (digests, walk.into_inner().unwrap_or_else(PoisonError::into_inner).2)
 }
 
@@ -144,7 +144,7 @@ struct Tree<'a> {
     records: Vec<FileRecord>,
     warnings: Vec<Warning>,
     /// An error that the walk met after the files of the last batch. Those are stored first, as on one thread.
-    failure: Option<Error>,
+    failure: Option<Box<Error>>,
 }
 
 impl Tree<'_> {
@@ -157,7 +157,7 @@ impl Tree<'_> {
             }
             let role = if matches!(kind, Kind::Folder) { Role::Folder } else { Role::Leaf };
             let added = self.paths.insert(&path, role);
-            let is_new = added.map_err(|problem| Error::UnsafePath { path: path.clone(), problem })?;
+            let is_new = added.map_err(|problem| Error::unsafe_path(&path, problem))?;
             if !is_new && role == Role::Leaf {
                 self.warnings.push(Warning::Repeated { path: path.clone() });
             }

@@ -128,11 +128,11 @@ impl<'a> Source<'a> {
         self.entry = String::from_utf8_lossy(entry).into_owned();
     }
 
-    pub(super) fn problem(&self, problem: ArchiveProblem) -> Error {
-        Error::Archive { entry: self.entry.clone(), problem }
+    pub(super) fn problem(&self, problem: ArchiveProblem) -> Box<Error> {
+        Error::Archive { entry: self.entry.clone(), problem }.boxed()
     }
 
-    fn too_large(&self) -> Error {
+    fn too_large(&self) -> Box<Error> {
         self.problem(ArchiveProblem::TooLarge { option: "maxBytes", limit: self.options.bytes_max })
     }
 
@@ -149,13 +149,13 @@ impl<'a> Source<'a> {
         if self.bytes - self.watched >= WATCH_BYTES {
             self.watched = self.bytes;
             if (self.watch)(input_bytes, self.options.input_bytes).is_break() {
-                return Err(Error::Cancelled);
+                return Err(Error::Cancelled.boxed());
             }
         }
         Ok(())
     }
 
-    fn failed(&mut self, error: &io::Error) -> Error {
+    fn failed(&mut self, error: &io::Error) -> Box<Error> {
         match self.decoder.input_mut().failure.take() {
             Some(failure) => Error::io("read", "archive", failure),
             None if error.kind() == io::ErrorKind::UnexpectedEof => self.problem(ArchiveProblem::Truncated),

@@ -189,8 +189,7 @@ fn check_type(form: EntryType, links: Links, is_sparse: bool) -> std::result::Re
 /// directories.
 fn path_of(name: &[u8], is_folder: bool) -> Result<String> {
     let Ok(text) = str::from_utf8(name) else {
-        let path = String::from_utf8_lossy(name).into_owned();
-        return Err(Error::UnsafePath { path, problem: PathProblem::NotUtf8 });
+        return Err(Error::unsafe_path(&String::from_utf8_lossy(name), PathProblem::NotUtf8));
     };
     let mut path = text;
     while let Some(rest) = path.strip_prefix("./") {
@@ -204,7 +203,7 @@ fn path_of(name: &[u8], is_folder: bool) -> Result<String> {
     }
     match check(path) {
         Ok(()) => Ok(path.to_owned()),
-        Err(problem) => Err(Error::UnsafePath { path: text.to_owned(), problem }),
+        Err(problem) => Err(Error::unsafe_path(text, problem)),
     }
 }
 
@@ -213,8 +212,7 @@ fn target_of(path: &str, target: &[u8]) -> Result<String> {
     let shown = || String::from_utf8_lossy(target).into_owned();
     let not_utf8 = || PathProblem::LinkTarget { target: shown(), problem: Box::new(PathProblem::NotUtf8) };
     let text = str::from_utf8(target).map_err(|_| not_utf8());
-    text.and_then(|target| link_target(path, target))
-        .map_err(|problem| Error::UnsafePath { path: path.to_owned(), problem })
+    text.and_then(|target| link_target(path, target)).map_err(|problem| Error::unsafe_path(path, problem))
 }
 
 /// The sum of the bytes of a header, with its checksum field counted as spaces.

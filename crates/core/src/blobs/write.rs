@@ -43,7 +43,9 @@ impl Blobs {
             let is_last = attempt == ATTEMPTS;
             match self.write(shard, writer, &name, &file, content, durable) {
                 Ok(true) => break,
-                Ok(false) if is_last => return Err(Error::Busy { operation: "store a blob", attempts: ATTEMPTS }),
+                Ok(false) if is_last => {
+                    return Err(Error::Busy { operation: "store a blob", attempts: ATTEMPTS }.boxed());
+                }
                 Err(error) if is_last || error.kind() != ErrorKind::NotFound => return Err(wrap(error)),
                 // Without a lock, the log of this process may have been claimed, and its temporary files removed.
                 Ok(false) | Err(_) => {}

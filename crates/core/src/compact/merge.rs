@@ -85,7 +85,7 @@ impl<'a> Progress<'a> {
         if self.entries % WATCH_ENTRIES == 1 {
             let outcome = (self.watch)(self.done.min(self.total), self.total);
             if outcome == ControlFlow::Break(()) {
-                return Err(Error::Cancelled);
+                return Err(Error::Cancelled.boxed());
             }
         }
         Ok(())

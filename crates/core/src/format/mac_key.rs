@@ -26,7 +26,7 @@ impl MacKey {
     /// Derives the key from a secret of at least [`SECRET_BYTES_MIN`] bytes.
     pub fn new(secret: &[u8]) -> Result<Self> {
         if secret.len() < SECRET_BYTES_MIN {
-            return Err(Error::ShortSecret { bytes: secret.len(), bytes_min: SECRET_BYTES_MIN });
+            return Err(Error::ShortSecret { bytes: secret.len(), bytes_min: SECRET_BYTES_MIN }.boxed());
         }
         let [a, b, c, d, e, f, g, h, ..] = blake3::derive_key(FOR_FOLDER, secret);
         Ok(Self { checksums: blake3::derive_key(FOR_CHECKSUMS, secret), id: [a, b, c, d, e, f, g, h] })

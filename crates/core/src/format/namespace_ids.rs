@@ -41,7 +41,9 @@ impl NamespaceIds {
     pub(crate) fn id(&self, name: &str, version: &str) -> Result<Arc<NamespaceId>> {
         for (field, text) in [("namespace", name), ("version", version)] {
             if text.len() > NAME_BYTES_MAX {
-                return Err(Error::TooLong { field, bytes: text.len() as u64, bytes_max: NAME_BYTES_MAX as u64 });
+                return Err(
+                    Error::TooLong { field, bytes: text.len() as u64, bytes_max: NAME_BYTES_MAX as u64 }.boxed()
+                );
             }
         }
         let mut in_use = self.in_use.lock().unwrap_or_else(PoisonError::into_inner);
@@ -49,7 +51,7 @@ impl NamespaceIds {
             return Ok(id);
         }
         if failpoints::bug("pairs-for-good") && in_use.numbers >= 1 << 14 {
-            return Err(Error::Exhausted { field: "namespaces", limit: 1 << 14 });
+            return Err(Error::Exhausted { field: "namespaces", limit: 1 << 14 }.boxed());
         }
         let number = in_use.free.pop().unwrap_or_else(|| {
             in_use.numbers += 1;

@@ -53,7 +53,7 @@ pub(crate) fn rank_of(sequence: u64) -> u16 {
 pub(crate) fn next_sequence(last: u64, clock: &Clock, writer: u32) -> Result<u64> {
     let ticks = ticks(clock).max((last >> RANK_BITS) + 1);
     if ticks > TICKS_MAX {
-        return Err(Error::Exhausted { field: "commits", limit: TICKS_MAX });
+        return Err(Error::Exhausted { field: "commits", limit: TICKS_MAX }.boxed());
     }
     Ok(ticks << RANK_BITS | u64::from(rank_of_writer(writer)))
 }

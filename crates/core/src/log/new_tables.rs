@@ -37,7 +37,7 @@ impl NewTables {
                 }
             }
         }
-        Err(Error::Busy { operation: "create a table", attempts: ATTEMPTS })
+        Err(Error::Busy { operation: "create a table", attempts: ATTEMPTS }.boxed())
     }
 
     /// The names of the tables that were created.

@@ -146,7 +146,7 @@ fn read_frame(
         (FrameKind::LogStart, true) => {
             if tag != u64::from(FORMAT) && !failpoints::bug("tolerate-unknown-format") {
                 let (name, found) = (format!("{writer}.log"), tag as u32);
-                return Err(Error::NewerFormat { name, found, supported: FORMAT });
+                return Err(Error::NewerFormat { name, found, supported: FORMAT }.boxed());
             }
             Ok(LogStart::read(body).map(drop).ok_or("start"))
         }

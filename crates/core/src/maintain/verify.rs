@@ -40,7 +40,7 @@ pub(crate) fn verify(shared: &Context, watch: Watch<'_>) -> Result<Verified> {
             watch(done, total) == ControlFlow::Continue(())
         });
         if !finished {
-            return Err(Error::Cancelled);
+            return Err(Error::Cancelled.boxed());
         }
     }
     let mut missing_blobs = Vec::new();
@@ -62,7 +62,7 @@ pub(crate) fn verify(shared: &Context, watch: Watch<'_>) -> Result<Verified> {
         }
         done += file.bytes;
         if watch(done, total) == ControlFlow::Break(()) {
-            return Err(Error::Cancelled);
+            return Err(Error::Cancelled.boxed());
         }
     }
     context.usage_folder.verify(state.manifest.cache_id, |name, what| context.damage.add(Damage::new(name, 0, what)));

@@ -41,7 +41,7 @@ pub(crate) fn newest_manifest(vfs: &dyn Vfs, checksum: &Checksum, names: &[FileN
         match frames.at(0).map_err(wrap)? {
             Found::Frame { kind: FrameKind::Manifest, tag, body, .. } => {
                 if tag != u64::from(FORMAT) && !failpoints::bug("tolerate-unknown-format") {
-                    return Err(Error::NewerFormat { name, found: tag as u32, supported: FORMAT });
+                    return Err(Error::NewerFormat { name, found: tag as u32, supported: FORMAT }.boxed());
                 }
                 return Ok(match Manifest::read(number, body) {
                     Some(manifest) => NewestManifest::Found(manifest, found),

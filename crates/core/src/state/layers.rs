@@ -205,7 +205,7 @@ fn manifest_of(context: &Context, source: &LayerSource) -> std::result::Result<M
         Ok(NewestManifest::Found(..)) => Err("directory that is not a sealed layer"),
         Ok(NewestManifest::None | NewestManifest::Vanished) => Err("missing layer"),
         Ok(NewestManifest::Damaged(_)) => Err("manifest of a layer"),
-        Err(Error::NewerFormat { .. }) => Err("layer of a newer format"),
+        Err(error) if matches!(*error, Error::NewerFormat { .. }) => Err("layer of a newer format"),
         Err(_) => Err(unreadable),
     }
 }

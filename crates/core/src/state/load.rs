@@ -38,7 +38,7 @@ pub(crate) fn load(context: &Context, open: &OpenTables) -> Result<State> {
             return Ok(state);
         }
     }
-    Err(Error::Busy { operation: "read the cache", attempts: RACES })
+    Err(Error::Busy { operation: "read the cache", attempts: RACES }.boxed())
 }
 
 /// Loads only which numbers are in use and how far each log goes, without tables and entries. Logs that are `known` to
@@ -53,7 +53,7 @@ pub(crate) fn outline(context: &Context, known: &State) -> Result<State> {
             return Ok(state);
         }
     }
-    Err(Error::Busy { operation: "read the cache", attempts: RACES })
+    Err(Error::Busy { operation: "read the cache", attempts: RACES }.boxed())
 }
 
 /// Distinguishes damage, which stays, from a race with another process.

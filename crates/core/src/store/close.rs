@@ -44,7 +44,7 @@ impl Store {
     fn settle(&self) -> Result<()> {
         failpoints::panics("settle");
         if self.is_broken() {
-            return Err(Error::Broken);
+            return Err(Error::Broken.boxed());
         }
         if self.context.failed_syncs.is_any() {
             self.checkpoint_failed_syncs()?;

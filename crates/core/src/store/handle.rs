@@ -193,7 +193,7 @@ impl Handle {
         self.known(namespace)?;
         for (field, bytes, bytes_max) in [("key", key.len(), KEY_BYTES_MAX), ("value", value.len(), VALUE_BYTES_MAX)] {
             if bytes > bytes_max {
-                return Err(Error::TooLong { field, bytes: bytes as u64, bytes_max: bytes_max as u64 });
+                return Err(Error::TooLong { field, bytes: bytes as u64, bytes_max: bytes_max as u64 }.boxed());
             }
         }
         let Self { namespaces, pending, .. } = self;
@@ -204,7 +204,7 @@ impl Handle {
     #[inline]
     fn known(&self, namespace: u32) -> Result<&Arc<NamespaceId>> {
         self.store.open_context()?;
-        self.namespaces.get(namespace as usize).ok_or(Error::UnknownNamespace { id: namespace })
+        self.namespaces.get(namespace as usize).ok_or_else(|| Error::UnknownNamespace { id: namespace }.boxed())
     }
 
     /// Visits entries in order of their key's hash from `cursor` on (0 = the first), until about `bytes_max` bytes of

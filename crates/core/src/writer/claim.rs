@@ -66,7 +66,7 @@ pub(crate) fn claim_number(context: &Context, known: &State) -> Result<Option<Cl
         }
         let ranks: HashSet<u16> = found.logs.iter().map(|view| rank_of_writer(view.writer)).collect();
         let Some(writer) = (next..WRITERS_MAX).find(|writer| !ranks.contains(&rank_of_writer(*writer))) else {
-            return Err(Error::Exhausted { field: "writers", limit: u64::from(WRITERS_MAX) });
+            return Err(Error::Exhausted { field: "writers", limit: u64::from(WRITERS_MAX) }.boxed());
         };
         next = writer + 1;
         if let Some(log) = create(context, &found, writer)? {
@@ -77,7 +77,7 @@ pub(crate) fn claim_number(context: &Context, known: &State) -> Result<Option<Cl
             next = next.max(found.next_writer_seen);
         }
     }
-    Err(Error::Busy { operation: "create a log", attempts: ATTEMPTS })
+    Err(Error::Busy { operation: "create a log", attempts: ATTEMPTS }.boxed())
 }
 
 /// Creates the log of that number. `None` = another process has it.

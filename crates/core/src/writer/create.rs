@@ -51,7 +51,7 @@ pub(crate) fn begin(context: &Context) -> Result<()> {
             return Ok(());
         }
     }
-    Err(Error::Busy { operation: "create the cache", attempts: ATTEMPTS })
+    Err(Error::Busy { operation: "create the cache", attempts: ATTEMPTS }.boxed())
 }
 
 /// Publishes a manifest for a process without a writer number. Its temporary names count down from the highest number.
@@ -70,7 +70,7 @@ pub(crate) fn publish_unnumbered(context: &Context, base: ManifestFile, manifest
             }
         }
     }
-    Err(Error::Busy { operation: "create a manifest", attempts: ATTEMPTS })
+    Err(Error::Busy { operation: "create a manifest", attempts: ATTEMPTS }.boxed())
 }
 
 /// Syncs a manifest and its name: it can be read before its publisher has synced it.

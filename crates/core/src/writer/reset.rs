@@ -56,7 +56,7 @@ pub(crate) fn reset(context: &Context, state: &RwLock<State>) -> Result<()> {
             context.blobs.set_collect_due(true);
         }
     }
-    Err(Error::Busy { operation: "reset the cache", attempts: ATTEMPTS })
+    Err(Error::Busy { operation: "reset the cache", attempts: ATTEMPTS }.boxed())
 }
 
 /// Renames every log to a name with a number above those of all writers, and returns that number.

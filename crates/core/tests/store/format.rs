@@ -25,10 +25,9 @@ fn a_log_or_manifest_of_a_newer_format_is_an_error_and_stays_unchanged() {
         vfs.set_contents(name, bytes);
         reseal::reseal(&vfs);
         let before: Vec<_> = vfs.names().into_iter().map(|name| vfs.contents(&name)).collect();
-        match open(&vfs).map(drop) {
-            Err(Error::NewerFormat { found: 2, supported: 1, name: reported }) => assert_eq!(reported, name),
-            other => panic!("{name}: {other:?}"),
-        }
+        let refused = open(&vfs).map(drop).expect_err("the format is newer");
+        let Error::NewerFormat { found: 2, supported: 1, name: reported } = *refused else { panic!("{refused:?}") };
+        assert_eq!(reported, name);
         assert_eq!(before, vfs.names().into_iter().map(|name| vfs.contents(&name)).collect::<Vec<_>>());
     }
 }

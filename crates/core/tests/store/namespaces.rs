@@ -69,7 +69,8 @@ fn a_commit_with_too_many_namespaces_fails_and_the_next_one_succeeds() {
     let vfs = SimVfs::new();
     let mut handle = open(&vfs).expect("open");
     let refused = (0..MANY).find_map(|number| Some((number, put(&mut handle, &number.to_string(), "1", b"v").err()?)));
-    let Some((number, Error::Exhausted { field, limit })) = refused else { panic!("{refused:?}") };
+    let (number, error) = refused.expect("a refusal");
+    let Error::Exhausted { field, limit } = *error else { panic!("{error:?}") };
     assert_eq!((field, limit), ("namespaces of one commit", u64::from(number)));
     commit(&mut handle, Durability::Relaxed).expect("commit");
     put(&mut handle, &number.to_string(), "1", b"v").expect("put");

@@ -27,7 +27,7 @@ fn remove_one(walker: &mut Walker<'_>, path: &str) -> Result<bool> {
     // Names that break the rules of paths may exist in a directory that is to be cleaned, and may be removed. Names
     // that lead out of it may not.
     if path.split('/').any(|part| matches!(part, "" | "." | "..")) || path.contains('\0') {
-        check(path).map_err(|problem| Error::UnsafePath { path: path.to_owned(), problem })?;
+        check(path).map_err(|problem| Error::unsafe_path(path, problem))?;
     }
     let (folder, name) = walker.go(path)?;
     let outcome = match folder.stat(name).map_err(|error| failed(path, name, error))? {

@@ -199,7 +199,7 @@ impl Restore<'_> {
         wanted: &Wanted,
         clones: &AtomicBool,
     ) -> Result<Outcome> {
-        let lost = || Error::FileLost { path: path.to_owned() };
+        let lost = || Error::FileLost { path: path.to_owned() }.boxed();
         // If the blob is missing or damaged, the store reports it.
         if clones.load(Ordering::Relaxed)
             && wanted.file.bytes > 0

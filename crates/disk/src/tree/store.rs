@@ -37,10 +37,10 @@ pub fn store_tree(
         watch,
         || Walker::new(&root, false),
         |walker, path| {
-            check(path).map_err(|problem| Error::UnsafePath { path: path.clone(), problem })?;
+            check(path).map_err(|problem| Error::unsafe_path(path, problem))?;
             let (folder, name) = walker.go(path)?;
             let (mut file, stat) = folder.read(name).map_err(|error| match error.kind() {
-                ErrorKind::InvalidInput => Error::UnsafePath { path: path.clone(), problem: PathProblem::NotAFile },
+                ErrorKind::InvalidInput => Error::unsafe_path(path, PathProblem::NotAFile),
                 _ => failed(path, name, error),
             })?;
             let content = read_all(&mut file, stat.bytes).map_err(|source| Error::io("read", path, source))?;

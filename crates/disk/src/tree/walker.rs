@@ -55,10 +55,10 @@ impl<'a> Walker<'a> {
 }
 
 /// The error for `path`, which `part` blocks.
-pub(super) fn failed(path: &str, part: &str, error: io::Error) -> Error {
+pub(super) fn failed(path: &str, part: &str, error: io::Error) -> Box<Error> {
     let blocks = [ErrorKind::NotADirectory, ErrorKind::IsADirectory, ErrorKind::DirectoryNotEmpty];
     if blocks.contains(&error.kind()) {
-        return Error::UnsafePath { path: path.to_owned(), problem: PathProblem::Blocked { part: part.to_owned() } };
+        return Error::unsafe_path(path, PathProblem::Blocked { part: part.to_owned() });
     }
     Error::io("reach", path, error)
 }

@@ -79,6 +79,6 @@ impl Call<NodeStore> for ExportArchive {
     }
 }
 
-fn io(operation: &'static str, path: &Path, source: std::io::Error) -> Failure {
+fn io(operation: &'static str, path: &Path, source: std::io::Error) -> Box<Failure> {
     Error::io(operation, &path.to_string_lossy(), source).into()
 }

@@ -12,6 +12,6 @@ pub(super) fn checked(status: sys::napi_status, task: &str) -> Result<()> {
 
 #[cold]
 #[inline(never)]
-fn failed(status: sys::napi_status, task: &str) -> Failure {
+fn failed(status: sys::napi_status, task: &str) -> Box<Failure> {
     Failure::argument(format!("cannot {task}: Node-API status {status}"))
 }

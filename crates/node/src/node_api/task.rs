@@ -30,7 +30,7 @@ pub(crate) enum Reply {
 
 impl Reply {
     /// JSON of a failure.
-    pub(crate) fn failed(failure: Failure) -> Self {
+    pub(crate) fn failed(failure: Box<Failure>) -> Self {
         Self::Text(answer::<()>(Err(failure)))
     }
 

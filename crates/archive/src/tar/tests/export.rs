@@ -107,11 +107,12 @@ fn export_stops_at_a_content_of_the_wrong_size_and_at_errors() {
     let options = ExportOptions::default();
     let damaged = export(&records, options, &|_| Ok(b"three".to_vec()), &mut |_| Ok(())).unwrap_err();
     assert_eq!(damaged.code(), "DAMAGED");
-    let missing = export(&records, options, &|_| Err(Error::Closed), &mut |_| Ok(())).unwrap_err();
+    let missing = export(&records, options, &|_| Err(Error::Closed.boxed()), &mut |_| Ok(())).unwrap_err();
     assert_eq!(missing.code(), "CLOSED");
     for gzip in [false, true] {
         let read = |_: &Digest| Ok(b"four".to_vec());
-        let stopped = export(&records, ExportOptions { gzip }, &read, &mut |_| Err(Error::ReadOnly)).unwrap_err();
+        let stopped =
+            export(&records, ExportOptions { gzip }, &read, &mut |_| Err(Error::ReadOnly.boxed())).unwrap_err();
         assert_eq!(stopped.code(), "READ_ONLY");
     }
 }

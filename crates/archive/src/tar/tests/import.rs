@@ -230,7 +230,7 @@ fn an_import_returns_the_first_error_in_archive_order_on_any_number_of_threads()
         let archive = [head.link("hard", b'1', "0").0, tail.end()].concat();
         let messages = [1, 2, 4].map(|count| {
             let refuse = |content: &[u8]| match content == format!("{bad_content}").as_bytes() {
-                true => Err(Error::ReadOnly),
+                true => Err(Error::ReadOnly.boxed()),
                 false => Ok(digest_of(content)),
             };
             let options = ImportOptions::default();

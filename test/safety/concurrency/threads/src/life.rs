@@ -40,7 +40,7 @@ pub(crate) fn live(store: &Arc<Store>, at: usize, files: bool, acknowledged: &Ac
     for _ in 0..random.usize(2..=STEPS_MAX) {
         match thread.step(acknowledged, &mut random) {
             Ok(()) => {}
-            Err(Error::Closed) => return,
+            Err(error) if matches!(*error, Error::Closed) => return,
             Err(error) => panic!("thread {at}: {error}"),
         }
     }

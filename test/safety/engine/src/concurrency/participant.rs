@@ -32,7 +32,7 @@ const COMMITS_PER_LARGE: u64 = 4;
 /// One life of a participant, from open to close.
 pub(super) fn live(world: &Arc<World>, me: usize, has_locks: bool) {
     if let Err(error) = Participant::open(world, me, has_locks).and_then(|mut participant| participant.live()) {
-        match error {
+        match *error {
             // It lost every race: an answer, too.
             Error::Busy { .. } => world.count("busy"),
             error => world.violation(format!("participant {me}: {error}")),
@@ -163,7 +163,7 @@ impl Participant {
     pub(super) fn compact(&mut self, full: bool) -> Result<()> {
         self.world.note(|| format!("compact, full: {full}"));
         match self.handle.store().compact(full, &|_, _| ControlFlow::Continue(())) {
-            Err(Error::Busy { .. }) => {
+            Err(error) if matches!(*error, Error::Busy { .. }) => {
                 self.world.count("busy");
                 Ok(())
             }
@@ -176,7 +176,7 @@ impl Participant {
         self.world.note(|| "repair".to_owned());
         self.world.count("repairs");
         match self.handle.store().repair(false, &|_, _| ControlFlow::Continue(())) {
-            Err(Error::Busy { .. }) => self.world.count("busy"),
+            Err(error) if matches!(*error, Error::Busy { .. }) => self.world.count("busy"),
             outcome => {
                 let damage = outcome?.damage;
                 if self.world.damages() == 0 && !damage.is_empty() {

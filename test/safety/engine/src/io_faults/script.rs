@@ -113,7 +113,7 @@ impl Run {
         if self.handle.is_none() {
             self.handle = Some(open_with_blobs(&self.vfs, self.blob_bytes_min)?);
         }
-        self.handle.as_mut().ok_or(varve_core::Error::Closed)
+        self.handle.as_mut().ok_or_else(|| varve_core::Error::Closed.into())
     }
 
     fn put(&mut self, changes: Vec<(Vec<u8>, Vec<u8>, bool)>) -> Result<()> {
