@@ -13,7 +13,6 @@ use crate::format::hash_sort::{Item, hash_of, item, same_hash};
 use crate::format::namespace_ids::NamespaceId;
 use crate::platform::sync::Mutex;
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
 
 /// Entries are stored in segments of this size, so that they never move; a larger entry has a segment of its own.
@@ -40,7 +39,7 @@ pub(crate) struct Batch {
     /// contains no number of this process.
     parts: Vec<Part>,
     /// Position in `parts`, by number of the namespace.
-    positions: BTreeMap<u32, u16>,
+    positions: Vec<(u32, u16)>,
     /// One index for each of `parts`; a lookup extends it.
     index: Mutex<Vec<Index>>,
 }
@@ -64,8 +63,8 @@ impl Batch {
     /// Adds an entry. Fails if the batch has as much as one commit can have.
     #[inline]
     pub(crate) fn add(&mut self, id: &Arc<NamespaceId>, kind: Kind, key: &[u8], value: &[u8]) -> Result<()> {
-        let namespace = match self.positions.get(&id.number) {
-            Some(position) => *position,
+        let namespace = match self.position(id.number) {
+            Some(position) => position,
             None => self.add_part(id)?,
         };
         let entry = Entry { kind, namespace, key, value };
@@ -87,13 +86,20 @@ impl Batch {
         Ok(())
     }
 
+    #[inline]
+    fn position(&self, number: u32) -> Option<u16> {
+        let at = self.positions.binary_search_by_key(&number, |(number, _)| *number).ok()?;
+        self.positions.get(at).map(|(_, position)| *position)
+    }
+
     fn add_part(&mut self, id: &Arc<NamespaceId>) -> Result<u16> {
         let position = self.parts.len();
         if position >= NAMESPACES_MAX {
             return Err(Error::Exhausted { field: "namespaces of one commit", limit: NAMESPACES_MAX as u64 }.boxed());
         }
         self.parts.push(Part { id: Arc::clone(id), places: Vec::new() });
-        self.positions.insert(id.number, position as u16);
+        let at = self.positions.partition_point(|(number, _)| *number < id.number);
+        self.positions.insert(at, (id.number, position as u16));
         Ok(position as u16)
     }
 
@@ -110,7 +116,7 @@ impl Batch {
     /// Places of the entries of a namespace, and the position of the namespace.
     #[inline]
     fn places(&self, number: u32) -> Option<(usize, &[Item])> {
-        let position = usize::from(*self.positions.get(&number)?);
+        let position = usize::from(self.position(number)?);
         self.parts.get(position).map(|part| (position, part.places.as_slice()))
     }
 

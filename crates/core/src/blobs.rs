@@ -29,7 +29,7 @@ use crate::platform::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use crate::platform::sync::{Mutex, MutexGuard};
 use crate::platform::vfs::{MemVfs, Vfs};
 use crate::report::damage_list::DamageList;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fmt;
 use std::io::{self, ErrorKind};
 use std::sync::{Arc, OnceLock, PoisonError};
@@ -45,7 +45,7 @@ pub(crate) struct Blobs {
     /// Their 256 directories, by the first byte of the digest.
     shards: Box<[OnceLock<Arc<dyn Vfs>>]>,
     /// Blobs written or found here that may not survive a power failure.
-    unsynced: Mutex<BTreeSet<Digest>>,
+    unsynced: Mutex<HashSet<Digest>>,
     /// Blobs found damaged or missing.
     missing: Mutex<BTreeSet<BlobRef>>,
     /// Numbers for temporary names.
@@ -157,7 +157,7 @@ impl Blobs {
         }
     }
 
-    fn unsynced(&self) -> MutexGuard<'_, BTreeSet<Digest>> {
+    fn unsynced(&self) -> MutexGuard<'_, HashSet<Digest>> {
         self.unsynced.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

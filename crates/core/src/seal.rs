@@ -18,6 +18,7 @@ use crate::format::checksum::Checksum;
 use crate::format::file_names::{FileName, TableName};
 use crate::format::hash::key_hash;
 use crate::format::namespace_ids::NamespaceId;
+use crate::format::order;
 use crate::manifest::{Manifest, ManifestNamespace, encode};
 use crate::options::{LayerSource, Watch};
 use crate::platform::failpoints;
@@ -28,7 +29,6 @@ use crate::report::SealReport;
 use crate::state::context::Context;
 use crate::state::{Layers, State};
 use crate::table::{Found, TableFile, TableMeta, TableWriter, ValueBytes};
-use std::collections::BTreeMap;
 use std::io;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -71,7 +71,8 @@ pub(crate) fn seal(
         tables: Vec::new(),
     };
     let mut namespaces = Vec::new();
-    for (name, id) in sealing.names_of(state) {
+    for id in sealing.ids_of(state) {
+        let name = id.name.clone();
         sealing.namespace(state, &id)?;
         let tables = std::mem::take(&mut sealing.tables);
         let before = sealing.base.ids().find(|base| base.name == name);
@@ -160,11 +161,11 @@ struct Sealing<'a> {
 
 impl Sealing<'_> {
     /// The namespaces of the cache, and those that only the base has.
-    fn names_of(&self, state: &State) -> BTreeMap<String, Arc<NamespaceId>> {
-        let ids = self.base.ids().chain(state.visible_ids());
-        let mut names = BTreeMap::new();
-        names.extend(ids.map(|id| (id.name.clone(), Arc::clone(id)))); // `collect` would compile a sort for it
-        names
+    fn ids_of(&self, state: &State) -> Vec<Arc<NamespaceId>> {
+        let mut ids: Vec<_> = state.visible_ids().chain(self.base.ids()).cloned().collect();
+        order::sort_by(&mut ids, |left, right| left.name.cmp(&right.name));
+        ids.dedup_by(|base, id| base.name == id.name);
+        ids
     }
 
     fn namespace(&mut self, state: &State, id: &NamespaceId) -> Result<()> {
@@ -172,13 +173,12 @@ impl Sealing<'_> {
         sources.extend(self.base.tables(id.number).iter().cloned().map(Source::Table));
         let mut entries = Entries::new(hidden_below);
         for range in Ranges::new(sources, 0) {
-            let outcome = entries.visit(&range, |entry| match self.take(id, entry) {
-                Ok(()) => ControlFlow::Continue(()),
-                Err(error) => ControlFlow::Break(error),
+            let mut taken = Ok(());
+            let _all = entries.visit(&range, &mut |entry| {
+                taken = self.take(id, entry);
+                if taken.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
             });
-            if let ControlFlow::Break(error) = outcome {
-                return Err(error);
-            }
+            taken?;
             if (self.watch)(self.done.min(self.total), self.total).is_break() {
                 return Err(Error::Cancelled.boxed());
             }

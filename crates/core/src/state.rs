@@ -41,7 +41,7 @@ use crate::state::context::Context;
 use crate::table::block_cache::BlockCache;
 use crate::table::{Directory, Origin, Table, TableMeta};
 use revision::Revision;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use usage::CommitTimes;
 
@@ -57,7 +57,8 @@ pub(crate) struct State {
     pub(crate) revision: Revision,
     /// The current version of each namespace, by its number.
     namespaces: Vec<Option<Box<Namespace>>>,
-    pub(crate) current: BTreeMap<String, Current>,
+    /// Sorted by name.
+    pub(crate) current: Vec<Current>,
     /// Tables that logs attach to versions that are not current; needed as long as those logs exist.
     superseded: Vec<LiveTable>,
     pub(crate) logs: Vec<LogView>,
@@ -244,9 +245,13 @@ impl State {
             let Some(id) = same.first().map(|one| &one.id) else { continue };
             let origin = Origin::cache(&id.name);
             let live = self.namespace(id.number).map_or(&self.superseded, |namespace| &namespace.tables);
-            let mut known: HashSet<TableMeta> = live.iter().map(|live| live.table.meta).collect();
+            let mut known: Vec<TableMeta> = live.iter().map(|live| live.table.meta).collect();
             let mut added = Vec::new();
-            for AttachedTable { meta, attached_by, .. } in same.iter().filter(|one| known.insert(one.meta)) {
+            for AttachedTable { meta, attached_by, .. } in same {
+                if known.contains(meta) {
+                    continue;
+                }
+                known.push(*meta);
                 let file = context.vfs.open(&meta.name.to_string(), Access::Random).ok();
                 self.vanished |= file.is_none() && !failpoints::bug("attached-may-vanish");
                 if ends_at_missing && self.vanished {
@@ -368,14 +373,15 @@ impl State {
 
     /// The writer of a log that counts but has fewer bytes than another file recorded for it.
     fn short_log(&self) -> Option<u32> {
-        let mut ends: HashMap<(u32, u64), u64> = HashMap::new();
-        for view in &self.logs {
-            let end = ends.entry((view.writer, view.start().map_or(0, |start| start.id))).or_default();
-            *end = view.end.max(*end);
-        }
+        let end_of = |view: &LogView| (view.writer, view.start().map_or(0, |start| start.id), view.end);
+        let mut ends: Vec<(u32, u64, u64)> = self.logs.iter().map(end_of).collect();
+        order::sort_by(&mut ends, Ord::cmp);
+        let is_reached = |log: &KnownLog| {
+            let longest = ends.get(ends.partition_point(|end| *end < (log.writer, log.id, log.end)));
+            longest.is_some_and(|(writer, id, _)| (*writer, *id) == (log.writer, log.id))
+        };
         let seen = self.logs.iter().flat_map(|view| &view.head.seen).filter(|log| self.manifest.is_open(log.writer));
-        let is_short =
-            |log: &&KnownLog| log.end > 0 && ends.get(&(log.writer, log.id)).is_none_or(|found| *found < log.end);
+        let is_short = |log: &&KnownLog| log.end > 0 && !is_reached(log);
         self.manifest.open_logs.iter().chain(seen).find(is_short).map(|log| log.writer)
     }
 

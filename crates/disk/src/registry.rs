@@ -10,7 +10,6 @@
 //!    The registry holds no store: dropping the last reference closes the files and releases the lock of the log.
 
 use crate::{DiskPool, DiskVfs};
-use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::path::{Component, Path, PathBuf};
@@ -28,7 +27,7 @@ const SMALL_BYTES_MAX: u64 = 64 << 10;
 
 type Identity = (PathBuf, Option<MacKey>, bool, Vec<Arc<str>>);
 
-static PLACES: LazyLock<Mutex<HashMap<Identity, Arc<Place>>>> = LazyLock::new(Mutex::default);
+static PLACES: Mutex<Vec<(Identity, Arc<Place>)>> = Mutex::new(Vec::new());
 static POOL: LazyLock<Arc<DiskPool>> = LazyLock::new(Arc::default);
 
 /// The store of one identity, and the number of its sessions.
@@ -150,8 +149,13 @@ fn place(path: &Path, options: &Options) -> Result<(Arc<Place>, PathBuf)> {
     let layers = options.layers.iter().map(|layer| Arc::clone(&layer.name)).collect();
     let identity = (folder.clone(), options.mac_key.clone(), options.read_only, layers);
     let mut places = locked(&PLACES);
-    places.retain(|_, place| Arc::strong_count(place) > 1 || locked(&place.store).strong_count() > 0);
-    Ok((Arc::clone(places.entry(identity).or_default()), folder))
+    places.retain(|(_, place)| Arc::strong_count(place) > 1 || locked(&place.store).strong_count() > 0);
+    if let Some((_, place)) = places.iter().find(|(other, _)| *other == identity) {
+        return Ok((Arc::clone(place), folder));
+    }
+    let place = Arc::<Place>::default();
+    places.push((identity, Arc::clone(&place)));
+    Ok((place, folder))
 }
 
 /// The store, unless it is closed, or broken by a panic.

@@ -118,7 +118,8 @@ impl Blobs {
 
     /// Syncs all blobs stored here so far, so that they survive a power failure.
     pub(crate) fn sync(&self, pool: &dyn Pool) -> Result<()> {
-        let unsynced: Vec<Digest> = std::mem::take(&mut *self.unsynced()).into_iter().collect();
+        let mut unsynced: Vec<Digest> = std::mem::take(&mut *self.unsynced()).into_iter().collect();
+        order::sort_by(&mut unsynced, Ord::cmp);
         let synced = each_in_parallel(pool, &unsynced, |digest| self.sync_one(digest))
             .and_then(|_| self.sync_folders(unsynced.iter().copied()));
         if synced.is_err() {

@@ -13,6 +13,7 @@
 
 use crate::commit::Committer;
 use crate::error::Result;
+use crate::format::file_names::TableName;
 use crate::platform::failpoints;
 use crate::platform::sync::{Mutex, RwLock};
 use crate::state::context::Context;
@@ -31,7 +32,7 @@ pub(crate) struct Replaced {
 #[derive(Debug)]
 pub(crate) struct ReplacedState {
     state: State,
-    kept: HashSet<String>,
+    kept: HashSet<TableName>,
 }
 
 /// Replaces the state by the newest one. The caller prevents commits of this process meanwhile.
@@ -119,6 +120,6 @@ impl ReplacedState {
 pub(crate) fn replace(state: &mut State, mut fresh: State) -> ReplacedState {
     // Those of `fresh` may be older: blocks may have been dropped since.
     fresh.layers = std::mem::take(&mut state.layers);
-    let kept = fresh.tables().iter().map(|table| table.meta.name.to_string()).collect();
+    let kept = fresh.tables().iter().map(|table| table.meta.name).collect();
     ReplacedState { state: std::mem::replace(state, fresh), kept }
 }

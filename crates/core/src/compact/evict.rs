@@ -6,6 +6,7 @@ use super::eviction_cut::{Cut, Rank, cut};
 use crate::error::Result;
 use crate::format::blob_refs::BlobRefs;
 use crate::format::digest::Digest;
+use crate::format::order;
 use crate::platform::sync::RwLock;
 use crate::read::entries::{Entries, Ranges, Source, Visit};
 use crate::state::context::Context;
@@ -25,7 +26,7 @@ pub(crate) struct Evictions {
     cut: Option<Cut>,
     today: Day,
     /// Usage by number of the namespace; their tables are read in this order.
-    spaces: BTreeMap<u32, Usage>,
+    spaces: Vec<(u32, Usage)>,
     /// Namespaces with entries to evict.
     pub(crate) namespaces: BTreeSet<u32>,
 }
@@ -78,13 +79,14 @@ impl Evictions {
     ) -> Result<Self> {
         let mut usage = context.usage_folder.read_all(claimed.state.manifest.cache_id);
         let today = context.usage.today().unwrap_or(Day::MAX);
-        let mut found = Self { cut: None, today, spaces: BTreeMap::new(), namespaces: BTreeSet::new() };
-        for Current { id, .. } in claimed.state.current.values() {
+        let mut found = Self { cut: None, today, spaces: Vec::new(), namespaces: BTreeSet::new() };
+        for Current { id, .. } in &claimed.state.current {
             let (own, marks) = (own_hashes(context, &*shared.read()?, id), usage.take(&id.space()));
-            found.spaces.insert(id.number, Usage { marks, own });
+            found.spaces.push((id.number, Usage { marks, own }));
         }
+        order::sort_by(&mut found.spaces, |left, right| left.0.cmp(&right.0));
         let mut sizes = Sizes::default();
-        for id in found.spaces.keys() {
+        for (id, _) in &found.spaces {
             found.count(claimed, *id, &mut sizes);
         }
         for (rank, bytes) in sizes.blobs.values() {
@@ -94,8 +96,7 @@ impl Evictions {
         let salt = claimed.state.manifest_seen as u32;
         found.cut = cut(&sizes.ranks, total.saturating_sub(bytes_max), salt);
         let is_hit = |(lowest, _): &(Rank, u32)| found.cut.is_some_and(|cut| cut.reaches(*lowest));
-        found.namespaces =
-            sizes.lowest.into_iter().map(|(id, rank)| (rank, id)).filter(is_hit).map(|(_, id)| id).collect();
+        found.namespaces = sizes.lowest.into_iter().filter(is_hit).map(|(_, id)| id).collect();
         Ok(found)
     }
 
@@ -105,7 +106,8 @@ impl Evictions {
     }
 
     pub(crate) fn ranks<'a>(&'a self, id: u32, state: &'a State) -> Option<Ranks<'a>> {
-        let Usage { marks, own } = self.spaces.get(&id)?;
+        let at = self.spaces.binary_search_by_key(&id, |(number, _)| *number).ok()?;
+        let (_, Usage { marks, own }) = self.spaces.get(at)?;
         Some(Ranks { cut: self.cut, today: self.today, marks: Cursor::new(marks), own, state })
     }
 
@@ -118,15 +120,15 @@ impl Evictions {
         let mut sources: Vec<Source<'_>> = tables.map(|live| Source::Table(Arc::clone(&live.table))).collect();
         sources.push(Source::memtable(&claimed.state.segments, claimed.entries(namespace)));
         let mut entries = Entries::new(namespace.hidden_below);
+        let mut lowest: Option<Rank> = None;
         for range in Ranges::new(sources, 0) {
-            let _all = entries.visit::<()>(&range, |entry| {
+            let _all = entries.visit(&range, &mut |entry| {
                 let Some(stored_bytes) = entry.stored_bytes().filter(|_| !entry.is_hidden) else {
                     return ControlFlow::Continue(());
                 };
                 let rank = ranks.rank(&entry);
                 *sizes.ranks.entry(rank).or_default() += entry.key.len() as u64 + stored_bytes + ENTRY_BYTES;
-                let lowest = sizes.lowest.entry(id).or_insert(rank);
-                *lowest = rank.min(*lowest);
+                lowest = Some(lowest.map_or(rank, |lowest| rank.min(lowest)));
                 let refs = if entry.names_blobs() { entry.value().and_then(BlobRefs::parse) } else { None };
                 for file in refs.iter().flat_map(BlobRefs::blobs) {
                     // A blob stays until the last entry that names it is evicted.
@@ -136,6 +138,7 @@ impl Evictions {
                 ControlFlow::Continue(())
             });
         }
+        sizes.lowest.extend(lowest.map(|rank| (rank, id)));
     }
 }
 
@@ -144,6 +147,6 @@ impl Evictions {
 struct Sizes {
     ranks: BTreeMap<Rank, u64>,
     blobs: HashMap<Digest, (Rank, u64)>,
-    /// For each namespace, the rank that is evicted first.
-    lowest: BTreeMap<u32, Rank>,
+    /// The rank of each namespace that is evicted first.
+    lowest: Vec<(Rank, u32)>,
 }

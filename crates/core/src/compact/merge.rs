@@ -181,25 +181,23 @@ impl Merging<'_, '_> {
     pub(super) fn fill(&mut self, range: &mut Range<'_>, bytes: usize) -> Result<bool> {
         failpoints::panics("merge");
         let Self { plan, progress, entries, seen, output } = self;
-        let outcome = entries.visit(range, |entry| {
+        let mut paused = Ok(None);
+        let _all = entries.visit(range, &mut |entry| {
             let (hash, key) = (entry.hash, entry.key);
             if seen.as_ref().is_some_and(|(seen_hash, seen)| hash == *seen_hash && key <= seen.as_slice()) {
                 return ControlFlow::Continue(());
             }
             match output.take_entry(plan, progress, entry) {
-                Ok(()) if output.pieces_bytes < bytes => ControlFlow::Continue(()),
-                Ok(()) => ControlFlow::Break(Ok((hash, key.to_vec()))),
-                Err(error) => ControlFlow::Break(Err(error)),
+                Ok(()) if output.pieces_bytes < bytes => return ControlFlow::Continue(()),
+                taken => paused = taken.map(|()| Some((hash, key.to_vec()))),
             }
+            ControlFlow::Break(())
         });
-        *seen = None;
-        if let ControlFlow::Break(paused) = outcome {
-            let (hash, key) = paused?;
-            range.pass(hash, &key);
-            *seen = Some((hash, key));
-            return Ok(false);
+        *seen = paused?;
+        if let Some((hash, key)) = seen {
+            range.pass(*hash, key);
         }
-        Ok(true)
+        Ok(seen.is_none())
     }
 }
 
@@ -333,17 +331,18 @@ impl Output<'_> {
         sources.extend(attached.map(|live| Source::Table(live.table.clone())));
         let mut entries = Entries::new(namespace.hidden_below);
         for range in Ranges::new(sources, 0) {
-            let outcome = entries.visit(&range, |entry| {
+            let mut added = Ok(());
+            let _all = entries.visit(&range, &mut |entry| {
                 let Visit { hash, key, sequence, .. } = entry;
                 let level = entry.level();
                 let hiding = holes.iter().filter(|hole| hole.may_have_newer(hash, level, sequence));
                 let newer = hiding.map(|hole| hole.sequence_max).max();
-                let added = newer.map(|newer| self.add(|table| table.add(hash, key, newer, None)));
-                added.unwrap_or(Ok(())).map_or_else(ControlFlow::Break, ControlFlow::Continue)
+                if let Some(newer) = newer {
+                    added = self.add(|table| table.add(hash, key, newer, None));
+                }
+                if added.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
             });
-            if let ControlFlow::Break(error) = outcome {
-                return Err(error);
-            }
+            added?;
         }
         self.end_table();
         Ok(())

@@ -122,7 +122,7 @@ pub(crate) fn each_entry(state: &State, id: u32, marks: &[Mark], each: &mut dyn 
     let mut entries = Entries::new(hidden_below);
     let mut marks = Cursor::new(marks);
     for range in Ranges::new(sources, 0) {
-        let _all = entries.visit::<()>(&range, |entry| {
+        let _all = entries.visit(&range, &mut |entry| {
             if let Some(value_bytes) = entry.value_bytes().filter(|_| !entry.is_hidden) {
                 let known_ms = entry.table_ms().unwrap_or_else(|| state.time_of_commit(entry.sequence));
                 let (written_ms, used_ms) = times_of(known_ms, marks.find(entry.hash));

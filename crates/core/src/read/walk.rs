@@ -145,7 +145,8 @@ impl Walk {
                 (Ranges::new(with_tables(memtable, state, namespace.number), first).up_to(end), end, None)
             }
         };
-        let outcome = entries.visit(&range, |entry| {
+        let mut last = None;
+        let outcome = entries.visit(&range, &mut |entry| {
             let was_seen = entry.hash == first && seen.as_deref().is_some_and(|seen| entry.key <= seen);
             if entry.is_hidden || was_seen {
                 return ControlFlow::Continue(());
@@ -164,22 +165,16 @@ impl Walk {
                 let Ok(Content::Whole(content)) = &content else { return ControlFlow::Continue(()) };
                 value = content;
             }
-            match each(WalkEntry { number, namespace, key, value, value_bytes }) {
-                ControlFlow::Continue(()) => ControlFlow::Continue(()),
-                ControlFlow::Break(()) => ControlFlow::Break((hash, key.to_vec())),
-            }
+            let outcome = each(WalkEntry { number, namespace, key, value, value_bytes });
+            last = outcome.is_break().then(|| (hash, key.to_vec()));
+            outcome
         });
-        match outcome {
-            ControlFlow::Continue(()) => {
-                *from = end;
-                ControlFlow::Continue(())
-            }
-            ControlFlow::Break((hash, key)) => {
-                range.pass(hash, &key);
-                (*from, *stopped) = (u64::from(hash), Some(Stopped { range, end, seen: key }));
-                ControlFlow::Break(())
-            }
+        *from = end;
+        if let Some((hash, key)) = last {
+            range.pass(hash, &key);
+            (*from, *stopped) = (u64::from(hash), Some(Stopped { range, end, seen: key }));
         }
+        outcome
     }
 }
 

@@ -199,7 +199,7 @@ fn damage_log(state: &mut State, writer: u32, what: &'static str) -> (String, &'
 }
 
 fn open_tables(context: &Context, state: &mut State, open: &OpenTables, last: bool) -> Result<bool> {
-    let open: HashMap<TableMeta, &Arc<Table>> = open.iter().map(|table| (table.meta, table)).collect();
+    let open: HashMap<TableMeta, Arc<Table>> = open.iter().map(|table| (table.meta, Arc::clone(table))).collect();
     for namespace in std::mem::take(&mut state.manifest.namespaces) {
         let id = state.record_version(context, &namespace.name, &namespace.version, namespace.latest)?;
         let mut added = Vec::with_capacity(namespace.tables.len());

@@ -1,32 +1,31 @@
 //! Which entries of this state were read, and the known day of its entries.
 
 use super::{LiveTable, Namespace, State};
+use crate::format::file_names::TableName;
 use crate::format::sequence::rank_of;
 use crate::usage::{Day, Mark, day_of};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
-/// Times of commits: for each rank of writers, the first commit of each day, by sequence number.
+/// Times of commits: the sequence number and time of the first commit of each writer on each day, in the order of its
+/// commits. The rank in a sequence number identifies the writer.
 #[derive(Clone, Debug, Default)]
-pub(super) struct CommitTimes {
-    writers: HashMap<u16, Vec<(u64, u64)>>,
-}
+pub(super) struct CommitTimes(Vec<(u64, u64)>);
 
 impl CommitTimes {
     pub(super) fn record(&mut self, sequence: u64, time_ms: u64) {
-        let times = self.writers.entry(rank_of(sequence)).or_default();
-        if times.last().is_none_or(|(_, time)| day_of(*time) != day_of(time_ms)) {
-            times.push((sequence, time_ms));
+        let last = self.0.iter().rev().find(|(other, _)| rank_of(*other) == rank_of(sequence));
+        if last.is_none_or(|(_, time)| day_of(*time) != day_of(time_ms)) {
+            self.0.push((sequence, time_ms));
         }
     }
 
     fn of(&self, sequence: u64) -> u64 {
-        let times = self.writers.get(&rank_of(sequence)).map_or(&[][..], Vec::as_slice);
-        let after = times.partition_point(|(first, _)| *first <= sequence);
-        after.checked_sub(1).and_then(|at| times.get(at)).map_or(0, |(_, time)| *time)
+        let is_before = |first: u64| rank_of(first) == rank_of(sequence) && first <= sequence;
+        self.0.iter().rev().find(|(first, _)| is_before(*first)).map_or(0, |(_, time)| *time)
     }
 
     fn any_before(&self, today: Day) -> bool {
-        self.writers.values().flatten().any(|(_, time)| day_of(*time) < today)
+        self.0.iter().any(|(_, time)| day_of(*time) < today)
     }
 }
 
@@ -70,12 +69,12 @@ impl State {
 
     /// The entries read in a namespace, each with the known day of its table or commit, if that day is before `end`.
     /// Tables in `except` are skipped.
-    pub(crate) fn reads_of(&self, id: u32, end: Day, except: &HashSet<String>) -> Vec<Mark> {
+    pub(crate) fn reads_of(&self, id: u32, end: Day, except: &HashSet<TableName>) -> Vec<Mark> {
         let Some(namespace) = self.namespace(id) else { return Vec::new() };
         let mut marks = Vec::new();
         for LiveTable { table, .. } in &namespace.tables {
             let day = table.known_day();
-            if day < end && !except.contains(&table.meta.name.to_string()) {
+            if day < end && !except.contains(&table.meta.name) {
                 table.hashes_read(|hash| marks.push(Mark::new(hash, day, true)));
             }
         }

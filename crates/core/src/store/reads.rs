@@ -164,11 +164,13 @@ impl Store {
         let mut entries = Entries::new(hidden_below);
         let (mut bytes, mut last_hash) = (0, None);
         for range in Ranges::new(sources, from) {
-            let outcome = entries.visit(&range, |entry| {
+            let mut next = Ok(None);
+            let _all = entries.visit(&range, &mut |entry| {
                 // A page ends between two hashes, so that the next one begins exactly at the cursor.
                 let hash = entry.hash;
                 if bytes >= bytes_max && last_hash != Some(hash) {
-                    return ControlFlow::Break(Ok(hash));
+                    next = Ok(Some(u64::from(hash)));
+                    return ControlFlow::Break(());
                 }
                 last_hash = Some(hash);
                 let (key, is_hidden, names_blobs) = (entry.key, entry.is_hidden, entry.names_blobs());
@@ -185,14 +187,17 @@ impl Store {
                     Ok(None) => value,
                     Ok(Some(Content::Whole(value))) => value,
                     Ok(Some(Content::Missing | Content::Damaged)) => return ControlFlow::Continue(()),
-                    Err(_) => return ControlFlow::Break(content.map(|_| hash)),
+                    Err(_) => {
+                        next = content.map(|_| None);
+                        return ControlFlow::Break(());
+                    }
                 };
                 bytes += (key.len() + value.len()) as u64;
                 each(key, value, value.len());
                 ControlFlow::Continue(())
             });
-            if let ControlFlow::Break(next) = outcome {
-                return next.map(|next| Some(u64::from(next)));
+            if let Some(next) = next? {
+                return Ok(Some(next));
             }
         }
         Ok(None)

@@ -5,7 +5,6 @@ use super::key_block::{NAMES_BLOBS, Stored};
 use super::reader::Table;
 use crate::format::order;
 use crate::report::DamagedKeys;
-use std::collections::BTreeMap;
 
 /// A key block or a value block, by its index.
 #[derive(Clone, Copy, Debug)]
@@ -23,7 +22,7 @@ impl Table {
         let values = rows_of(directory.value_blocks, |index| Some((self.value_row(index)?, Block::Values(index))));
         let mut rows: Vec<_> = keys.chain(values).collect();
         order::sort_by(&mut rows, |left, right| left.0.offset.cmp(&right.0.offset));
-        let (mut place, mut damaged_values) = (0, BTreeMap::new());
+        let (mut place, mut damaged_values) = (0, Vec::new());
         let (mut sound_keys, mut damaged_keys) = (Vec::new(), Vec::new());
         let has_all_rows = rows.len() == directory.key_blocks + directory.value_blocks;
         for (row, block) in rows {
@@ -36,7 +35,7 @@ impl Table {
                 Block::Keys(index) if is_sound => sound_keys.push(index),
                 Block::Keys(index) => damaged_keys.push(index),
                 Block::Values(_) if is_sound => {}
-                Block::Values(index) => drop(damaged_values.insert(index, None)),
+                Block::Values(index) => damaged_values.push((index, None)),
             }
             if !each(u64::from(row.stored_bytes)) {
                 return false;
@@ -49,7 +48,8 @@ impl Table {
     }
 
     /// Reports damaged blocks with the keys that they had, as far as the sound key blocks show.
-    fn report_damaged(&self, sound: &[usize], keys: &[usize], mut values: BTreeMap<usize, Option<DamagedKeys>>) {
+    fn report_damaged(&self, sound: &[usize], keys: &[usize], mut values: Vec<(usize, Option<DamagedKeys>)>) {
+        order::sort_by(&mut values, |left, right| left.0.cmp(&right.0));
         let mut readable = 0;
         for index in sound {
             let Some(block) = self.read_keys(*index) else { continue };
@@ -58,7 +58,8 @@ impl Table {
                 let Some((key, Stored::Placed { block: placed, .. })) = block.layout.entry(&block.bytes, at) else {
                     continue;
                 };
-                if let Some(found) = values.get_mut(&((placed & !NAMES_BLOBS) as usize)) {
+                let place = values.binary_search_by_key(&((placed & !NAMES_BLOBS) as usize), |(index, _)| *index);
+                if let Some((_, found)) = place.ok().and_then(|place| values.get_mut(place)) {
                     extend(found, u32::from_le_bytes(*hash), key);
                 }
             }

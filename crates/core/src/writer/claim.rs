@@ -30,7 +30,6 @@ use crate::platform::failpoints;
 use crate::state::context::Context;
 use crate::state::{State, outline};
 use crate::writer::create::begin;
-use std::collections::HashSet;
 use std::io;
 
 /// Numbers tried before a claim fails.
@@ -64,7 +63,7 @@ pub(crate) fn claim_number(context: &Context, known: &State) -> Result<Option<Cl
             begin(context)?;
             found = outline(context, known)?;
         }
-        let ranks: HashSet<u16> = found.logs.iter().map(|view| rank_of_writer(view.writer)).collect();
+        let ranks: Vec<u16> = found.logs.iter().map(|view| rank_of_writer(view.writer)).collect();
         let Some(writer) = (next..WRITERS_MAX).find(|writer| !ranks.contains(&rank_of_writer(*writer))) else {
             return Err(Error::Exhausted { field: "writers", limit: u64::from(WRITERS_MAX) }.boxed());
         };

@@ -1,7 +1,6 @@
 //! Watches and stops a long call: the task writes its progress, the JavaScript thread reads it every 50 ms and may ask
 //! the task to stop. Both use atomic numbers, so neither waits for the other. JavaScript knows a watch by its number.
 
-use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -39,10 +38,10 @@ impl Progress {
     }
 }
 
-/// The watches of one store.
+/// The watches of one store, each of a call under way.
 #[derive(Debug, Default)]
 pub(crate) struct Watches {
-    running: HashMap<u32, Arc<Progress>>,
+    running: Vec<(u32, Arc<Progress>)>,
     last: u32,
 }
 
@@ -50,17 +49,19 @@ impl Watches {
     /// A new watch, for one call; returns its number.
     pub(crate) fn begin(&mut self) -> u32 {
         self.last = self.last.wrapping_add(1);
-        self.running.insert(self.last, Arc::default());
+        self.running.push((self.last, Arc::default()));
         self.last
     }
 
     /// The half of the task.
     pub(crate) fn progress(&self, number: u32) -> Result<Arc<Progress>> {
-        self.running.get(&number).cloned().ok_or_else(|| Failure::argument(format!("there is no watch {number}")))
+        let found = self.running.iter().find(|(other, _)| *other == number);
+        let progress = found.map(|(_, progress)| Arc::clone(progress));
+        progress.ok_or_else(|| Failure::argument(format!("there is no watch {number}")))
     }
 
     /// Removes the watch of a call that has ended.
     pub(crate) fn end(&mut self, number: u32) {
-        self.running.remove(&number);
+        self.running.retain(|(other, _)| *other != number);
     }
 }

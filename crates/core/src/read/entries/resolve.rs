@@ -10,6 +10,9 @@ use std::ops::ControlFlow;
 /// If more entries share one hash, they are sorted in place.
 const ROWS_MAX: usize = 1 << 12;
 
+/// Receives the newest entry of each key.
+pub(crate) type EachKey<'e> = dyn FnMut(Visit<'_>) -> ControlFlow<()> + 'e;
+
 /// Visits the keys of ranges.
 #[derive(Debug)]
 pub(crate) struct Entries {
@@ -95,32 +98,28 @@ impl Entries {
         Self { hidden_below: hidden_below.min(BATCH_SEQUENCE), values: Values::default() }
     }
 
-    /// Calls `each` for every key of a range.
-    pub(crate) fn visit<B>(
-        &mut self,
-        range: &Range<'_>,
-        mut each: impl FnMut(Visit<'_>) -> ControlFlow<B>,
-    ) -> ControlFlow<B> {
+    /// Calls `each` for every key of a range, until it breaks.
+    pub(crate) fn visit(&mut self, range: &Range<'_>, each: &mut EachKey<'_>) -> ControlFlow<()> {
         let mut rows = Vec::new();
         for items in range.rest().chunk_by(same_hash) {
             let hash = items.first().map_or(0, |item| hash_of(*item));
             if let [one] = items {
                 if let Some(row) = range.row(*one) {
-                    self.step(range, hash, row, 0, &mut each)?;
+                    self.step(range, hash, row, 0, each)?;
                 }
                 continue;
             }
             if let Some(items) = range.many_by_key(hash, items) {
                 for items in items.chunk_by(|left, right| same_key_of(range, *left, *right)) {
                     let (newest, older) = (items.first().and_then(|item| range.row(*item)), items.len() as u64 - 1);
-                    newest.map_or(ControlFlow::Continue(()), |row| self.step(range, hash, row, older, &mut each))?;
+                    newest.map_or(ControlFlow::Continue(()), |row| self.step(range, hash, row, older, each))?;
                 }
                 continue;
             }
             by_key(range, items, &mut rows);
             for rows in rows.chunk_by(same_key) {
                 if let [newest, older @ ..] = rows {
-                    self.step(range, hash, *newest, older.len() as u64, &mut each)?;
+                    self.step(range, hash, *newest, older.len() as u64, each)?;
                 }
             }
         }
@@ -128,14 +127,14 @@ impl Entries {
     }
 
     #[inline]
-    fn step<'v, B>(
+    fn step<'v>(
         &'v mut self,
         range: &'v Range<'_>,
         hash: u32,
         row: Row<'v>,
         shadowed: u64,
-        each: &mut impl FnMut(Visit<'_>) -> ControlFlow<B>,
-    ) -> ControlFlow<B> {
+        each: &mut EachKey<'_>,
+    ) -> ControlFlow<()> {
         let is_same = |hole: &Hole, table: &Table| table.origin.level == hole.level && table.meta.name == hole.table;
         let is_lost = |hole: &Hole| {
             hole.may_have_newer(hash, row.level(), row.sequence)
