@@ -25,7 +25,7 @@ export const addonPath = `packages/varve/native/varve.${hostPlatform}.node`
  * What `cargo rustc` passes to the compiler of the addon's own crate, which links all crates and optimises across them. LLVM then inlines
  * only what is small or has `#[inline]`. "Sizes" in bench/README.md has what it saves, and the instructions of each path.
  */
-export const LINKING = ['--', '-Cllvm-args=-inline-threshold=75']
+export const LINKING = ['--', '-Cllvm-args=-inline-threshold=25']
 
 /** @returns {string} the file name that cargo gives the library */
 function libraryName() {

@@ -38,7 +38,7 @@ impl<R: BufRead> Frames<R> {
                         return Err(io::ErrorKind::UnexpectedEof.into());
                     }
                 }
-                Err(error) => return Err(io::Error::other(error)),
+                Err(error) => return Err(other(&error)),
             }
         }
         Ok(None)
@@ -60,7 +60,7 @@ impl<R: BufRead> Read for Frames<R> {
             }
             if !frame.is_finished() {
                 let one = BlockDecodingStrategy::UptoBlocks(1);
-                frame.decode_blocks(&mut self.input, one).map_err(io::Error::other)?;
+                frame.decode_blocks(&mut self.input, one).map_err(|error| other(&error))?;
                 continue;
             }
             let found = frame.get_checksum_from_data();
@@ -70,4 +70,9 @@ impl<R: BufRead> Read for Frames<R> {
             self.frame = None;
         }
     }
+}
+
+/// An error with the text of the decoder's. The decoder's own would link code that prints its parts to debug them.
+fn other(error: &FrameDecoderError) -> io::Error {
+    io::Error::other(error.to_string())
 }
