@@ -73,13 +73,18 @@ function bundledPackages(folder) {
 /** @param {string} path relative to the root */
 const readJson = (path) => JSON.parse(readFileSync(at(path), 'utf8'))
 
-/** The licence texts of a crate: only that of MIT or else of CC0 if it is one of the choices. @param {Crate} crate */
+/**
+ * The licence texts of a crate: only that of MIT or else of CC0 if it is one of the choices. If another licence applies as well, all but
+ * that of Apache, which is a choice beside MIT.
+ * @param {Crate} crate
+ */
 function textsOf({ name: crate, manifest_path: manifest, license, authors }) {
   const folder = dirname(manifest)
   const names = readdirSync(folder).filter((name) => TEXTS.test(name)).sort()
   const [choice] = license.includes('AND') ? [] : (/\bMIT\b/.exec(license) ?? /\bCC0\b/.exec(license) ?? [])
   const chosen = names.filter((name) => choice !== undefined && name.toUpperCase().includes(choice))
-  const texts = (chosen.length > 0 ? chosen : names).map((name) => readFileSync(join(folder, name), 'utf8'))
+  const left = license.startsWith('(MIT OR Apache-2.0) AND ') ? names.filter((name) => !name.includes('APACHE')) : names
+  const texts = (chosen.length > 0 ? chosen : left).map((name) => readFileSync(join(folder, name), 'utf8'))
   if (texts.length === 0 && license === 'MIT' && authors.length > 0) texts.push(`Copyright (c) ${authors.join(', ')}\n\n${MIT}`)
   if (texts.length === 0) throw new Error(`the crate '${crate}' comes without the text of its licence: add it to ${NAME}`)
   return texts.map((text) => text.replaceAll('\r', '').replaceAll(/[ \t]+$/gm, '').trim())
