@@ -25,21 +25,38 @@ pub(crate) struct TableSelector {
     wasted: AtomicU64,
 }
 
+/// Tables without an index and with one. Most lookups have none, so they take the first.
+enum Chosen<'a, I> {
+    All(std::slice::Iter<'a, LiveTable>),
+    Indexed(I),
+}
+
+impl<'a, I: Iterator<Item = &'a LiveTable>> Iterator for Chosen<'a, I> {
+    type Item = &'a LiveTable;
+
+    #[inline]
+    fn next(&mut self) -> Option<&'a LiveTable> {
+        match self {
+            Self::All(tables) => tables.next(),
+            Self::Indexed(tables) => tables.next(),
+        }
+    }
+}
+
 impl TableSelector {
     /// The tables that may have a key of this hash, the newest first.
     #[inline]
     pub(crate) fn tables<'a>(&'a self, tables: &'a [LiveTable], hash: u32) -> impl Iterator<Item = &'a LiveTable> {
-        let index = self.index.as_ref();
-        let everything = if index.is_none() { tables } else { &[] };
+        let Some(index) = &self.index else { return Chosen::All(tables.iter()) };
         let position = |number: usize| self.indexed.get(number).copied();
-        let mut named = index.into_iter().flat_map(move |index| index.tables_of(hash)).filter_map(position).peekable();
+        let mut named = index.tables_of(hash).filter_map(position).peekable();
         let mut fresh = self.fresh.iter().copied().peekable();
         let both = std::iter::from_fn(move || match (named.peek(), fresh.peek()) {
             (Some(named_next), Some(fresh_next)) if fresh_next < named_next => fresh.next(),
             (Some(_), _) => named.next(),
             (None, _) => fresh.next(),
         });
-        everything.iter().chain(both.filter_map(|position| tables.get(position as usize)))
+        Chosen::Indexed(both.filter_map(|position| tables.get(position as usize)))
     }
 
     /// Records that a table of this many keys was inserted at `position`.
