@@ -26,6 +26,9 @@ const KEYS: readonly (string | Uint8Array)[] = [
   '../../etc/passwd',
   'C:\\x',
   'line\nbreak',
+  'a\ufffd', // and one beside it that looks the same
+  'a\ud83d',
+  ...[4090, 4091, 4092, 4095, 4096, 4097].flatMap((length) => ['y'.repeat(length), `${'y'.repeat(length - 3)}€`]), // around the room of the addon
   new Uint8Array([0]).fill(1),
   new Uint8Array([0, 0]),
   new Uint8Array([255]),

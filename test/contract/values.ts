@@ -47,6 +47,21 @@ export function valuesContract({ newDir, open }: Subject): void {
   }
 
   describe('values', () => {
+    it('after the caller has transferred the memory of a value, lookups find others and do not write to it', async () => {
+      const cache = await open(newDir())
+      const namespace = cache.namespace('bytes')
+      const values = [1, 2, 3].map((byte) => new Uint8Array(100).fill(byte))
+      values.forEach((value, index) => namespace.put(`key ${index}`, value))
+      await cache.commit()
+      const first = namespace.get('key 0') ?? new Uint8Array()
+      const memory = first.buffer as ArrayBuffer
+      const moved = new Uint8Array(structuredClone(memory, { transfer: [memory] }))
+      const before = moved.slice()
+      expect([namespace.get('key 1'), namespace.get('key 2')]).toEqual(values.slice(1))
+      expect(Buffer.compare(moved, before)).toBe(0)
+      await cache.close()
+    })
+
     it.each(SIZES)('a value of %i bytes is read back', async (size) => {
       const dir = newDir()
       const value = noise(size, size)

@@ -42,7 +42,7 @@ it('native: a put, a get and a relaxed commit call the addon once each', async (
   await cache.commit() // the first one creates the directory
   expect(await callsOf(() => namespace.put('key', 'value'))).toEqual(['put'])
   expect(await callsOf(() => cache.commit())).toEqual(['commit'])
-  expect(await callsOf(() => namespace.get('key'))).toEqual(['get'])
+  expect(await callsOf(() => namespace.get('key'))).toEqual(['find'])
   expect(await callsOf(() => cache.commit())).toEqual(['commit']) // of nothing
   namespace.put('key', 'other')
   expect(await callsOf(() => cache.commit({ durability: 'durable' }))).toEqual(['commit'])

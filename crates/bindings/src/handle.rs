@@ -1,9 +1,9 @@
 //! One open cache as one thread of the host uses it.
 //!
-//! Frequent calls find the key at the start of the scratch buffer. A value is copied once, to where the caller needs
-//! it; one in a block of its own is decompressed there. If the room is too small, the caller learns the length, and
-//! `read` looks the key up again. Other answers are held here until the next call that answers with bytes; `take`
-//! copies them.
+//! Frequent calls find the key at the start of the scratch buffer, or write it themselves. A value is copied once, to
+//! where the caller needs it; one in a block of its own is decompressed there. If the room is too small, the caller
+//! learns the length, and `read` looks the key up again. Other answers are held here until the next call that answers
+//! with bytes; `take` copies them.
 //!
 //! [`JsHandle::begin_commit`] takes what is buffered, so that later puts belong to the next commit. Commits run in the
 //! order in which they began: one that begins while an older one runs waits for [`JsHandle::next_commit`].
@@ -28,6 +28,9 @@ const FILE_REF_BYTES: usize = 40;
 
 /// Values of `get_many` begin at multiples of it, so that JavaScript may lay any typed array over them.
 const VALUE_ALIGNMENT: usize = 8;
+
+/// The UTF-8 of U+FFFD, which stands for what has no UTF-8.
+const REPLACEMENT: &[u8] = "\u{FFFD}".as_bytes();
 
 /// The length that stands for a miss.
 const MISS: i32 = -1;
@@ -77,30 +80,28 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> JsHandle<S> {
         Ok(())
     }
 
+    /// Chooses the key that `write` writes, the UTF-8 of a string. False = `choose` has to be called: `write` had no
+    /// room for it, or wrote U+FFFD, perhaps for a lone surrogate.
+    #[inline(always)]
+    pub fn choose_text(&mut self, namespace: u32, write: impl FnOnce(&mut Vec<u8>) -> Result<bool>) -> Result<bool> {
+        failpoints::panics("handle-get");
+        self.namespace = namespace;
+        Ok(write(&mut self.key)? && (self.key.is_ascii() || !has_replacement(&self.key)))
+    }
+
     /// Looks up the chosen key. Returns the value's length, -1 for a miss, -3 for a miss after which damage is to be
     /// reported. The value is at the start of `target` if it fits there.
     pub fn read(&mut self, target: &mut [u8]) -> Result<i32> {
         let Self { handle: Some(handle), key, damage_reported, .. } = self else { return Err(Error::Closed.into()) };
-        // The defect: the caller reads what the last call left.
-        let target = if failpoints::bug("reused-buffer") { &mut [] } else { target };
-        handle.get_into(self.namespace, key, target)?.map_or_else(
-            || {
-                let known = std::mem::replace(damage_reported, handle.store().damage_count());
-                Ok(if known == *damage_reported { MISS } else { MISS_AND_DAMAGE })
-            },
-            length_of,
-        )
+        read(handle, (self.namespace, key), damage_reported, target)
     }
 
     /// The same with the scratch buffer as target.
-    pub fn read_to_scratch(&mut self) -> Result<i32>
-    where
-        S: Default,
-    {
-        let mut scratch = std::mem::take(&mut self.scratch);
-        let found = self.read(scratch.as_mut());
-        self.scratch = scratch;
-        found
+    pub fn read_to_scratch(&mut self) -> Result<i32> {
+        let Self { handle: Some(handle), key, damage_reported, scratch, .. } = self else {
+            return Err(Error::Closed.into());
+        };
+        read(handle, (self.namespace, key), damage_reported, scratch.as_mut())
     }
 
     /// The same for a long value, which is held if it is still as long.
@@ -404,6 +405,20 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> JsHandle<S> {
     }
 }
 
+/// Looks up a key: see [`JsHandle::read`].
+#[inline]
+fn read(handle: &Handle, (namespace, key): (u32, &[u8]), damage_reported: &mut u32, target: &mut [u8]) -> Result<i32> {
+    // The defect: the caller reads what the last call left.
+    let target = if failpoints::bug("reused-buffer") { &mut [] } else { target };
+    handle.get_into(namespace, key, target)?.map_or_else(
+        || {
+            let known = std::mem::replace(damage_reported, handle.store().damage_count());
+            Ok(if known == *damage_reported { MISS } else { MISS_AND_DAMAGE })
+        },
+        length_of,
+    )
+}
+
 fn split_blobs(packed: &[u8]) -> Option<(Vec<BlobRef>, &[u8])> {
     let (count, rest) = packed.split_first_chunk::<4>()?;
     let bytes = (u32::from_le_bytes(*count) as usize).checked_mul(FILE_REF_BYTES)?;
@@ -413,6 +428,12 @@ fn split_blobs(packed: &[u8]) -> Option<(Vec<BlobRef>, &[u8])> {
         Some(BlobRef { digest: Digest(*digest), bytes: u64::from_le_bytes(*bytes.first_chunk::<8>()?) })
     };
     Some((refs.chunks_exact(FILE_REF_BYTES).map(file).collect::<Option<_>>()?, value))
+}
+
+/// Whether a text has U+FFFD.
+#[cold]
+fn has_replacement(text: &[u8]) -> bool {
+    text.windows(REPLACEMENT.len()).any(|window| window == REPLACEMENT)
 }
 
 fn key_in(scratch: &[u8], key_bytes: usize) -> Result<&[u8]> {

@@ -14,5 +14,5 @@ pub(crate) use answer::Answer;
 pub(crate) use arguments::Arguments;
 pub(crate) use env::{Env, Value};
 pub(crate) use functions::{Call, Callee, Functions};
-pub(crate) use scratch::Scratch;
+pub(crate) use scratch::{Cells, Scratch, Target};
 pub(crate) use task::{Reply, Task};

@@ -122,5 +122,5 @@ fn reply_of(shared: SharedStore) -> Reply {
 /// between two turns of the event loop, so that no two reads of one turn see different states.
 fn functions(env: Env, shared: SharedStore) -> Result<Value> {
     shared.store().advance()?;
-    Ok(calls::add(Functions::new(env, |scratch| NodeStore::new(shared, scratch))?)?.finish())
+    Ok(calls::add(Functions::new(env, |scratch, cells| NodeStore::new(shared, scratch, cells))?)?.finish())
 }

@@ -5,7 +5,7 @@ mod watches;
 
 pub(crate) use watches::{Progress, Watches};
 
-use crate::node_api::{Answer, Callee, Reply, Scratch, Task};
+use crate::node_api::{Answer, Callee, Cells, Reply, Scratch, Target, Task};
 use serde::Serialize;
 use std::cell::RefCell;
 use std::path::Path;
@@ -22,6 +22,9 @@ pub(crate) type Pins = Arc<Mutex<Vec<Pin>>>;
 #[derive(Debug)]
 pub(crate) struct NodeStore {
     handle: RefCell<JsHandle<Scratch>>,
+    pub(crate) cells: Cells,
+    /// Where `find` writes values; none until JavaScript names it.
+    target: RefCell<Option<Target>>,
     /// None once closed.
     shared: RefCell<Option<SharedStore>>,
     watches: RefCell<Watches>,
@@ -32,9 +35,11 @@ pub(crate) struct NodeStore {
 
 impl NodeStore {
     /// Uses the store of `shared`.
-    pub(crate) fn new(shared: SharedStore, scratch: Scratch) -> Self {
+    pub(crate) fn new(shared: SharedStore, scratch: Scratch, cells: Cells) -> Self {
         Self {
             handle: RefCell::new(JsHandle::new(shared.store(), scratch)),
+            cells,
+            target: RefCell::default(),
             shared: RefCell::new(Some(shared)),
             watches: RefCell::default(),
             pins: Pins::default(),
@@ -46,6 +51,22 @@ impl NodeStore {
     #[inline(always)]
     pub(crate) fn with<T>(&self, call: impl FnOnce(&mut JsHandle<Scratch>) -> Result<T>) -> Result<T> {
         call(&mut *self.handle.try_borrow_mut().map_err(nested)?)
+    }
+
+    /// Runs `call` on the handle and on the memory for values.
+    #[inline(always)]
+    pub(crate) fn with_target<T>(
+        &self,
+        call: impl FnOnce(&mut JsHandle<Scratch>, Option<&mut Target>) -> Result<T>,
+    ) -> Result<T> {
+        let mut target = self.target.try_borrow_mut().map_err(nested)?;
+        self.with(|handle| call(handle, target.as_mut()))
+    }
+
+    /// Names the memory for values.
+    pub(crate) fn set_target(&self, target: Target) -> Result<()> {
+        *self.target.try_borrow_mut().map_err(nested)? = Some(target);
+        Ok(())
     }
 
     /// Runs `call` on the watches of long calls.

@@ -6,9 +6,13 @@ use crate::store::NodeStore;
 use std::ffi::CStr;
 use varve_bindings::{PackedKeys, PagePlace, Result};
 
+/// The answer of `find` for a key that `get` has to look up.
+const UNFIT: i32 = -4;
+
 /// Adds the functions of this file.
 pub(crate) fn add(functions: Functions<NodeStore>) -> Result<Functions<NodeStore>> {
-    let functions = functions.add::<Namespace>()?.add_hot::<Get>()?.add_hot::<Read>()?.add_hot::<Take>()?;
+    let functions = functions.add::<Namespace>()?.add_hot::<Get>()?.add_hot::<Find>()?.add::<SetTarget>()?;
+    let functions = functions.add_hot::<Read>()?.add_hot::<Take>()?;
     let functions = functions.add_hot::<Has>()?.add_hot::<Put>()?.add::<PutWithBlobs>()?;
     let functions = functions.add_hot::<Delete>()?.add::<GetMany>()?.add::<GetManyAtOnce>()?.add::<GetManyAsync>()?;
     functions.add::<Revision>()?.add::<Scan>()?.add::<ScanKeys>()?.add::<ScanFolders>()
@@ -16,6 +20,8 @@ pub(crate) fn add(functions: Functions<NodeStore>) -> Result<Functions<NodeStore
 
 struct Namespace;
 struct Get;
+struct Find;
+struct SetTarget;
 struct Read;
 struct Take;
 struct Has;
@@ -41,6 +47,7 @@ impl Call<NodeStore> for Namespace {
 
 impl Call<NodeStore> for Get {
     const NAME: &'static CStr = c"get";
+    const ARGUMENTS: usize = 4;
 
     fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
         let (namespace, key_bytes, start) = (arguments.number(0)?, arguments.number(1)? as usize, arguments.number(3)?);
@@ -52,9 +59,43 @@ impl Call<NodeStore> for Get {
     }
 }
 
+/// `get` of a string. The other numbers are in the cells: the namespace and where the value begins in the target, which
+/// is the scratch buffer if that is below zero; then the answer.
+impl Call<NodeStore> for Find {
+    const NAME: &'static CStr = c"find";
+    const ARGUMENTS: usize = 1;
+
+    fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
+        let [namespace, start, _] = store.cells.read();
+        let found = store.with_target(|handle, target| {
+            if !handle.choose_text(namespace as u32, |key| arguments.write_text(0, key))? {
+                return Ok(UNFIT);
+            }
+            match (usize::try_from(start), target) {
+                (Ok(start), Some(target)) => handle.read(target.room(start)),
+                (Ok(_), None) => handle.read(&mut []),
+                (Err(_), _) => handle.read_to_scratch(),
+            }
+        })?;
+        store.cells.answer(found);
+        Ok(Answer::Nothing)
+    }
+}
+
+/// Names the memory into which `find` writes values.
+impl Call<NodeStore> for SetTarget {
+    const NAME: &'static CStr = c"setTarget";
+
+    fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
+        store.set_target(arguments.target(0)?)?;
+        Ok(Answer::Nothing)
+    }
+}
+
 /// Looks the key of the last call up again.
 impl Call<NodeStore> for Read {
     const NAME: &'static CStr = c"read";
+    const ARGUMENTS: usize = 1;
 
     fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
         store.with(|handle| arguments.write_bytes(0, 0, |target| handle.read(target))?).map(Answer::Number)
@@ -63,6 +104,7 @@ impl Call<NodeStore> for Read {
 
 impl Call<NodeStore> for Take {
     const NAME: &'static CStr = c"take";
+    const ARGUMENTS: usize = 1;
 
     fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
         store.with(|handle| arguments.write_bytes(0, 0, |target| handle.take(target))?)?;
@@ -72,6 +114,7 @@ impl Call<NodeStore> for Take {
 
 impl Call<NodeStore> for Has {
     const NAME: &'static CStr = c"has";
+    const ARGUMENTS: usize = 2;
 
     fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
         let (namespace, key_bytes) = (arguments.number(0)?, arguments.number(1)? as usize);
@@ -81,6 +124,7 @@ impl Call<NodeStore> for Has {
 
 impl Call<NodeStore> for Put {
     const NAME: &'static CStr = c"put";
+    const ARGUMENTS: usize = 3;
 
     fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
         let (namespace, key_bytes) = (arguments.number(0)?, arguments.number(1)? as usize);
@@ -103,6 +147,7 @@ impl Call<NodeStore> for PutWithBlobs {
 
 impl Call<NodeStore> for Delete {
     const NAME: &'static CStr = c"delete";
+    const ARGUMENTS: usize = 2;
 
     fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
         let (namespace, key_bytes) = (arguments.number(0)?, arguments.number(1)? as usize);

@@ -29,7 +29,8 @@ impl Answer {
         // SAFETY: `env` is the environment of the running callback, `value` a place for one handle.
         let status = unsafe {
             match self {
-                Self::Nothing => sys::napi_get_undefined(env.0, &raw mut value),
+                // No handle is `undefined`.
+                Self::Nothing => return Ok(value),
                 Self::Number(number) => sys::napi_create_int32(env.0, number, &raw mut value),
                 Self::Count(count) => sys::napi_create_double(env.0, count as f64, &raw mut value),
                 Self::Flag(flag) => sys::napi_get_boolean(env.0, flag, &raw mut value),

@@ -16,7 +16,7 @@
 use crate::node_api::answer::Answer;
 use crate::node_api::arguments::{ARGUMENTS_MAX, Arguments};
 use crate::node_api::env::{Env, Value};
-use crate::node_api::scratch::Scratch;
+use crate::node_api::scratch::{Cells, Scratch};
 use crate::node_api::status::checked;
 use napi_sys as sys;
 use std::ffi::{CStr, CString, c_void};
@@ -40,6 +40,8 @@ pub(crate) trait Callee: 'static {
 pub(crate) trait Call<C> {
     /// Its name in JavaScript.
     const NAME: &'static CStr;
+    /// Most arguments that it takes. Node-API takes a few nanoseconds for each, also for a missing one.
+    const ARGUMENTS: usize = ARGUMENTS_MAX;
 
     /// Does the work.
     fn run(callee: &C, arguments: &Arguments) -> Result<Answer>;
@@ -53,15 +55,18 @@ pub(crate) struct Functions<C> {
 }
 
 impl<C: Callee> Functions<C> {
-    /// A new object with the property `scratch`, and the callee that `callee_of` makes of it.
-    pub(crate) fn new(env: Env, callee_of: impl FnOnce(Scratch) -> C) -> Result<Self> {
-        let (scratch, view) = Scratch::new(env.0)?;
+    /// A new object with the properties `scratch` and `cells`, and the callee that `callee_of` makes of both.
+    pub(crate) fn new(env: Env, callee_of: impl FnOnce(Scratch, Cells) -> C) -> Result<Self> {
+        let ((scratch, scratch_view), (cells, cells_view)) = (Scratch::new(env.0)?, Cells::new(env.0)?);
         let mut object = ptr::null_mut();
         // SAFETY: `env` is the current environment, `object` a place for one handle.
         checked(unsafe { sys::napi_create_object(env.0, &raw mut object) }, "make an object")?;
-        // SAFETY: `env` is the current environment, both handles were just made.
-        unsafe { define(env.0, object, c"scratch", view) }?;
-        Ok(Self::of(env, object, callee_of(scratch)))
+        // SAFETY: `env` is the current environment, all handles were just made.
+        unsafe {
+            define(env.0, object, c"scratch", scratch_view)?;
+            define(env.0, object, c"cells", cells_view)?;
+        }
+        Ok(Self::of(env, object, callee_of(scratch, cells)))
     }
 
     /// An object that exists.
@@ -154,7 +159,7 @@ unsafe extern "C" fn enter_hot<C: Callee, F: Call<C>>(
     info: sys::napi_callback_info,
 ) -> sys::napi_value {
     // SAFETY: as above.
-    unsafe { call(env, info, F::run) }
+    unsafe { call(env, info, F::ARGUMENTS, F::run) }
 }
 
 // SAFETY: the caller promises that Node-API called it with both.
@@ -165,7 +170,7 @@ unsafe fn call_pointer<C: Callee>(
     run: fn(&C, &Arguments) -> Result<Answer>,
 ) -> sys::napi_value {
     // SAFETY: the caller promises it.
-    unsafe { call(env, info, run) }
+    unsafe { call(env, info, ARGUMENTS_MAX, run) }
 }
 
 /// Steps 1 to 3.
@@ -174,9 +179,10 @@ unsafe fn call_pointer<C: Callee>(
 unsafe fn call<C: Callee>(
     env: sys::napi_env,
     info: sys::napi_callback_info,
+    arguments_max: usize,
     run: impl FnOnce(&C, &Arguments) -> Result<Answer>,
 ) -> sys::napi_value {
-    let (mut values, mut count, mut data) = ([ptr::null_mut(); ARGUMENTS_MAX], ARGUMENTS_MAX, ptr::null_mut());
+    let (mut values, mut count, mut data) = ([ptr::null_mut(); ARGUMENTS_MAX], arguments_max, ptr::null_mut());
     let this = ptr::null_mut();
     // SAFETY: `info` belongs to this callback; `values` has room for `count` handles.
     unsafe { sys::napi_get_cb_info(env, info, &raw mut count, values.as_mut_ptr(), this, &raw mut data) };

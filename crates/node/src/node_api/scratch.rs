@@ -1,16 +1,22 @@
-//! The scratch buffer of a session.
+//! Memory that JavaScript and a session share: the scratch buffer, the numbers of a call, and where values go.
+//!
+//! Each has a reference, which keeps it alive. JavaScript does not run while a callback does, and passes the first two
+//! to no one, so that nothing detaches them.
 #![expect(unsafe_code, reason = "Node-API is a C interface; every block states what it relies on")]
 
 use crate::node_api::status::checked;
 use napi_sys as sys;
+use std::ffi::c_void;
 use std::ptr;
 use std::slice;
 use varve_bindings::Result;
 
 const SCRATCH_BYTES: usize = 128 << 10;
 
-/// Memory that JavaScript owns and both sides read and write in turn. A reference keeps it alive; the TypeScript side
-/// marks it as not transferable, so that it cannot be detached either.
+/// Numbers that a call passes in memory, because Node-API takes longer for an argument or an answer.
+const CELLS: usize = 3;
+
+/// Memory that JavaScript owns and both sides read and write in turn.
 #[derive(Debug)]
 pub(crate) struct Scratch {
     env: sys::napi_env,
@@ -21,19 +27,8 @@ pub(crate) struct Scratch {
 impl Scratch {
     /// Makes the buffer; the second value is its Uint8Array.
     pub(super) fn new(env: sys::napi_env) -> Result<(Self, sys::napi_value)> {
-        let (mut data, mut buffer) = (ptr::null_mut(), ptr::null_mut());
-        let (mut view, mut reference) = (ptr::null_mut(), ptr::null_mut());
-        let kind = sys::TypedarrayType::uint8_array;
-        // SAFETY: `env` is the current environment, the others are places for the results of each call; a failed call
-        // leaves them null, which the next one refuses.
-        unsafe {
-            let status = sys::napi_create_arraybuffer(env, SCRATCH_BYTES, &raw mut data, &raw mut buffer);
-            checked(status, "make the scratch buffer")?;
-            let status = sys::napi_create_typedarray(env, kind, SCRATCH_BYTES, buffer, 0, &raw mut view);
-            checked(status, "make the scratch buffer")?;
-            checked(sys::napi_create_reference(env, buffer, 1, &raw mut reference), "keep the scratch buffer")?;
-        }
-        Ok((Self { env, reference, data: data.cast() }, view))
+        let memory = Memory::new(env, sys::TypedarrayType::uint8_array, SCRATCH_BYTES, SCRATCH_BYTES)?;
+        Ok((Self { env, reference: memory.reference, data: memory.data.cast() }, memory.view))
     }
 }
 
@@ -55,5 +50,101 @@ impl Drop for Scratch {
     fn drop(&mut self) {
         // SAFETY: dropped by a finalizer or a callback, both on the thread of `env` while it exists.
         unsafe { sys::napi_delete_reference(self.env, self.reference) };
+    }
+}
+
+/// The numbers of a call, which JavaScript writes before it and reads after it.
+#[derive(Debug)]
+pub(crate) struct Cells {
+    env: sys::napi_env,
+    reference: sys::napi_ref,
+    data: *mut [i32; CELLS],
+}
+
+impl Cells {
+    /// Makes the numbers; the second value is their Int32Array.
+    pub(super) fn new(env: sys::napi_env) -> Result<(Self, sys::napi_value)> {
+        let memory = Memory::new(env, sys::TypedarrayType::int32_array, size_of::<[i32; CELLS]>(), CELLS)?;
+        Ok((Self { env, reference: memory.reference, data: memory.data.cast() }, memory.view))
+    }
+
+    /// What JavaScript wrote.
+    #[inline(always)]
+    pub(crate) fn read(&self) -> [i32; CELLS] {
+        // SAFETY: the reference keeps the memory alive, which is aligned as an ArrayBuffer is. JavaScript does not run.
+        unsafe { *self.data }
+    }
+
+    /// Leaves the last number for JavaScript.
+    #[inline(always)]
+    pub(crate) fn answer(&self, number: i32) {
+        // SAFETY: as above.
+        unsafe { (*self.data)[CELLS - 1] = number };
+    }
+}
+
+impl Drop for Cells {
+    fn drop(&mut self) {
+        // SAFETY: as for `Scratch`.
+        unsafe { sys::napi_delete_reference(self.env, self.reference) };
+    }
+}
+
+/// A Uint8Array into which lookups write values, until JavaScript names another one.
+#[derive(Debug)]
+pub(crate) struct Target {
+    env: sys::napi_env,
+    reference: sys::napi_ref,
+    data: *mut u8,
+    length: usize,
+}
+
+impl Target {
+    /// `array` is a handle of the running callback, over `length` bytes at `data`.
+    pub(super) fn new(env: sys::napi_env, array: sys::napi_value, data: *mut u8, length: usize) -> Result<Self> {
+        let mut reference = ptr::null_mut();
+        // SAFETY: `env` is the current environment, `array` a handle of it.
+        checked(unsafe { sys::napi_create_reference(env, array, 1, &raw mut reference) }, "keep a Uint8Array")?;
+        Ok(Self { env, reference, data, length })
+    }
+
+    /// Its bytes from `start` on; none if it is shorter.
+    #[inline(always)]
+    pub(crate) fn room(&mut self, start: usize) -> &mut [u8] {
+        // SAFETY: the reference keeps the memory alive. Its caller may detach it, so JavaScript looks at its length
+        // directly before each call, and then names no start inside it. While a callback runs, this is the only slice.
+        let all = unsafe { slice::from_raw_parts_mut(self.data, self.length) };
+        all.get_mut(start..).unwrap_or_default()
+    }
+}
+
+impl Drop for Target {
+    fn drop(&mut self) {
+        // SAFETY: as for `Scratch`.
+        unsafe { sys::napi_delete_reference(self.env, self.reference) };
+    }
+}
+
+/// A new ArrayBuffer with a view of it.
+struct Memory {
+    reference: sys::napi_ref,
+    data: *mut c_void,
+    view: sys::napi_value,
+}
+
+impl Memory {
+    fn new(env: sys::napi_env, kind: i32, bytes: usize, length: usize) -> Result<Self> {
+        let (mut data, mut buffer) = (ptr::null_mut(), ptr::null_mut());
+        let (mut view, mut reference) = (ptr::null_mut(), ptr::null_mut());
+        // SAFETY: `env` is the current environment, the others are places for the results of each call; a failed call
+        // leaves them null, which the next one refuses.
+        unsafe {
+            let status = sys::napi_create_arraybuffer(env, bytes, &raw mut data, &raw mut buffer);
+            checked(status, "make shared memory")?;
+            let status = sys::napi_create_typedarray(env, kind, length, buffer, 0, &raw mut view);
+            checked(status, "make shared memory")?;
+            checked(sys::napi_create_reference(env, buffer, 1, &raw mut reference), "keep shared memory")?;
+        }
+        Ok(Self { reference, data, view })
     }
 }

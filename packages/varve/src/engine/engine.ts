@@ -91,8 +91,14 @@ export interface EngineStore {
    */
   get(namespace: number, keyBytes: number, target: Uint8Array, start: number): number
   /**
-   * Reads the value that the last get() or getMany() found too long into target, which has its length. Returns what get()
-   * does: another length if the value has changed meanwhile, so that target has to be another one.
+   * get() of a key that is a string, in fewer calls: the value goes to `pool` from `start` on, or to the scratch memory if there is
+   * none. UNFIT: the engine cannot write the key; put it into the scratch memory and call get(). Absent from an engine to which get()
+   * is a call of JavaScript.
+   */
+  find?(namespace: number, key: string, pool: Uint8Array | undefined, start: number): number
+  /**
+   * Reads the value that the last get(), find() or getMany() found too long into target, which has its length. Returns what
+   * get() does: another length if the value has changed meanwhile, so that target has to be another one.
    */
   read(target: Uint8Array): number
   /** Key in scratch[0, keyBytes). */

@@ -10,10 +10,11 @@ import { requireAddon } from './addon.ts'
 import { type ChunkReport, EngineFailure, reportOf } from './answer.ts'
 import type { EngineFiles } from './files.ts'
 import type { FileFunctions, NativeFiles } from './native-files.ts'
+import { finderOf, type FindFunctions } from './native-find.ts'
 import { ALL_FOLDERS, commitOf, keysOf, pageOf, sumsOf, valuesOf, viewOf } from './packed.ts'
 
 /** The functions of one open store: `crates/node/src/calls`. */
-interface StoreFunctions extends FileFunctions {
+interface StoreFunctions extends FileFunctions, FindFunctions {
   readonly scratch: Uint8Array
   get(namespace: number, keyBytes: number, target: Uint8Array, start: number): number
   read(target: Uint8Array): number
@@ -104,6 +105,7 @@ class NativeStore implements EngineStore {
   // The addon's functions themselves, so that a hot call is one call.
   readonly namespace: EngineStore['namespace']
   readonly get: EngineStore['get']
+  readonly find: NonNullable<EngineStore['find']>
   readonly read: EngineStore['read']
   readonly getMany: EngineStore['getMany']
   readonly revision: EngineStore['revision']
@@ -129,6 +131,7 @@ class NativeStore implements EngineStore {
     this.#scratchView = viewOf(functions.scratch)
     this.namespace = functions.namespace
     this.get = functions.get
+    this.find = finderOf(functions)
     this.read = functions.read
     this.getMany = functions.getMany
     this.revision = functions.revision

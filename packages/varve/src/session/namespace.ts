@@ -7,7 +7,7 @@ import { toVarveError, VarveError } from '../errors.ts'
 import type { NamespaceTally } from '../history/tally.ts'
 import { type FileManifest, isManifest, packWithBlobs } from '../values/manifest.ts'
 import { poolOf, poolStart } from '../values/bytes.ts'
-import { type Key, readKey, writeKey } from '../values/key.ts'
+import { type Key, readKey, UNFIT, writeKey } from '../values/key.ts'
 import type { PutOptions } from '../options.ts'
 import { getMany, getManyAsync, type Lookup } from './get-many.ts'
 import { pagesOf, placesOf, removeAll } from './pages.ts'
@@ -77,19 +77,19 @@ export class Namespace<V> {
   get(key: Key): V | undefined {
     const session = this.#session
     const store = session.store
-    const keyBytes = writeKey(session.scratchOf(store), key)
     try {
       const isRaw = this.#codec.isRaw
-      const target = isRaw ? poolOf() : session.scratchOf(store)
+      const pool = isRaw ? poolOf() : undefined
       const start = isRaw ? poolStart() : 0
-      const size = store.get(this.#id, keyBytes, target, start)
+      let size = store.find === undefined || typeof key !== 'string' ? UNFIT : store.find(this.#id, key, pool, start)
+      if (size === UNFIT) size = store.get(this.#id, writeKey(session.scratchOf(store), key), pool ?? session.scratchOf(store), start)
       if (size < 0) {
         this.#tally.missed++
         return size === MISS && !session.isStrict ? undefined : session.lookForDamage()
       }
       this.#tally.found++
       this.#tally.readBytes += size
-      const source = isRaw ? target : session.scratchOf(store)
+      const source = pool ?? session.scratchOf(store)
       if (start + size <= source.length) return this.#decode(source, start, start + size, false)
       return this.#decodeLong(readLong(store, size))
     } catch (error) {

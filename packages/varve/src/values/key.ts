@@ -12,6 +12,9 @@ export type Key = string | Uint8Array
 /** Longest key in bytes. */
 const KEY_BYTES_MAX = 65_535
 
+/** The answer of an engine for a key that it cannot write itself; `writeKey` can. */
+export const UNFIT = -4
+
 /** Most bytes that `writeKey` may touch before it finds a key too long. */
 export const KEY_ROOM_BYTES: number = 2 * KEY_BYTES_MAX + 1
 
