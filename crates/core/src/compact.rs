@@ -206,7 +206,7 @@ fn plan(context: &Context, claimed: &ClaimedLogs, goal: &Goal) -> Vec<Plan> {
     let full = goal.full;
     let has_evictions = |number| goal.evictions.as_ref().is_some_and(|evictions| evictions.namespaces.contains(number));
     let mut plans = Vec::new();
-    for Current { id, .. } in &claimed.state.current {
+    for Current { id, .. } in claimed.state.current.values() {
         let Some(namespace) = claimed.state.namespace(id.number) else { continue };
         let ours: Vec<usize> = (0..namespace.tables.len())
             .filter(|index| {
@@ -373,7 +373,7 @@ fn next_manifest(context: &Context, claimed: &ClaimedLogs, plans: &[Plan], writt
         checkpointed_logs: checkpointed.iter().filter_map(whole).collect(),
         namespaces: Vec::new(),
     };
-    for Current { id, latest } in &state.current {
+    for Current { id, latest } in state.current.values() {
         let Some(namespace) = state.namespace(id.number) else { continue };
         let plan = plans.iter().find(|plan| plan.id.number == id.number);
         let kept = namespace.tables.iter().enumerate().filter(|(index, live)| {

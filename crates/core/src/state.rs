@@ -41,7 +41,7 @@ use crate::state::context::Context;
 use crate::table::block_cache::BlockCache;
 use crate::table::{Directory, Origin, Table, TableMeta};
 use revision::Revision;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use usage::CommitTimes;
 
@@ -57,8 +57,8 @@ pub(crate) struct State {
     pub(crate) revision: Revision,
     /// The current version of each namespace, by its number.
     namespaces: Vec<Option<Box<Namespace>>>,
-    /// Sorted by name.
-    pub(crate) current: Vec<Current>,
+    /// By name. A planted manifest may have millions, in any order, so no list is sorted by inserting into it.
+    pub(crate) current: BTreeMap<String, Current>,
     /// Tables that logs attach to versions that are not current; needed as long as those logs exist.
     superseded: Vec<LiveTable>,
     pub(crate) logs: Vec<LogView>,
@@ -245,13 +245,9 @@ impl State {
             let Some(id) = same.first().map(|one| &one.id) else { continue };
             let origin = Origin::cache(&id.name);
             let live = self.namespace(id.number).map_or(&self.superseded, |namespace| &namespace.tables);
-            let mut known: Vec<TableMeta> = live.iter().map(|live| live.table.meta).collect();
+            let mut known: HashSet<TableMeta> = live.iter().map(|live| live.table.meta).collect();
             let mut added = Vec::new();
-            for AttachedTable { meta, attached_by, .. } in same {
-                if known.contains(meta) {
-                    continue;
-                }
-                known.push(*meta);
+            for AttachedTable { meta, attached_by, .. } in same.iter().filter(|one| known.insert(one.meta)) {
                 let file = context.vfs.open(&meta.name.to_string(), Access::Random).ok();
                 self.vanished |= file.is_none() && !failpoints::bug("attached-may-vanish");
                 if ends_at_missing && self.vanished {

@@ -22,6 +22,8 @@ pub(crate) use folder::UsageFolder;
 pub(crate) use folder::number_of_record;
 pub(crate) use tracker::UsageTracker;
 
+use std::collections::BTreeMap;
+
 /// Days since 1970; the last one stands for all later ones.
 pub(crate) type Day = u16;
 
@@ -68,10 +70,10 @@ impl Mark {
 /// Name and version of a namespace.
 pub(crate) type Space = (String, String);
 
-/// Marks by namespace, sorted by namespace: the newest of each hash, sorted by hash.
+/// Marks by namespace: the newest of each hash, sorted by hash.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Marks {
-    spaces: Vec<(Space, Vec<Mark>)>,
+    spaces: BTreeMap<Space, Vec<Mark>>,
 }
 
 impl Marks {
@@ -79,19 +81,9 @@ impl Marks {
         if marks.is_empty() {
             return;
         }
-        let at = self.place(&space).unwrap_or_else(|at| {
-            self.spaces.insert(at, (space, Vec::new()));
-            at
-        });
-        if let Some((_, all)) = self.spaces.get_mut(at) {
-            all.extend(marks);
-            settle(all);
-        }
-    }
-
-    /// The place of a namespace, or the one that it would have.
-    fn place(&self, space: &Space) -> Result<usize, usize> {
-        self.spaces.binary_search_by(|(other, _)| other.cmp(space))
+        let all = self.spaces.entry(space).or_default();
+        all.extend(marks);
+        settle(all);
     }
 
     pub(crate) fn absorb(&mut self, other: Self) {
@@ -99,19 +91,19 @@ impl Marks {
     }
 
     pub(crate) fn of(&self, space: &Space) -> &[Mark] {
-        self.place(space).ok().and_then(|at| self.spaces.get(at)).map_or(&[], |(_, marks)| marks)
+        self.spaces.get(space).map_or(&[], Vec::as_slice)
     }
 
     pub(crate) fn take(&mut self, space: &Space) -> Vec<Mark> {
-        self.place(space).map_or_else(|_| Vec::new(), |at| self.spaces.remove(at).1)
+        self.spaces.remove(space).unwrap_or_default()
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.spaces.iter().map(|(_, marks)| marks.len()).sum()
+        self.spaces.values().map(Vec::len).sum()
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.spaces.iter().all(|(_, marks)| marks.is_empty())
+        self.spaces.values().all(Vec::is_empty)
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&Space, &[Mark])> {
@@ -123,13 +115,13 @@ impl Marks {
         for (space, marks) in &mut self.spaces {
             marks.retain(|mark| keep(space, *mark));
         }
-        self.spaces.retain(|(_, marks)| !marks.is_empty());
+        self.spaces.retain(|_, marks| !marks.is_empty());
     }
 
     /// Drops old marks, and changes marks after today to today: the clock was wrong then, or is wrong now.
     pub(crate) fn settle_at(&mut self, today: Day) {
         let oldest = today.saturating_sub(DAYS_KEPT);
-        for (_, marks) in &mut self.spaces {
+        for marks in self.spaces.values_mut() {
             let at_most_today = |mark: &Mark| Mark::new(mark.hash(), mark.day().min(today), mark.is_read());
             *marks = marks.iter().map(at_most_today).filter(|mark| mark.day() >= oldest).collect();
         }
@@ -139,23 +131,19 @@ impl Marks {
     /// Drops the oldest days while there are too many marks; of a single day, any marks.
     fn bound_to(&mut self, marks_max: usize) {
         while self.len() > marks_max {
-            let Some(oldest) = self.days().min() else { return };
+            let Some(oldest) = self.spaces.values().flatten().map(|mark| mark.day()).min() else { return };
             if Some(oldest) == self.newest() {
-                self.spaces.iter_mut().for_each(|(_, marks)| marks.truncate(marks.len() / 2));
+                self.spaces.values_mut().for_each(|marks| marks.truncate(marks.len() / 2));
             } else {
                 self.retain(|_, mark| mark.day() > oldest);
             }
         }
-        self.spaces.retain(|(_, marks)| !marks.is_empty());
-    }
-
-    fn days(&self) -> impl Iterator<Item = Day> {
-        self.spaces.iter().flat_map(|(_, marks)| marks).map(|mark| mark.day())
+        self.spaces.retain(|_, marks| !marks.is_empty());
     }
 
     /// The newest day.
     pub(crate) fn newest(&self) -> Option<Day> {
-        self.days().max()
+        self.spaces.values().flatten().map(|mark| mark.day()).max()
     }
 }
 

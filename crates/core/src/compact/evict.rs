@@ -80,7 +80,7 @@ impl Evictions {
         let mut usage = context.usage_folder.read_all(claimed.state.manifest.cache_id);
         let today = context.usage.today().unwrap_or(Day::MAX);
         let mut found = Self { cut: None, today, spaces: Vec::new(), namespaces: BTreeSet::new() };
-        for Current { id, .. } in &claimed.state.current {
+        for Current { id, .. } in claimed.state.current.values() {
             let (own, marks) = (own_hashes(context, &*shared.read()?, id), usage.take(&id.space()));
             found.spaces.push((id.number, Usage { marks, own }));
         }

@@ -21,8 +21,8 @@ pub(crate) struct NamespaceIds {
 
 #[derive(Debug, Default)]
 struct InUse {
-    /// Identities by name, each with its version.
-    ids: HashMap<String, Vec<(String, Weak<NamespaceId>)>>,
+    /// Identities by name and version.
+    ids: HashMap<String, HashMap<String, Weak<NamespaceId>>>,
     /// Numbers below `numbers` that are not in use.
     free: Vec<u32>,
     numbers: u32,
@@ -47,8 +47,7 @@ impl NamespaceIds {
             }
         }
         let mut in_use = self.in_use.lock().unwrap_or_else(PoisonError::into_inner);
-        let versions = in_use.ids.get(name).map_or(&[][..], Vec::as_slice);
-        if let Some(id) = versions.iter().filter(|(known, _)| known == version).find_map(|(_, id)| id.upgrade()) {
+        if let Some(id) = in_use.ids.get(name).and_then(|versions| versions.get(version)).and_then(Weak::upgrade) {
             return Ok(id);
         }
         if failpoints::bug("pairs-for-good") && in_use.numbers >= 1 << 14 {
@@ -60,7 +59,7 @@ impl NamespaceIds {
         });
         let (name, version, shared) = (name.to_owned(), version.to_owned(), Arc::clone(&self.in_use));
         let id = Arc::new(NamespaceId { number, name, version, in_use: shared });
-        in_use.ids.entry(id.name.clone()).or_default().push((id.version.clone(), Arc::downgrade(&id)));
+        in_use.ids.entry(id.name.clone()).or_default().insert(id.version.clone(), Arc::downgrade(&id));
         Ok(id)
     }
 
@@ -68,7 +67,7 @@ impl NamespaceIds {
     #[cfg(test)]
     fn counts(&self) -> (usize, u32) {
         let in_use = self.in_use.lock().unwrap_or_else(PoisonError::into_inner);
-        (in_use.ids.values().map(Vec::len).sum(), in_use.numbers)
+        (in_use.ids.values().map(HashMap::len).sum(), in_use.numbers)
     }
 }
 
@@ -93,7 +92,9 @@ impl Drop for NamespaceId {
         if let Some(versions) = in_use.ids.get_mut(&self.name) {
             // Another thread may have created a new identity of this pair since the last reference to this one was
             // dropped.
-            versions.retain(|(_, id)| !std::ptr::eq(id.as_ptr(), self));
+            if versions.get(&self.version).is_some_and(|id| std::ptr::eq(id.as_ptr(), self)) {
+                versions.remove(&self.version);
+            }
             if versions.is_empty() {
                 in_use.ids.remove(&self.name);
             }

@@ -23,16 +23,16 @@ use crate::report::{Damage, LayerReport};
 use crate::state::Current;
 use crate::state::context::Context;
 use crate::table::{Found, Origin, Table};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The open layers of a cache.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Layers {
-    /// Sorted by the numbers of the namespaces.
-    namespaces: Vec<LayerNamespace>,
-    /// Of each name, sorted by name.
-    numbers: Vec<(String, u32)>,
+    /// By number of the namespace.
+    namespaces: BTreeMap<u32, LayerNamespace>,
+    numbers: BTreeMap<String, u32>,
     /// Each with the count of its hits, which all states of a cache share.
     reports: Vec<(LayerReport, Arc<AtomicU64>)>,
     /// There may be layers that are not open.
@@ -95,12 +95,7 @@ impl Layers {
                 report.deletes += meta.deletes;
             }
             let id = context.namespace_ids.id(&namespace.name, &namespace.version)?;
-            let at = self.numbers.partition_point(|(name, _)| *name < namespace.name);
-            let known = self.numbers.get(at).filter(|(name, _)| *name == namespace.name).map(|(_, number)| *number);
-            let number = known.unwrap_or_else(|| {
-                self.numbers.insert(at, (namespace.name.clone(), id.number));
-                id.number
-            });
+            let number = *self.numbers.entry(namespace.name.clone()).or_insert(id.number);
             if number != id.number && !failpoints::bug("layers-ignore-versions") {
                 continue;
             }
@@ -111,11 +106,8 @@ impl Layers {
                 let file = open(meta.name.to_string());
                 Arc::new(Table::new(*meta, origin.clone(), file, of_file, &context.damage, &context.blocks))
             });
-            let at = self.namespaces.partition_point(|known| known.id.number < number);
-            match self.namespaces.get_mut(at).filter(|known| known.id.number == number) {
-                Some(known) => known.tables.extend(tables),
-                None => self.namespaces.insert(at, LayerNamespace { id, tables: tables.collect() }),
-            }
+            let known = self.namespaces.entry(number).or_insert_with(|| LayerNamespace { id, tables: Vec::new() });
+            known.tables.extend(tables);
         }
         Ok(())
     }
@@ -123,21 +115,15 @@ impl Layers {
     /// The tables of a namespace, in the order of their levels.
     #[inline]
     pub(crate) fn tables(&self, number: u32) -> &[Arc<Table>] {
-        self.namespace(number).map_or(&[], |namespace| &namespace.tables)
-    }
-
-    #[inline]
-    fn namespace(&self, number: u32) -> Option<&LayerNamespace> {
-        let at = self.namespaces.binary_search_by_key(&number, |namespace| namespace.id.number).ok()?;
-        self.namespaces.get(at)
+        self.namespaces.get(&number).map_or(&[], |namespace| &namespace.tables)
     }
 
     pub(crate) fn all_tables(&self) -> impl Iterator<Item = &Arc<Table>> {
-        self.namespaces.iter().flat_map(|namespace| &namespace.tables)
+        self.namespaces.values().flat_map(|namespace| &namespace.tables)
     }
 
     pub(super) fn all_tables_mut(&mut self) -> impl Iterator<Item = &mut Arc<Table>> {
-        self.namespaces.iter_mut().flat_map(|namespace| &mut namespace.tables)
+        self.namespaces.values_mut().flat_map(|namespace| &mut namespace.tables)
     }
 
     /// What the layers have of a key; `Miss` = nothing.
@@ -165,7 +151,7 @@ impl Layers {
 
     /// The namespaces, by name.
     pub(crate) fn ids(&self) -> impl Iterator<Item = &Arc<NamespaceId>> {
-        self.numbers.iter().filter_map(|(_, number)| self.namespace(*number)).map(|namespace| &namespace.id)
+        self.numbers.values().filter_map(|number| self.namespaces.get(number)).map(|namespace| &namespace.id)
     }
 
     /// The layers, with their hits so far.
@@ -203,8 +189,8 @@ impl State {
     /// The namespaces that readers see, each at one version: that of the cache, or that of its layers. Reserved ones
     /// are left out, so that statistics, exports and seals have what callers put.
     pub(crate) fn visible_ids(&self) -> impl Iterator<Item = &Arc<NamespaceId>> {
-        let below = self.layers.ids().filter(|id| self.current(&id.name).is_none());
-        self.current.iter().map(|Current { id, .. }| id).chain(below).filter(|id| !id.is_reserved())
+        let below = self.layers.ids().filter(|id| !self.current.contains_key(&id.name));
+        self.current.values().map(|Current { id, .. }| id).chain(below).filter(|id| !id.is_reserved())
     }
 }
 

@@ -53,16 +53,6 @@ impl State {
         self.namespaces().flat_map(|namespace| &namespace.tables).chain(&self.superseded)
     }
 
-    /// The current version of a name.
-    pub(crate) fn current(&self, name: &str) -> Option<&Current> {
-        self.current.get(self.place_of(name).ok()?)
-    }
-
-    /// The place of a name in `current`, or the one that it would have.
-    fn place_of(&self, name: &str) -> std::result::Result<usize, usize> {
-        self.current.binary_search_by(|current| current.id.name.as_str().cmp(name))
-    }
-
     /// Records a commit to a version of a name. The version of the newest commit is current, and of its entries only
     /// those count that are newer than every commit of other versions. The result does not depend on the order in which
     /// commits are read, and no entry of a replaced version can count again.
@@ -73,14 +63,13 @@ impl State {
         version: &str,
         sequence: u64,
     ) -> Result<Arc<NamespaceId>> {
-        let at = self.place_of(name).ok();
-        let current = at.and_then(|at| self.current.get_mut(at));
+        let current = self.current.get_mut(name);
         if let Some(current) = current.filter(|current| current.id.version == version) {
             current.latest = current.latest.max(sequence);
             return Ok(Arc::clone(&current.id));
         }
         let id = context.namespace_ids.id(name, version)?;
-        match self.current(name).map(|current| (current.latest, current.id.number)) {
+        match self.current.get(name).map(|current| (current.latest, current.id.number)) {
             Some((latest, number)) if sequence <= latest => {
                 if let Some(namespace) = self.namespace_mut(number) {
                     namespace.hidden_below = namespace.hidden_below.max(sequence.saturating_add(1));
@@ -93,14 +82,7 @@ impl State {
 
     /// Makes a version current.
     fn begin_version(&mut self, id: Arc<NamespaceId>, sequence: u64) {
-        let current = Current { id: Arc::clone(&id), latest: sequence };
-        let before = match self.place_of(&id.name) {
-            Ok(at) => self.current.get_mut(at).map(|before| std::mem::replace(before, current)),
-            Err(at) => {
-                self.current.insert(at, current);
-                None
-            }
-        };
+        let before = self.current.insert(id.name.clone(), Current { id: Arc::clone(&id), latest: sequence });
         let replaced = before.as_ref().and_then(|before| self.namespaces.get_mut(before.id.number as usize)?.take());
         self.superseded.extend(replaced.into_iter().flat_map(|namespace| namespace.tables));
         let index = id.number as usize;

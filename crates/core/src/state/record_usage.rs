@@ -28,7 +28,7 @@ pub(crate) fn record_usage(context: &Context, state: &RwLock<State>) {
         if reads == 0 || context.usage.is_recorded(today, reads) {
             return;
         }
-        let ids = state.current.iter().map(|current| &current.id);
+        let ids = state.current.values().map(|current| &current.id);
         let read: Vec<_> = ids.map(|id| (id.space(), read_before(context, &state, id, today))).collect();
         (state.manifest.cache_id, read)
     };
@@ -71,7 +71,7 @@ pub(crate) fn own_hashes(context: &Context, state: &State, id: &NamespaceId) -> 
 
 /// Keeps the reads of tables and logs that `fresh` no longer has, before `old` is dropped.
 pub(crate) fn keep_reads(context: &Context, old: &State, fresh: &HashSet<TableName>) {
-    for Current { id, .. } in &old.current {
+    for Current { id, .. } in old.current.values() {
         context.usage.read(id, old.reads_of(id.number, Day::MAX, fresh));
     }
 }

@@ -4,28 +4,30 @@ use super::{LiveTable, Namespace, State};
 use crate::format::file_names::TableName;
 use crate::format::sequence::rank_of;
 use crate::usage::{Day, Mark, day_of};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
-/// Times of commits: the sequence number and time of the first commit of each writer on each day, in the order of its
-/// commits. The rank in a sequence number identifies the writer.
+/// Times of commits: for each rank of writers, the first commit of each day, by sequence number.
 #[derive(Clone, Debug, Default)]
-pub(super) struct CommitTimes(Vec<(u64, u64)>);
+pub(super) struct CommitTimes {
+    writers: HashMap<u16, Vec<(u64, u64)>>,
+}
 
 impl CommitTimes {
     pub(super) fn record(&mut self, sequence: u64, time_ms: u64) {
-        let last = self.0.iter().rev().find(|(other, _)| rank_of(*other) == rank_of(sequence));
-        if last.is_none_or(|(_, time)| day_of(*time) != day_of(time_ms)) {
-            self.0.push((sequence, time_ms));
+        let times = self.writers.entry(rank_of(sequence)).or_default();
+        if times.last().is_none_or(|(_, time)| day_of(*time) != day_of(time_ms)) {
+            times.push((sequence, time_ms));
         }
     }
 
     fn of(&self, sequence: u64) -> u64 {
-        let is_before = |first: u64| rank_of(first) == rank_of(sequence) && first <= sequence;
-        self.0.iter().rev().find(|(first, _)| is_before(*first)).map_or(0, |(_, time)| *time)
+        let times = self.writers.get(&rank_of(sequence)).map_or(&[][..], Vec::as_slice);
+        let after = times.partition_point(|(first, _)| *first <= sequence);
+        after.checked_sub(1).and_then(|at| times.get(at)).map_or(0, |(_, time)| *time)
     }
 
     fn any_before(&self, today: Day) -> bool {
-        self.0.iter().any(|(_, time)| day_of(*time) < today)
+        self.writers.values().flatten().any(|(_, time)| day_of(*time) < today)
     }
 }
 

@@ -19,6 +19,7 @@ use crate::store::Store;
 use crate::store::lookups::Lookups;
 use crate::store::pending_reads::{PendingRead, PendingReads};
 use crate::store::reads::EachEntry;
+use std::collections::HashMap;
 use std::sync::{Arc, PoisonError};
 
 /// One user of a store. Puts are buffered here, visible here at once, and committed by [`Handle::begin_commit`].
@@ -27,6 +28,8 @@ pub struct Handle {
     store: Arc<Store>,
     /// Namespaces by the ids of this handle.
     namespaces: Vec<Arc<NamespaceId>>,
+    /// Ids of this handle, by the number of the namespace in the store.
+    numbers: HashMap<u32, u32>,
     pending: Batch,
     in_flight: Arc<InFlight>,
 }
@@ -58,17 +61,18 @@ enum Step {
 
 impl Handle {
     pub(crate) fn new(store: Arc<Store>) -> Self {
-        Self { store, namespaces: Vec::new(), pending: Batch::default(), in_flight: Arc::default() }
+        let (namespaces, numbers) = (Vec::new(), HashMap::new());
+        Self { store, namespaces, numbers, pending: Batch::default(), in_flight: Arc::default() }
     }
 
     /// The id of a namespace in this handle; the same for the same name and version.
     pub fn namespace(&mut self, name: &str, version: &str) -> Result<u32> {
         let id = self.store.open_context()?.namespace_ids.id(name, version)?;
-        let known = self.namespaces.iter().position(|known| known.number == id.number);
-        Ok(known.unwrap_or_else(|| {
-            self.namespaces.push(id);
-            self.namespaces.len() - 1
-        }) as u32)
+        let Self { namespaces, numbers, .. } = self;
+        Ok(*numbers.entry(id.number).or_insert_with(|| {
+            namespaces.push(id);
+            namespaces.len() as u32 - 1
+        }))
     }
 
     /// Calls `use_value` with the value, which is valid during the call only. `None` is a miss.

@@ -9,6 +9,7 @@
 
 use super::{Day, MARKS_MAX, Mark, Marks};
 use crate::format::bytes::{Reader, put_text};
+use std::collections::BTreeMap;
 
 /// Bytes of the id.
 const ID_BYTES: usize = 8;
@@ -19,14 +20,9 @@ pub(super) fn write(cache_id: u64, marks: &Marks) -> Vec<u8> {
     out.extend_from_slice(&[0; 4]);
     let mut sections = 0u32;
     for ((name, version), marks) in marks.iter() {
-        let mut days: Vec<((Day, bool), Vec<u32>)> = Vec::new();
+        let mut days: BTreeMap<(Day, bool), Vec<u32>> = BTreeMap::new();
         for mark in marks {
-            let day = (mark.day(), mark.is_read());
-            let at = days.partition_point(|(other, _)| *other < day);
-            match days.get_mut(at).filter(|(other, _)| *other == day) {
-                Some((_, hashes)) => hashes.push(mark.hash()),
-                None => days.insert(at, (day, vec![mark.hash()])),
-            }
+            days.entry((mark.day(), mark.is_read())).or_default().push(mark.hash());
         }
         for ((day, is_read), hashes) in days {
             sections += 1;
