@@ -27,4 +27,12 @@ it('a durable first commit of the WebAssembly engine does not vanish with its fo
   expect(synced).toContain(join(parent, 'cache', 'v1'))
   expect(synced).toContain(join(parent, 'cache'))
   expect(synced).toContain(parent)
+  // Regression: the names of a folder that was made again were not synced.
+  synced.length = 0
+  fs.rmSync(join(parent, 'cache'), { recursive: true })
+  cache.namespace('n').put('key', new Uint8Array(2))
+  await cache.commit({ durability: 'durable' })
+  expect(synced).toContain(join(parent, 'cache', 'v1'))
+  expect(synced).toContain(join(parent, 'cache'))
+  expect(synced).toContain(parent)
 })

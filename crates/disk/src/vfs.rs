@@ -11,7 +11,8 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::SystemTime;
 use varve_core::failpoints;
 use varve_core::vfs::{Access, File, Stat, Vfs};
 
@@ -24,7 +25,8 @@ pub struct DiskVfs {
     folder: PathBuf,
     /// Whether files here may be mapped, decided by the first file that is opened for mapping.
     mappable: OnceLock<bool>,
-    ancestors_synced: AtomicBool,
+    /// The directory whose name was synced in those above it: another one has it if the directory was removed.
+    named: Mutex<Option<FolderIdentity>>,
     /// The number of directories of the cache above this one.
     depth: usize,
     /// Whether neither these nor this one is a link; checked before the first write.
@@ -37,7 +39,7 @@ impl DiskVfs {
         Self {
             folder: folder.into(),
             mappable: OnceLock::new(),
-            ancestors_synced: AtomicBool::new(false),
+            named: Mutex::default(),
             depth: 0,
             is_real: AtomicBool::new(false),
         }
@@ -99,6 +101,21 @@ impl DiskVfs {
         Ok(self.folder.join(name))
     }
 
+    /// Makes the directory's own name survive, whichever process created it. Directories above may not be accessible.
+    /// `false` = it was done before.
+    fn sync_name(&self) -> bool {
+        let found = FolderIdentity::of(&self.folder);
+        let mut named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
+        if found.is_some() && *named == found {
+            return false;
+        }
+        for ancestor in self.folder.ancestors().skip(1).take(ANCESTORS_SYNCED) {
+            let _ = platform::sync_folder(ancestor);
+        }
+        *named = found;
+        true
+    }
+
     /// Opens a regular file. Its kind is read from the open file, so it cannot be swapped in between.
     fn open_regular(&self, name: &str) -> io::Result<(fs::File, fs::Metadata)> {
         let path = self.path(name)?;
@@ -109,6 +126,21 @@ impl DiskVfs {
         })?;
         let metadata = file.metadata()?;
         if metadata.is_file() { Ok((file, metadata)) } else { Err(irregular()) }
+    }
+}
+
+/// Distinguishes a directory from one that is created again under its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct FolderIdentity {
+    /// The inode, which a new directory may have again.
+    number: u64,
+    created: Option<SystemTime>,
+}
+
+impl FolderIdentity {
+    fn of(folder: &Path) -> Option<Self> {
+        let metadata = fs::symlink_metadata(folder).ok()?;
+        Some(Self { number: platform::folder_number(&metadata), created: metadata.created().ok() })
     }
 }
 
@@ -139,6 +171,7 @@ impl Vfs for DiskVfs {
         let file = match platform::create_new(&path) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 platform::create_folder(&self.folder)?;
+                *self.named.lock().unwrap_or_else(PoisonError::into_inner) = None;
                 platform::create_new(&path)?
             }
             file => file?,
@@ -184,13 +217,7 @@ impl Vfs for DiskVfs {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
             result => result?,
         }
-        // The directory's own name has to survive, whichever process created it. Directories above may not be
-        // accessible.
-        if !self.ancestors_synced.swap(true, Ordering::Relaxed) {
-            for ancestor in self.folder.ancestors().skip(1).take(ANCESTORS_SYNCED) {
-                let _ = platform::sync_folder(ancestor);
-            }
-        }
+        self.sync_name();
         Ok(())
     }
 }
@@ -206,4 +233,24 @@ fn in_use(error: io::Error) -> io::Error {
 
 fn irregular() -> io::Error {
     io::Error::new(ErrorKind::InvalidInput, "not a regular file")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Regression: after `rm -rf` below an open cache, a durable commit was lost with the name of its directory.
+    #[test]
+    fn the_name_of_a_directory_is_synced_once_and_again_after_it_was_created_again() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join("cache/v1");
+        let (ours, theirs) = (DiskVfs::new(folder.clone()), DiskVfs::new(folder.clone()));
+        for (round, creator) in [&ours, &theirs, &ours, &theirs, &theirs].into_iter().enumerate() {
+            creator.create_new("file").unwrap();
+            assert!(ours.sync_name(), "round {round}");
+            ours.create_new("other").unwrap();
+            assert!(!ours.sync_name(), "round {round}");
+            fs::remove_dir_all(root.path().join("cache")).unwrap();
+        }
+    }
 }

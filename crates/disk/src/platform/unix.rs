@@ -29,6 +29,11 @@ pub(crate) fn stat(path: &Path) -> io::Result<Option<Stat>> {
     Ok(metadata.is_file().then_some(stat))
 }
 
+/// Distinguishes directories that exist at the same time.
+pub(crate) fn folder_number(metadata: &fs::Metadata) -> u64 {
+    metadata.ino()
+}
+
 pub(crate) fn create_folder(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)
 }

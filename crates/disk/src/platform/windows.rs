@@ -64,6 +64,11 @@ pub(crate) fn stat(path: &Path) -> io::Result<Option<Stat>> {
     Ok(Some(Stat { file: index, bytes: metadata.len(), changed: metadata.last_write_time() }))
 }
 
+/// Windows has no call to sync a directory, so directories need not be distinguished.
+pub(crate) fn folder_number(_metadata: &std::fs::Metadata) -> u64 {
+    0
+}
+
 pub(crate) fn create_folder(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).create(path)
 }

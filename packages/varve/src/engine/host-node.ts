@@ -30,7 +30,7 @@ export function nodeHost(files: typeof fs, folder: string, above: readonly strin
     files.closeSync(file)
     return INVALID
   }
-  let areAncestorsSynced = false
+  const ownName = new OwnName(files, folder)
   const checkReal = realCheck(files, [...above, folder])
   const create = (name: string): number => openRegular(name, O_CREAT | O_EXCL | O_RDWR)
   return {
@@ -48,6 +48,7 @@ export function nodeHost(files: typeof fs, folder: string, above: readonly strin
       if (file !== NOT_FOUND) return file
       return attempt(() => {
         files.mkdirSync(folder, { recursive: true, mode: 0o700 })
+        ownName.isSynced = false
         return create(name)
       })
     },
@@ -58,9 +59,7 @@ export function nodeHost(files: typeof fs, folder: string, above: readonly strin
     folder: (name) => (isNoFolder(files, pathOf(name)) ? noFolder : nodeHost(files, pathOf(name), [...above, folder])),
     syncFolder() {
       const synced = syncFolder(files, folder)
-      if (synced !== 0 || areAncestorsSynced) return synced
-      areAncestorsSynced = true
-      syncAncestors(files, folder)
+      if (synced === 0) ownName.sync()
       return synced
     },
     size: (file) => attempt(() => files.fstatSync(file).size),
@@ -201,10 +200,39 @@ function unlessRefused(files: typeof fs, synced: number): number {
   return synced === REFUSED && isSyncRefused(files) ? 0 : synced
 }
 
-/** The folder needs its own name to survive, whichever process made it. Folders above may not be ours to open. */
-function syncAncestors(files: typeof fs, folder: string): void {
-  let ancestor = folder
-  for (let i = 0; i < ANCESTORS_SYNCED; i++) syncFolder(files, (ancestor = parentOf(ancestor)))
+/** Distinguishes a folder from one that is created again under its name, and may have its inode. */
+function identityOf(files: typeof fs, folder: string): string | undefined {
+  try {
+    const stats = files.lstatSync(folder, { throwIfNoEntry: false })
+    return stats === undefined ? undefined : `${stats.ino} ${stats.birthtimeMs}`
+  } catch {
+    return undefined
+  }
+}
+
+/** The name of a folder in those above it, which has to survive, whichever process made the folder. */
+class OwnName {
+  readonly #files: typeof fs
+  readonly #folder: string
+  /** The folder whose name was synced: another one has it if the folder was removed. */
+  #identity: string | undefined
+  /** Set to false when this process has made the folder. */
+  isSynced = false
+
+  constructor(files: typeof fs, folder: string) {
+    this.#files = files
+    this.#folder = folder
+  }
+
+  /** Syncs it once for each folder that gets this name. Folders above may not be ours to open. */
+  sync(): void {
+    const identity = identityOf(this.#files, this.#folder)
+    if (this.isSynced && identity !== undefined && identity === this.#identity) return
+    this.#identity = identity
+    this.isSynced = true
+    let ancestor = this.#folder
+    for (let i = 0; i < ANCESTORS_SYNCED; i++) syncFolder(this.#files, (ancestor = parentOf(ancestor)))
+  }
 }
 
 function readAt(files: typeof fs, file: number, offset: number, target: Uint8Array): number {
