@@ -80,14 +80,14 @@ pub(crate) fn publish(
 }
 
 /// The outcome for one number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 enum Placed {
     Won,
     Lost,
     /// Another publisher has this number or a higher one, or has removed the temporary file.
     Exists,
-    /// There is a higher name that is not whole.
-    Passed,
+    /// There is a higher name that is not whole; this file is below it.
+    Passed(ManifestFile),
 }
 
 /// Publishes through that temporary file, which may stay behind.
@@ -98,13 +98,13 @@ pub(crate) fn publish_as(
     base: ManifestFile,
     mut manifest: Manifest,
 ) -> io::Result<Published> {
-    let mut ours = Vec::new();
+    let mut ours: Vec<ManifestFile> = Vec::new();
     loop {
         // From the second time on, it builds on what it has published itself.
-        let (below, base) = ours.last().map_or((base.number, base), |last| (*last, ManifestFile::default()));
+        let (below, base) = ours.last().map_or((base.number, base), |last| (last.number, ManifestFile::default()));
         match place(vfs, checksum, temporary, below, base, &manifest)? {
             Placed::Won => return Ok(Published::Won(manifest.number)),
-            Placed::Passed => ours.push(manifest.number),
+            Placed::Passed(file) => ours.push(file),
             Placed::Exists if !ours.is_empty() => {}
             Placed::Exists | Placed::Lost => break,
         }
@@ -112,14 +112,14 @@ pub(crate) fn publish_as(
         let newest = highest_manifest(&names);
         match ours.last() {
             // The publisher of the higher name has seen ours and withdrawn.
-            Some(last) if *last == newest => return Ok(Published::Won(newest)),
-            Some(last) if !names.contains(&FileName::Manifest(*last)) => break,
+            Some(last) if last.number == newest => return Ok(Published::Won(newest)),
+            Some(last) if !names.contains(&FileName::Manifest(last.number)) => break,
             _ => {}
         }
         manifest.number = newest + 1;
         remove(vfs, temporary)?;
     }
-    ours.into_iter().try_for_each(|number| remove(vfs, &FileName::Manifest(number).to_string()))?;
+    ours.into_iter().try_for_each(|file| withdraw(vfs, file))?;
     Ok(Published::Lost)
 }
 
@@ -159,13 +159,15 @@ fn place(
     let linked = match vfs.link(temporary, &target) {
         Err(error) if error.kind() == io::ErrorKind::Unsupported => match vfs.create_new(&target) {
             Ok(file) => {
+                let empty = stat_of(vfs, manifest.number)?;
                 if is_any_whole(vfs, checksum, below + 1..u64::MAX)? || !is_based()? {
-                    return remove(vfs, &target).map(|()| Placed::Lost);
+                    return withdraw(vfs, empty).map(|()| Placed::Lost);
                 }
                 if let Err(error) = file.append(&bytes).and_then(|()| file.sync()) {
                     // Readers see it now, but it may be gone after a crash: remove it, so that it never counts as
-                    // published.
-                    remove(vfs, &target)?;
+                    // published. While it is open, no other file is this one.
+                    let found = stat_of(vfs, manifest.number)?;
+                    withdraw(vfs, if found.stat.file == empty.stat.file { found } else { empty })?;
                     return Err(error);
                 }
                 Ok(())
@@ -181,6 +183,7 @@ fn place(
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Placed::Exists),
         linked => linked?,
     }
+    let ours = stat_of(vfs, manifest.number)?;
     vfs.sync_folder()?;
     let names = list(vfs)?;
     if !names.contains(&FileName::Manifest(manifest.number)) {
@@ -190,9 +193,9 @@ fn place(
         return Ok(Placed::Won);
     }
     if is_any_whole(vfs, checksum, manifest.number + 1..u64::MAX)? {
-        return remove(vfs, &target).map(|()| Placed::Lost);
+        return withdraw(vfs, ours).map(|()| Placed::Lost);
     }
-    Ok(Placed::Passed)
+    Ok(Placed::Passed(ours))
 }
 
 /// Quarantines a directory, a link or a FIFO under the name of a manifest, which no list contains and which would block
@@ -210,6 +213,19 @@ fn clear_name(vfs: &dyn Vfs, target: &str) -> io::Result<()> {
         }
         _ => Ok(()),
     }
+}
+
+/// The file that has the name of this manifest now.
+fn stat_of(vfs: &dyn Vfs, number: u64) -> io::Result<ManifestFile> {
+    let stat = vfs.stat(&FileName::Manifest(number).to_string())?;
+    Ok(ManifestFile { number, stat: stat.unwrap_or_default() })
+}
+
+/// Removes a manifest of this publisher, unless its name has another file by now: the directory was removed, and the
+/// cache created again.
+fn withdraw(vfs: &dyn Vfs, file: ManifestFile) -> io::Result<()> {
+    let is_ours = file.is_in_place(vfs)? || failpoints::bug("withdraw-by-name");
+    if is_ours { remove(vfs, &file.name()) } else { Ok(()) }
 }
 
 /// Removes a file; another process may have removed it already.

@@ -120,8 +120,7 @@ fn a_commit_after_the_manifest_was_lost_survives_every_call_that_began_before() 
 /// built on, and removed that manifest as an older one.
 #[test]
 fn a_commit_after_the_directory_was_made_again_survives_every_call_that_began_before() {
-    // Without hard links, a publisher withdraws the name that it has created, and nothing shows whose it is by then.
-    for machine in [SimVfs::new(), SimVfs::new().without_locks()] {
+    for machine in [SimVfs::new(), SimVfs::new().without_links(), SimVfs::new().without_locks()] {
         for call in CALLS {
             for others in 1..6 {
                 let loss = Loss { is_whole: true, others };
