@@ -121,7 +121,8 @@ impl Committer {
         }
         self.lost_pin = false;
         // If the log cannot be appended to, the writer leaves it; its pin ends when the log does.
-        if self.log.as_mut().is_some_and(|log| log.pins && log.pin(false).is_err()) {
+        let end = |log: &mut LogWriter| is_untouched(context, log).is_ok() && log.pin(false).is_ok();
+        if self.log.as_mut().is_some_and(|log| log.pins && !end(log)) {
             let _ = self.leave(context);
         }
     }
@@ -178,7 +179,7 @@ impl Committer {
 
     /// Whether the log is in place and counts, so that every reader finds what was appended to it so far.
     fn is_counted(&mut self, context: &Context, state: &RwLock<State>) -> Result<bool> {
-        let Some(log) = &self.log else { return Ok(false) };
+        let Some(log) = &mut self.log else { return Ok(false) };
         if failpoints::bug("blind-append") {
             return Ok(true);
         }
@@ -205,6 +206,9 @@ impl Committer {
     fn append_pin(&mut self, context: &Context, state: &RwLock<State>) -> Result<Option<u32>> {
         let Some(log) = self.log.as_mut() else { return Ok(None) };
         let writer = log.writer;
+        if !is_untouched(context, log)? {
+            return Ok(None);
+        }
         if !log.pins {
             log.pin(true).map_err(|source| Error::io("append to", &log.name, source))?;
         }
@@ -223,6 +227,9 @@ impl Committer {
         let Self { log, floor, cache_id, .. } = self;
         let Some(log) = log.as_mut() else { return Ok(None) };
         let sequence = next_sequence(shared.read()?.last_sequence.max(*floor), &context.options.clock, log.writer)?;
+        if !is_untouched(context, log)? {
+            return Ok(None);
+        }
         let mut bytes = 0;
         let durable = durability == Durability::Durable;
         if durable {
@@ -297,9 +304,14 @@ impl Committer {
         }
         // Other processes rely on everything before a seal being durable.
         sync_log(context, &mut log)?;
+        is_untouched(context, &mut log)?;
         log.seal().map_err(|source| Error::io("seal", &log.name, source))?;
         pinned.map(|()| true)
     }
+}
+
+fn is_untouched(context: &Context, log: &mut LogWriter) -> Result<bool> {
+    log.is_untouched(&*context.vfs).map_err(|source| Error::io("check", &log.name, source))
 }
 
 fn sync_log(context: &Context, log: &mut LogWriter) -> Result<()> {

@@ -101,7 +101,7 @@ pub(crate) fn compact(
             }
         };
         let mut claimed = claim_logs(context, surveyed, log.writer)?;
-        if claimed.state.unrecoverable || !owns_number(context, &claimed.state.manifest, &log)? {
+        if !may_write(context, state, &claimed.state, &mut log)? {
             continue;
         }
         if claimed.has_unbegun(log.writer) {
@@ -149,14 +149,18 @@ fn collect_blobs(context: &Context, open: &OpenTables, full: bool) -> Result<u64
     if full || context.blobs.is_collect_due() { collect(context, open) } else { Ok(0) }
 }
 
-/// Whether this process may still write tables under its number: its log has not been claimed, and no manifest covers
-/// the number. Without a lock, the log may have been claimed; a publication that seemed lost may have counted. An
-/// abandoned claim stays as an empty log for the next compaction, because a number is free again only when a manifest
-/// covers it.
-fn owns_number(context: &Context, manifest: &Manifest, log: &LogWriter) -> Result<bool> {
+/// Whether the state is sound, and this process may still write tables under its number: its log has not been claimed,
+/// and no manifest covers the number. Without a lock, the log may have been claimed; a publication that seemed lost may
+/// have counted. An abandoned claim stays as an empty log for the next compaction, because a number is free again only
+/// when a manifest covers it. An unrecoverable state is reset, because the survey reads nothing again that was read.
+fn may_write(context: &Context, visible: &RwLock<State>, claimed: &State, log: &mut LogWriter) -> Result<bool> {
+    if claimed.unrecoverable {
+        reset(context, visible)?;
+        return Ok(false);
+    }
     let in_place = log.is_in_place(&*context.vfs);
     let in_place = in_place.map_err(|source| Error::io("check", &log.name, source))?;
-    Ok(in_place && manifest.is_open(log.writer))
+    Ok(in_place && claimed.manifest.is_open(log.writer))
 }
 
 /// What a compaction aims for.

@@ -69,10 +69,11 @@ impl DirectFile {
         Ok(())
     }
 
-    /// Cuts the zeros off, so that the file ends where its bytes end.
+    /// Cuts the zeros off, so that the file ends where its bytes end. A file of another length has been written over
+    /// meanwhile and stays as it is.
     pub(crate) fn leave(&mut self, file: &fs::File) -> io::Result<()> {
         match self.end.take() {
-            Some(end) if self.reserved > end => file.set_len(end),
+            Some(end) if self.reserved > end && file.metadata()?.len() == self.reserved => file.set_len(end),
             _ => Ok(()),
         }
     }

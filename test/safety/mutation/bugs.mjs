@@ -48,6 +48,8 @@ const DEFECTS = /** @type {const} */ ({
   'broken-for-good': 'core',
   'base-by-number': 'core',
   'blobs-by-length': 'core',
+  'withdraw-by-name': 'core',
+  'pad-any-log': 'core',
   'unlisted-logs': 'core',
   'forget-syncs': 'core',
   'no-cap': 'simulated interleavings',

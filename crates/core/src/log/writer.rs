@@ -16,8 +16,9 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(crate) struct LogWriter {
     file: Arc<dyn File>,
-    /// The file as it was created.
+    /// The file as it was created, and as this writer left it last.
     created: Stat,
+    left: Option<Stat>,
     checksum: Checksum,
     pub(crate) writer: u32,
     /// Its name in the directory.
@@ -53,6 +54,7 @@ impl LogWriter {
         let mut log = Self {
             file,
             created,
+            left: None,
             checksum,
             writer,
             name: FileName::Log(writer).to_string(),
@@ -153,9 +155,18 @@ impl LogWriter {
     }
 
     /// Whether the log still has its name and all its bytes: it was not claimed, removed, replaced or cut.
-    pub(crate) fn is_in_place(&self, vfs: &dyn Vfs) -> io::Result<bool> {
+    pub(crate) fn is_in_place(&mut self, vfs: &dyn Vfs) -> io::Result<bool> {
         let found = vfs.stat(&self.name)?.filter(|_| !self.overwritten);
+        self.left = found;
         Ok(found.is_some_and(|found| found.file == self.created.file && self.is_whole(found.bytes)))
+    }
+
+    /// Whether the file of a padded log is as this writer left it; to be called before an append. Another file that was
+    /// copied over it may have any length, so only the time of its last change distinguishes the two.
+    pub(crate) fn is_untouched(&mut self, vfs: &dyn Vfs) -> io::Result<bool> {
+        let is_known = self.left.is_some() && self.padded && !failpoints::bug("pad-any-log");
+        self.overwritten |= is_known && vfs.stat(&self.name)? != self.left;
+        Ok(!self.overwritten)
     }
 
     /// Whether a file of that length has all bytes of the log and none of another one.

@@ -110,6 +110,47 @@ fn a_reset_by_another_process_loses_no_later_commit_of_a_live_durable_writer() {
     assert!(has(&vfs, "other"));
 }
 
+/// Regression: any file that is longer than a padded log counted as that log, with zeros after it. So durable commits
+/// went into a log of another copy of the cache, and new processes did not find them.
+#[test]
+fn a_durable_commit_is_found_after_a_longer_log_of_a_copy_was_put_over_the_padded_log() {
+    let machine = SimVfs::new().padded();
+    put(&mut open(&machine, 1), "shared", Durability::Durable);
+    for bytes in [100, 3_000, 5_000, 60_000] {
+        let (vfs, copy) = (machine.fork(), machine.fork());
+        let mut writer = open(&vfs, 2);
+        (0..3).for_each(|number| put(&mut writer, &format!("before {number}"), Durability::Durable));
+        let mut other = open(&copy, 3);
+        put(&mut other, &"other".repeat(bytes / 5), Durability::Durable);
+        other.store().close().expect("close");
+        copy.names().iter().for_each(|name| vfs.set_contents(name, copy.contents(name)));
+        for number in 0..4 {
+            put(&mut writer, &format!("after {number}"), Durability::Durable);
+            assert!(has(&vfs, &format!("after {number}")), "{bytes} bytes, after {number}: {:?}", vfs.names());
+        }
+    }
+}
+
+/// The same for an earlier copy of the log itself, which is as long because of its zeros.
+#[test]
+fn a_durable_commit_is_found_after_an_earlier_copy_of_the_padded_log_was_put_over_it() {
+    for count in [1, 3, 40] {
+        let vfs = SimVfs::new().padded();
+        let mut writer = open(&vfs, 1);
+        put(&mut writer, "first", Durability::Durable);
+        put(&mut writer, &"long".repeat(16_000), Durability::Durable);
+        put(&mut writer, "last", Durability::Durable);
+        let log = log_of(&vfs);
+        let older = vfs.contents(&log);
+        (0..count).for_each(|number| put(&mut writer, &format!("before {number}"), Durability::Durable));
+        vfs.set_contents(&log, older);
+        for number in 0..3 {
+            put(&mut writer, &format!("after {number}"), Durability::Durable);
+            assert!(has(&vfs, &format!("after {number}")), "{count}, after {number}: {:?}", vfs.names());
+        }
+    }
+}
+
 /// Locks may not be visible to other machines, so a compaction may claim the log of a live writer.
 #[test]
 fn commits_are_found_although_another_machine_claimed_the_log_of_a_live_writer() {

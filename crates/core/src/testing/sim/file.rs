@@ -27,6 +27,8 @@ pub(super) struct SimFile {
 struct Padded {
     /// The end of the appended bytes. `None` = the file has no padding.
     end: Option<u64>,
+    /// The length of the file then.
+    reserved: u64,
     appended: usize,
 }
 
@@ -51,9 +53,12 @@ impl SimFile {
         self.padded.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Cuts the zeros off.
+    /// Cuts the zeros off, unless another file was written over this one.
     fn leave(&self, state: &mut State) {
-        if let Some(end) = self.padded().end.take() {
+        let mut padded = self.padded();
+        if let Some(end) = padded.end.take()
+            && state.inode_ref(self.inode).content.len() == padded.reserved
+        {
             state.cut(self.inode, end);
         }
     }
@@ -72,6 +77,7 @@ impl SimFile {
         all.resize((reserved - offset) as usize, 0);
         state.write(self.inode, offset, &all.into(), (reserved - end) as usize);
         padded.end = Some(end);
+        padded.reserved = length.max(reserved);
         padded.appended += bytes.len();
     }
 }
