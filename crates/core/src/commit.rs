@@ -46,6 +46,7 @@ use crate::state::context::Context;
 use crate::state::{State, outline};
 use crate::table::{TableFile, TableMeta, TableWriter, ValueBytes};
 use crate::writer::claim::claim_log;
+use crate::writer::exhausted::{is_exhausted, start_over};
 use crate::writer::layered::mark;
 use crate::writer::reset::reset;
 use std::sync::Arc;
@@ -160,6 +161,10 @@ impl Committer {
     /// Claims a log. The state of this process is renewed if it is of another manifest, because the commit builds on
     /// it. `false` = the cache must be reset first.
     fn claim(&mut self, context: &Context, state: &RwLock<State>) -> Result<bool> {
+        if is_exhausted(&*state.read()?) {
+            start_over(context)?;
+            renew(context, state)?;
+        }
         let known = state.read()?.known_logs();
         let Some((log, found)) = claim_log(context, &known)? else {
             renew(context, state)?;
@@ -226,7 +231,9 @@ impl Committer {
     ) -> Result<Option<CommitReport>> {
         let Self { log, floor, cache_id, .. } = self;
         let Some(log) = log.as_mut() else { return Ok(None) };
-        let sequence = next_sequence(shared.read()?.last_sequence.max(*floor), &context.options.clock, log.writer)?;
+        let last = shared.read()?.last_sequence.max(*floor);
+        // Without a number left, the writer leaves the log, and the next claim starts the cache over.
+        let Some(sequence) = next_sequence(last, &context.options.clock, log.writer) else { return Ok(None) };
         if !is_untouched(context, log)? {
             return Ok(None);
         }

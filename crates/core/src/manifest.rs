@@ -144,6 +144,13 @@ impl Manifest {
         self.namespaces.iter().flat_map(|namespace| &namespace.tables)
     }
 
+    /// The highest sequence number that anything in it has. In a sound manifest that is its last one; in a planted one,
+    /// commits below the others would never be seen.
+    pub(crate) fn sequence_max(&self) -> u64 {
+        let namespaces = self.namespaces.iter().map(|one| one.latest.max(one.hidden_below.saturating_sub(1)));
+        namespaces.chain(self.tables().map(|table| table.sequence_max)).fold(self.last_sequence, u64::max)
+    }
+
     /// Bytes of all tables.
     pub(crate) fn table_bytes(&self) -> u64 {
         self.tables().map(|table| table.bytes).sum()

@@ -184,6 +184,8 @@ impl State {
             if let Some((_, id)) = ids.get(at).filter(|(log_id, _)| *log_id == entry.namespace) {
                 if entry.kind == Kind::Attach {
                     let meta = TableMeta::read(&mut Reader::new(entry.value));
+                    let sequence_max = meta.map_or(0, |meta| meta.sequence_max);
+                    self.last_sequence = self.last_sequence.max(sequence_max);
                     self.attached.extend(meta.map(|meta| AttachedTable {
                         id: Arc::clone(id),
                         meta,

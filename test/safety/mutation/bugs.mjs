@@ -50,6 +50,8 @@ const DEFECTS = /** @type {const} */ ({
   'blobs-by-length': 'core',
   'withdraw-by-name': 'core',
   'pad-any-log': 'core',
+  'numbers-run-out': 'core',
+  'newer-than-table': 'core',
   'unlisted-logs': 'core',
   'forget-syncs': 'core',
   'no-cap': 'simulated interleavings',

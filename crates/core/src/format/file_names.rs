@@ -15,6 +15,9 @@ use std::fmt;
 /// Highest valid number of a manifest: many can follow it.
 const MANIFEST_MAX: u64 = u64::MAX >> 1;
 
+/// A cache with a manifest of this number or a higher one has no room for others.
+pub(crate) const MANIFESTS_MAX: u64 = MANIFEST_MAX >> 1;
+
 /// A cache publishes fewer manifests than this for each number of a writer.
 const MANIFESTS_PER_WRITER: u64 = 1 << 24;
 

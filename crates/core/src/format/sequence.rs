@@ -12,7 +12,6 @@
 //! Open logs have different ranks (`writer/claim.rs`), so no two commits have the same number. Number 0 is older than
 //! every commit: entries of a table that was compacted while no other process wrote.
 
-use crate::error::{Error, Result};
 use crate::platform::clock::Clock;
 use crate::platform::failpoints;
 
@@ -25,6 +24,9 @@ const TICKS_MAX: u64 = (1 << (64 - RANK_BITS)) - 1;
 
 /// Clocks that show a later time are ignored: ticks for 2^40 commits are left above.
 const CLOCK_TICKS_MAX: u64 = TICKS_MAX - (1 << 40);
+
+/// A log is begun only if this many ticks are left.
+const TICKS_LEFT: u64 = 1 << 39;
 
 /// Microseconds from 1970 to 2026-01-01, where ticks begin.
 const EPOCH_US: u64 = 1_767_225_600_000_000;
@@ -49,13 +51,15 @@ pub(crate) fn rank_of(sequence: u64) -> u16 {
     sequence as u16
 }
 
-/// The sequence number of the next commit by `writer`, after everything up to `last`.
-pub(crate) fn next_sequence(last: u64, clock: &Clock, writer: u32) -> Result<u64> {
+/// The sequence number of the next commit by `writer`, after everything up to `last`; `None` = there is none left.
+pub(crate) fn next_sequence(last: u64, clock: &Clock, writer: u32) -> Option<u64> {
     let ticks = ticks(clock).max((last >> RANK_BITS) + 1);
-    if ticks > TICKS_MAX {
-        return Err(Error::Exhausted { field: "commits", limit: TICKS_MAX }.boxed());
-    }
-    Ok(ticks << RANK_BITS | u64::from(rank_of_writer(writer)))
+    (ticks <= TICKS_MAX).then(|| ticks << RANK_BITS | u64::from(rank_of_writer(writer)))
+}
+
+/// Whether so few numbers are left after `last` that no clock and no process can have used the others.
+pub(crate) fn is_used_up(last: u64) -> bool {
+    last >> RANK_BITS > TICKS_MAX - TICKS_LEFT
 }
 
 #[cfg(test)]
@@ -85,7 +89,7 @@ mod tests {
     #[test]
     fn a_clock_beyond_the_range_leaves_room_for_commits() {
         let last = CLOCK_TICKS_MAX << RANK_BITS;
-        assert!(next_sequence(last, &at(u64::MAX), 1).is_ok());
-        assert!(next_sequence(u64::MAX, &at(0), 1).is_err());
+        assert!(next_sequence(last, &at(u64::MAX), 1).is_some());
+        assert!(next_sequence(u64::MAX, &at(0), 1).is_none());
     }
 }

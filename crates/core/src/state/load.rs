@@ -125,7 +125,7 @@ fn read_folder(
         }
     }
     state.next_writer_seen = state.next_writer_seen.max(state.manifest.next_writer);
-    state.last_sequence = state.manifest.last_sequence;
+    state.last_sequence = state.manifest.sequence_max();
     if attempt < GAP_ATTEMPTS && has_gap(&state, &names) {
         return Ok(None);
     }

@@ -275,6 +275,10 @@ impl Table {
     #[inline]
     fn found(&self, keys: &Keys, at: usize) -> Option<Found<'_>> {
         let sequence = self.meta.sequence_base.saturating_add(keys.layout.sequence(&keys.bytes, at)?);
+        // A planted entry that is newer than its table would hide all later ones.
+        if sequence > self.meta.sequence_max && !failpoints::bug("newer-than-table") {
+            return None;
+        }
         let (_, stored) = keys.layout.entry(&keys.bytes, at)?;
         Some(match stored {
             Stored::Deleted => Found::Deleted { sequence },

@@ -30,13 +30,14 @@ use crate::platform::failpoints;
 use crate::state::context::Context;
 use crate::state::{State, outline};
 use crate::writer::create::begin;
+use crate::writer::exhausted::{is_exhausted, start_over};
 use std::io;
 
 /// Numbers tried before a claim fails.
 const ATTEMPTS: u32 = 256;
 
 /// Higher numbers are reserved for temporary files of processes that create a cache.
-const WRITERS_MAX: u32 = WRITER_MAX - 64;
+pub(crate) const WRITERS_MAX: u32 = WRITER_MAX - 64;
 
 /// A log, and the outline of the directory in which it was found to count.
 pub(crate) type Claim = (LogWriter, State);
@@ -56,6 +57,11 @@ pub(crate) fn claim_number(context: &Context, known: &State) -> Result<Option<Cl
     let mut found = outline(context, known)?;
     let mut next = found.next_writer_seen;
     for _ in 0..ATTEMPTS {
+        if is_exhausted(&found) {
+            start_over(context)?;
+            found = outline(context, known)?;
+            next = found.next_writer_seen;
+        }
         if found.unrecoverable {
             return Ok(None);
         }

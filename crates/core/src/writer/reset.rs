@@ -23,6 +23,7 @@ use crate::platform::sync::RwLock;
 use crate::state::context::Context;
 use crate::state::{State, list, load};
 use crate::writer::create::publish_unnumbered;
+use crate::writer::exhausted::{is_exhausted, start_over};
 use crate::writer::quarantine::{quarantine, trim};
 use std::io;
 
@@ -38,6 +39,10 @@ pub(crate) fn reset(context: &Context, state: &RwLock<State>) -> Result<()> {
             let layers = std::mem::take(&mut state.layers);
             *state = found.over(layers);
             return Ok(());
+        }
+        if is_exhausted(&found) {
+            start_over(context)?;
+            continue;
         }
         let by = match failpoints::bug("reset-leaves-logs") {
             true => found.next_writer_seen,

@@ -17,6 +17,7 @@ mod merged;
 mod model;
 mod namespaces;
 mod panic;
+mod planted_numbers;
 mod races;
 mod repair;
 mod replaced;
