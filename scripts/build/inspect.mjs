@@ -8,7 +8,7 @@ import { root } from '../common/root.mjs'
 import { run } from '../common/steps.mjs'
 import { rustEnv } from '../common/tools.mjs'
 
-const BYTES_MAX = 2_800_000
+const BYTES_MAX = 2_400_000
 
 /** What `llvm-readobj` calls the formats. @type {Readonly<Record<string, string>>} */
 const FORMATS = {
