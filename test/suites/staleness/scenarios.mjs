@@ -1,5 +1,6 @@
 // @ts-check
 // All scenarios. Those of PLAIN need nothing but what the repository itself is built and tested with.
+import { INSTALLED } from './scenarios/bundlers/installed.mjs'
 import { RSPACK } from './scenarios/bundlers/rspack.mjs'
 import { ROLLUP } from './scenarios/bundlers/rollup.mjs'
 import { VITE_CONFIGS } from './scenarios/bundlers/vite-configs.mjs'
@@ -33,5 +34,6 @@ export const SCENARIOS = [
   ...inTool('vite-serve', 'Vite dev server'),
   ...inTool('vitest', 'Vitest'),
   ...ROLLUP,
+  ...INSTALLED,
   ...RSPACK,
 ]

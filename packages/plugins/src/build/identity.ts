@@ -8,6 +8,7 @@ import { dirname, join, relative, resolve } from 'node:path'
 import { VarveError } from 'varve'
 import { digest, digestOfTexts } from './digest.ts'
 import { isFile, textOf } from './files.ts'
+import { recordsOf, unlocked } from './installed.ts'
 import type { CachedOptions } from './options.ts'
 import { bounded, packageParts, type Parts, valueParts, versionPart } from './parts.ts'
 import type { Root } from './root.ts'
@@ -88,13 +89,15 @@ function nameIn(root: Root, path: string): string {
 function lockParts(folder: string): Parts {
   const path = findLock(folder)
   const lock = path === undefined || path.endsWith('b') ? undefined : contentOf(path)
-  return lock === undefined ? {} : packageParts(lock)
+  if (path === undefined || lock === undefined) return {}
+  return bounded([...Object.entries(packageParts(lock)), ...unlocked(path, lock).map((name) => [`installed ${name}`, '='] as const)])
 }
 
 /** The files that `identityOf` compares. */
 export function identityFiles({ files = [], packages }: CachedOptions, { folder }: Root): string[] {
   const configs = [...CONFIG_FILES, ...files].map((file) => resolve(folder, file))
-  if (packages === undefined) return [...configs, findLock(folder) ?? join(folder, 'package-lock.json')]
+  const lock = findLock(folder) ?? join(folder, 'package-lock.json')
+  if (packages === undefined) return [...configs, lock, ...recordsOf(lock)]
   return [...configs, ...packages.flatMap((name) => manifestsOf(name, folder))]
 }
 
@@ -106,8 +109,10 @@ export function filesDigest(paths: readonly string[], root: Root): string {
 /** The digest of the nearest record of installed packages, and of patches to them. */
 function lockDigest(folder: string): string {
   const path = findLock(folder)
-  const patches = (at: string): string => join(at.endsWith(NPM_RECORD) ? dirname(dirname(at)) : dirname(at), 'patches')
-  return path === undefined ? 'no lock file' : digestOfTexts([contentOf(path) ?? '-', ...patchesIn(patches(path))])
+  if (path === undefined) return 'no lock file'
+  const lock = contentOf(path) ?? '-'
+  const patches = join(path.endsWith(NPM_RECORD) ? dirname(dirname(path)) : dirname(path), 'patches')
+  return digestOfTexts([lock, ...unlocked(path, lock), ...patchesIn(patches)])
 }
 
 function findLock(folder: string): string | undefined {

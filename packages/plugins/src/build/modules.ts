@@ -1,7 +1,7 @@
 /**
  * Finds the local modules of a plugin: the files of the project that the caller of a wrapper imports, directly or indirectly.
- * Their code decides what plugins do. Installed packages are left out, because their versions are separate inputs. A package
- * that is a link into the project counts with all its entry points.
+ * Their code decides what plugins do. Of an installed package that they import, only the manifest counts, which has its version. A
+ * package that is a link into the project counts with all its entry points.
  *
  * A pattern finds the imports, also in comments: one file too many costs a miss, one too few a wrong result. An import with a
  * computed path is not found.
@@ -25,9 +25,10 @@ const BUNDLED_CONFIG = /^(.+\.config)\b.*\d{6,}.*\.[cm]?js$/
 /** The directory of the package that a path leads into, by the last `node_modules` in it. */
 const PACKAGE = /^.*[\\/]node_modules[\\/](@[^\\/]+[\\/])?([^\\/]+)/
 
-/** Local modules, and the environment variables that their code names. */
+/** Local modules, the manifests of the installed packages that they import, and the environment variables that their code names. */
 export interface LocalModules {
   readonly paths: readonly string[]
+  readonly manifests: readonly string[]
   readonly variables: readonly string[]
 }
 
@@ -54,10 +55,12 @@ export function callers(): string[] {
 /** These files and all local modules that they import, directly or indirectly. */
 export function localModules(roots: readonly string[]): LocalModules {
   const paths = new Set<string>()
+  const manifests = new Set<string>()
   const variables = new Set<string>()
   const found: Found = { imports: new Map(), packages: new Map(), manifests: new Map() }
   const waiting = roots.flatMap(configOf)
   for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
+    if (isInstalled(path)) manifests.add(manifestOf(path) ?? path)
     if (paths.has(path) || isInstalled(path)) continue
     paths.add(path)
     const text = CODE.test(path) ? textOf(path) : undefined
@@ -65,7 +68,7 @@ export function localModules(roots: readonly string[]): LocalModules {
     for (const name of variablesIn(text)) variables.add(name)
     for (const [, , specifier = ''] of text.matchAll(IMPORT)) waiting.push(...filesOf(specifier, dirname(path), found))
   }
-  return { paths: [...paths].sort(), variables: [...variables].sort() }
+  return { paths: [...paths].sort(), manifests: [...manifests].sort(), variables: [...variables].sort() }
 }
 
 /** The files that a bundled config file was made from. The bundled file itself is deleted before the build begins. */
@@ -130,14 +133,14 @@ function manifestIn(folder: string): object | undefined {
   return text === undefined ? undefined : parse(text)
 }
 
-/** The entry points of a package that is a link into the project; none for an installed package. */
+/** The entry points of a package that is a link into the project; the manifest of an installed package, which stands for its version. */
 function entriesOf(specifier: string, from: string, { packages }: Found): string[] {
   const name = nameIn(specifier)
   if (OWN_PACKAGES.has(name)) return []
   for (let folder = from; ; folder = dirname(folder)) {
     const path = join(folder, 'node_modules', name)
     const real = once(packages, path, () => realOf(path))
-    if (real !== undefined) return isInstalled(`${real}/`) ? [] : packageEntries(real, specifier.slice(name.length + 1))
+    if (real !== undefined) return isInstalled(`${real}/`) ? [join(path, 'package.json')] : packageEntries(real, specifier.slice(name.length + 1))
     if (folder === dirname(folder)) return []
   }
 }

@@ -81,12 +81,13 @@ export class PluginReads {
     return this.#scope?.call(about)
   }
 
-  /** Records local modules that the plugin loads. */
+  /** Records local modules that the plugin loads, and the packages that they import unless the caller names those that count. */
   noteModules(files: readonly string[]): void {
     const scope = this.#scope
     if (scope === undefined) return
-    const { paths, variables } = localModules(files)
+    const { paths, manifests, variables } = localModules(files)
     for (const path of paths) scope.read('module', path)
+    if (this.#options.packages === undefined) for (const path of manifests) scope.read('content', path)
     for (const name of variables) scope.variable(name, false)
   }
 

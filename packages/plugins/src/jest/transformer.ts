@@ -8,6 +8,7 @@ import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { VarveError } from 'varve'
 import { digestOfTexts } from '../build/digest.ts'
+import { isFile } from '../build/files.ts'
 import { localModules } from '../build/modules.ts'
 
 /** The options that a transformer gets for a file, besides its path and text. */
@@ -53,7 +54,8 @@ export async function loadTransformer(name: string, config: unknown): Promise<Lo
   if (!isTransformer(made)) {
     throw new VarveError('INVALID_OPTION', `option 'transformer': '${file}' exports neither process, processAsync nor createTransformer`)
   }
-  const files = new Set([file, ...localModules([file]).paths])
+  const { paths, manifests } = localModules([file])
+  const files = new Set([file, ...paths, ...manifests.filter(isFile)])
   return { transformer: made, identity: digestOfTexts([packageOf(file), ...Array.from(files, (path) => readFileSync(path, 'latin1'))]) }
 }
 

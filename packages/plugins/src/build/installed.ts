@@ -1,0 +1,55 @@
+/**
+ * What is installed although the lock file does not name it. After a checkout of another branch, the lock file may name versions that are
+ * installed only later, so a build in between runs with others than those it names.
+ *
+ *   lock file        what the package manager writes when it installs     what both name
+ *   pnpm-lock.yaml   node_modules/.pnpm/lock.yaml                         each line
+ *   yarn.lock        node_modules/.yarn-state.yml (Yarn 2 and newer)      "name@npm:1.0.0"
+ *   yarn.lock        node_modules/.yarn-integrity (Yarn 1)                the address of an archive
+ *
+ * npm's own record takes the place of its lock file (`identity.ts`), and Bun writes none.
+ */
+import { basename, dirname, join } from 'node:path'
+import { textOf } from './files.ts'
+
+interface InstallRecord {
+  readonly lock: string
+  readonly record: string
+  /** The packages in the record, and in the lock file. */
+  readonly installed: RegExp
+  readonly locked: RegExp
+}
+
+const LINE = /^(.*\S.*)$/gm
+
+const RECORDS: readonly InstallRecord[] = [
+  { lock: 'pnpm-lock.yaml', record: 'node_modules/.pnpm/lock.yaml', installed: LINE, locked: LINE },
+  { lock: 'yarn.lock', record: 'node_modules/.yarn-state.yml', installed: /^"([^"]+)":$/gm, locked: /^ {2}resolution: "([^"]+)"$/gm },
+  { lock: 'yarn.lock', record: 'node_modules/.yarn-integrity', installed: /^ {4}"[^"]+": "([^"]+)",?$/gm, locked: /^ {2}resolved "([^"]+)"$/gm },
+]
+
+/** How Yarn names a package that it installs once for each set of peers. */
+const VIRTUAL = /@virtual:[^#]+#/
+
+/** The records that may lie beside a lock file. */
+export function recordsOf(lockPath: string): string[] {
+  return recordsBeside(lockPath).map(({ record }) => join(dirname(lockPath), record))
+}
+
+/** What the records name and the lock file does not, in the order of the records. `lock` is the text of the lock file. */
+export function unlocked(lockPath: string, lock: string): string[] {
+  return recordsBeside(lockPath).flatMap(({ record, installed, locked }) => {
+    const text = textOf(join(dirname(lockPath), record), 'latin1')
+    if (text === undefined) return []
+    const known = new Set(namesIn(lock, locked))
+    return namesIn(text, installed).filter((name) => !known.has(name))
+  })
+}
+
+function recordsBeside(lockPath: string): readonly InstallRecord[] {
+  return RECORDS.filter(({ lock }) => lock === basename(lockPath))
+}
+
+function namesIn(text: string, pattern: RegExp): string[] {
+  return Array.from(text.matchAll(pattern), ([, name = '']) => name.replace(VIRTUAL, '@'))
+}

@@ -1,0 +1,43 @@
+/**
+ * Stale results after a checkout of another branch: the lock file named the new version of a plugin, a build ran with the old one that
+ * was still installed, and after the installation the results of the old one came from the cache.
+ */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { expect, it } from 'vitest'
+import { unlocked } from '../../../packages/plugins/dist/build/installed.js'
+import { localModules } from '../../../packages/plugins/dist/build/modules.js'
+import { makeFolder } from '../../folders.ts'
+
+function write(folder: string, files: Readonly<Record<string, string>>): void {
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true })
+    writeFileSync(join(folder, name), text)
+  }
+}
+
+const YARN_1 = (version: string): string => `plug@^1.0.0:\n  version "${version}"\n  resolved "https://registry/plug-${version}.tgz#0a"\n`
+const YARN_4 = (version: string): string => `"plug@npm:^1.0.0":\n  version: ${version}\n  resolution: "plug@npm:${version}"\n`
+const PNPM = (version: string): string => `packages:\n\n  plug@${version}:\n    resolution: {integrity: sha512-${version}}\n`
+
+const INTEGRITY = '{\n  "lockfileEntries": {\n    "plug@^1.0.0": "https://registry/plug-1.0.0.tgz#0a"\n  }\n}'
+const STATE = '"plug@virtual:0a1b#npm:1.0.0":\n  locations:\n    - "node_modules/plug"\n'
+
+it.each([
+  ['pnpm', 'pnpm-lock.yaml', PNPM, '.pnpm/lock.yaml', PNPM('1.0.0'), 'plug@1.0.0'],
+  ['Yarn 1', 'yarn.lock', YARN_1, '.yarn-integrity', INTEGRITY, 'plug-1.0.0'],
+  ['Yarn 4', 'yarn.lock', YARN_4, '.yarn-state.yml', STATE, 'plug@npm:1.0.0'],
+])('what %s has installed counts if the lock file names another version, and not if it names this one', (_, lock, textOf, record, text, found) => {
+  const folder = makeFolder()
+  write(folder, { [`node_modules/${record}`]: text })
+  expect(unlocked(join(folder, lock), textOf('1.0.0'))).toEqual([])
+  expect(unlocked(join(folder, lock), textOf('1.1.0'))[0]).toContain(found)
+})
+
+it('the walk finds the manifests of installed packages that local modules import, and of no others', () => {
+  const folder = makeFolder()
+  const manifest = 'node_modules/plug/package.json'
+  write(folder, { [manifest]: '{ "version": "1.0.0" }', 'node_modules/other/package.json': '{}' })
+  write(folder, { 'a.js': "import './b.js'", 'b.js': "import 'plug/sub.js'" })
+  expect(localModules([join(folder, 'a.js')]).manifests).toEqual([join(folder, manifest)])
+})
