@@ -29,10 +29,10 @@ function readPage(path: string): string {
   return readFileSync(join(REPOSITORY, path), 'utf8')
 }
 
-/** A folder with a package.json and everything that is installed in the repository. */
-function makeProject(): string {
+/** A folder with everything that is installed in the repository, and a package.json with the type that `npm init -y` writes. */
+function makeProject(type: 'commonjs' | 'module' = 'commonjs'): string {
   const folder = makeFolder()
-  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }\n')
+  writeFileSync(join(folder, 'package.json'), `{ "type": "${type}" }\n`)
   const installed = join(REPOSITORY, 'node_modules')
   // Links to what is in node_modules, not to that folder: caches that an example makes beside it are its own.
   for (const name of readdirSync(installed).filter((each) => each !== '.cache')) {
@@ -78,7 +78,8 @@ function runBlock(folder: string, block: Block, engine: string): string {
 
 /** Runs a page: the output of its blocks and the output on the page, each with its line. */
 function runPage(path: string, engine: string): { readonly printed: string[]; readonly expected: string[] } {
-  const folder = makeProject()
+  // webpack parses the sources of an application by this type.
+  const folder = makeProject(path === 'docs/webpack.md' ? 'module' : 'commonjs')
   const [printed, expected]: [string[], string[]] = [[], []]
   let last = ''
   for (const block of blocksOf(readPage(path))) {
