@@ -98,8 +98,9 @@ impl TableMeta {
             key_bytes: bytes.amount()?,
             value_bytes: bytes.amount()?,
             blob_bytes: bytes.amount()?,
-            oldest_ms: bytes.amount()?,
-            newest_ms: bytes.amount()?,
+            // Clocks may show any time.
+            oldest_ms: bytes.u64()?,
+            newest_ms: bytes.u64()?,
             first_hash: bytes.u32()?,
             last_hash: bytes.u32()?,
         })

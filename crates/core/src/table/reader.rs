@@ -272,13 +272,17 @@ impl Table {
         Some(low)
     }
 
+    /// The sequence number of an entry; `None` = the block has no valid layout. An entry that is newer than its table was
+    /// planted, and would hide all later ones.
+    #[inline]
+    pub(crate) fn sequence(&self, keys: &Keys, at: usize) -> Option<u64> {
+        let sequence = self.meta.sequence_base.saturating_add(keys.layout.sequence(&keys.bytes, at)?);
+        (sequence <= self.meta.sequence_max || failpoints::bug("newer-than-table")).then_some(sequence)
+    }
+
     #[inline]
     fn found(&self, keys: &Keys, at: usize) -> Option<Found<'_>> {
-        let sequence = self.meta.sequence_base.saturating_add(keys.layout.sequence(&keys.bytes, at)?);
-        // A planted entry that is newer than its table would hide all later ones.
-        if sequence > self.meta.sequence_max && !failpoints::bug("newer-than-table") {
-            return None;
-        }
+        let sequence = self.sequence(keys, at)?;
         let (_, stored) = keys.layout.entry(&keys.bytes, at)?;
         Some(match stored {
             Stored::Deleted => Found::Deleted { sequence },

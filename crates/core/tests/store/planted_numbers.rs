@@ -18,12 +18,17 @@ fn used() -> SimVfs {
     vfs
 }
 
-/// Commits a key and looks it up as a new process does.
+/// Commits a key, and overwrites another one.
 fn put(vfs: &SimVfs, handle: &mut varve_core::Handle, key: &str) {
     let id = handle.namespace("n", "1").expect("namespace");
     handle.put(id, key.as_bytes(), key.as_bytes()).expect("put");
     handle.put(id, b"one", key.as_bytes()).expect("put");
     commit(handle, Durability::Durable).unwrap_or_else(|error| panic!("{key}: {error}, {:?}", vfs.names()));
+    check(vfs, key);
+}
+
+/// Looks up what was committed last as a new process does.
+fn check(vfs: &SimVfs, key: &str) {
     let mut reader = open(vfs).expect("open");
     let id = reader.namespace("n", "1").expect("namespace");
     for written in [key.as_bytes(), b"one"] {
@@ -36,8 +41,10 @@ fn put(vfs: &SimVfs, handle: &mut varve_core::Handle, key: &str) {
 fn go_on(vfs: &SimVfs, planted: &str) {
     for number in 0..COMMITS {
         let mut handle = open(vfs).expect("open");
-        put(vfs, &mut handle, &format!("after {number}, {planted}"));
+        let key = format!("after {number}, {planted}");
+        put(vfs, &mut handle, &key);
         compact(&handle, number % 2 == 0).expect("compact");
+        check(vfs, &key);
         put(vfs, &mut handle, &format!("again {number}, {planted}"));
         handle.store().close().expect("close");
     }

@@ -129,7 +129,7 @@ impl Range<'_> {
         let index = place as usize % CHUNK_ENTRIES;
         match self.chunks.get((place >> CHUNK_BITS) as usize)? {
             Chunk::Table { keys, table, source } => {
-                let sequence = table.meta.sequence_base.saturating_add(keys.layout.sequence(&keys.bytes, index)?);
+                let sequence = table.sequence(keys, index)?;
                 let (key, stored) = keys.layout.entry(&keys.bytes, index)?;
                 Some(Row { key, sequence, stored, table: Some((table, *source)) })
             }
