@@ -272,8 +272,8 @@ impl Table {
         Some(low)
     }
 
-    /// The sequence number of an entry; `None` = the block has no valid layout. An entry that is newer than its table was
-    /// planted, and would hide all later ones.
+    /// The sequence number of an entry; `None` = the block has no valid layout. An entry that is newer than its table
+    /// was planted, and would hide all later ones.
     #[inline]
     pub(crate) fn sequence(&self, keys: &Keys, at: usize) -> Option<u64> {
         let sequence = self.meta.sequence_base.saturating_add(keys.layout.sequence(&keys.bytes, at)?);
