@@ -106,7 +106,9 @@ export function manifestOf(
  * @param {{ writer?: number, index?: number, bytes: number | bigint, root: bigint, numbers?: readonly (number | bigint)[] }} of
  */
 export function metaOf({ writer = 1, index = 1, bytes, root, numbers = [] }) {
-  const rest = Array.from({ length: 10 }, (_, at) => /** @type {const} */ (['u64', numbers[at] ?? (at === 0 ? 1 : 0)]))
+  const [entries, sequenceMax] = [1, 1n << 16n] // of `keyBlockOf`; an entry that is newer than its table is damage
+  const sound = [entries, 0, 0, 0, sequenceMax, 0, 0, 0, 0, 0]
+  const rest = sound.map((number, at) => /** @type {const} */ (['u64', numbers[at] ?? number]))
   return pack([['u32', writer], ['u32', index], ['u64', bytes], ['u64', root], ...rest, ['u32', 0], ['u32', 0xffffffff]])
 }
 
