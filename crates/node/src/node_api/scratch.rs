@@ -19,8 +19,7 @@ const CELLS: usize = 3;
 /// Memory that JavaScript owns and both sides read and write in turn.
 #[derive(Debug)]
 pub(crate) struct Scratch {
-    env: sys::napi_env,
-    reference: sys::napi_ref,
+    _kept: Reference,
     data: *mut u8,
 }
 
@@ -28,7 +27,7 @@ impl Scratch {
     /// Makes the buffer; the second value is its Uint8Array.
     pub(super) fn new(env: sys::napi_env) -> Result<(Self, sys::napi_value)> {
         let memory = Memory::new(env, sys::TypedarrayType::uint8_array, SCRATCH_BYTES, SCRATCH_BYTES)?;
-        Ok((Self { env, reference: memory.reference, data: memory.data.cast() }, memory.view))
+        Ok((Self { _kept: memory.reference, data: memory.data.cast() }, memory.view))
     }
 }
 
@@ -46,18 +45,10 @@ impl AsMut<[u8]> for Scratch {
     }
 }
 
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        // SAFETY: dropped by a finalizer or a callback, both on the thread of `env` while it exists.
-        unsafe { sys::napi_delete_reference(self.env, self.reference) };
-    }
-}
-
 /// The numbers of a call, which JavaScript writes before it and reads after it.
 #[derive(Debug)]
 pub(crate) struct Cells {
-    env: sys::napi_env,
-    reference: sys::napi_ref,
+    _kept: Reference,
     data: *mut [i32; CELLS],
 }
 
@@ -65,7 +56,7 @@ impl Cells {
     /// Makes the numbers; the second value is their Int32Array.
     pub(super) fn new(env: sys::napi_env) -> Result<(Self, sys::napi_value)> {
         let memory = Memory::new(env, sys::TypedarrayType::int32_array, size_of::<[i32; CELLS]>(), CELLS)?;
-        Ok((Self { env, reference: memory.reference, data: memory.data.cast() }, memory.view))
+        Ok((Self { _kept: memory.reference, data: memory.data.cast() }, memory.view))
     }
 
     /// What JavaScript wrote.
@@ -83,18 +74,10 @@ impl Cells {
     }
 }
 
-impl Drop for Cells {
-    fn drop(&mut self) {
-        // SAFETY: as for `Scratch`.
-        unsafe { sys::napi_delete_reference(self.env, self.reference) };
-    }
-}
-
 /// A Uint8Array into which lookups write values, until JavaScript names another one.
 #[derive(Debug)]
 pub(crate) struct Target {
-    env: sys::napi_env,
-    reference: sys::napi_ref,
+    _kept: Reference,
     data: *mut u8,
     length: usize,
 }
@@ -102,10 +85,7 @@ pub(crate) struct Target {
 impl Target {
     /// `array` is a handle of the running callback, over `length` bytes at `data`.
     pub(super) fn new(env: sys::napi_env, array: sys::napi_value, data: *mut u8, length: usize) -> Result<Self> {
-        let mut reference = ptr::null_mut();
-        // SAFETY: `env` is the current environment, `array` a handle of it.
-        checked(unsafe { sys::napi_create_reference(env, array, 1, &raw mut reference) }, "keep a Uint8Array")?;
-        Ok(Self { env, reference, data, length })
+        Ok(Self { _kept: Reference::new(env, array)?, data, length })
     }
 
     /// Its bytes from `start` on; none if it is shorter.
@@ -118,16 +98,33 @@ impl Target {
     }
 }
 
-impl Drop for Target {
+/// Keeps a value of JavaScript alive.
+#[derive(Debug)]
+struct Reference {
+    env: sys::napi_env,
+    raw: sys::napi_ref,
+}
+
+impl Reference {
+    /// `value` is a handle of the running callback.
+    fn new(env: sys::napi_env, value: sys::napi_value) -> Result<Self> {
+        let mut raw = ptr::null_mut();
+        // SAFETY: `env` is the current environment, `value` a handle of it.
+        checked(unsafe { sys::napi_create_reference(env, value, 1, &raw mut raw) }, "keep shared memory")?;
+        Ok(Self { env, raw })
+    }
+}
+
+impl Drop for Reference {
     fn drop(&mut self) {
-        // SAFETY: as for `Scratch`.
-        unsafe { sys::napi_delete_reference(self.env, self.reference) };
+        // SAFETY: dropped by a finalizer or a callback, both on the thread of `env` while it exists.
+        unsafe { sys::napi_delete_reference(self.env, self.raw) };
     }
 }
 
 /// A new ArrayBuffer with a view of it.
 struct Memory {
-    reference: sys::napi_ref,
+    reference: Reference,
     data: *mut c_void,
     view: sys::napi_value,
 }
@@ -135,7 +132,7 @@ struct Memory {
 impl Memory {
     fn new(env: sys::napi_env, kind: i32, bytes: usize, length: usize) -> Result<Self> {
         let (mut data, mut buffer) = (ptr::null_mut(), ptr::null_mut());
-        let (mut view, mut reference) = (ptr::null_mut(), ptr::null_mut());
+        let mut view = ptr::null_mut();
         // SAFETY: `env` is the current environment, the others are places for the results of each call; a failed call
         // leaves them null, which the next one refuses.
         unsafe {
@@ -143,8 +140,7 @@ impl Memory {
             checked(status, "make shared memory")?;
             let status = sys::napi_create_typedarray(env, kind, length, buffer, 0, &raw mut view);
             checked(status, "make shared memory")?;
-            checked(sys::napi_create_reference(env, buffer, 1, &raw mut reference), "keep shared memory")?;
         }
-        Ok(Self { reference, data, view })
+        Ok(Self { reference: Reference::new(env, buffer)?, data, view })
     }
 }
