@@ -13,7 +13,7 @@
 //!    itself (`commit/values.rs`). Tables list the blobs that their entries name.
 //! 4. **Read** (`read.rs`): a reader verifies the digest each time. Damage is a miss, and the file is quarantined.
 //! 5. **Collect** (`compact/collect_blobs.rs`): the collector renames blobs that no table and no log names to `.gone`,
-//!    loads the state again, and renames back what is needed after all.
+//!    loads the state again, and gives what is needed after all its name back.
 
 mod read;
 mod shard;

@@ -120,12 +120,17 @@ impl Blobs {
     pub(crate) fn sync(&self, pool: &dyn Pool) -> Result<()> {
         let mut unsynced: Vec<Digest> = std::mem::take(&mut *self.unsynced()).into_iter().collect();
         order::sort_by(&mut unsynced, Ord::cmp);
-        let synced = each_in_parallel(pool, &unsynced, |digest| self.sync_one(digest))
-            .and_then(|_| self.sync_folders(unsynced.iter().copied()));
+        let synced = self.sync_these(pool, &unsynced);
         if synced.is_err() {
             self.unsynced().extend(unsynced);
         }
         synced
+    }
+
+    /// Syncs these blobs and their names.
+    pub(crate) fn sync_these(&self, pool: &dyn Pool, digests: &[Digest]) -> Result<()> {
+        each_in_parallel(pool, digests, |digest| self.sync_one(digest))?;
+        self.sync_folders(digests.iter().copied())
     }
 
     fn sync_one(&self, digest: &Digest) -> Result<()> {

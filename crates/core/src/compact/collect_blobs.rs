@@ -4,7 +4,7 @@
 //!
 //! ```text
 //!  pins? -> list -> load -> rename to .gone -> load again: named or pinned? -> sync logs -> remove
-//!  1        2       2       3                  4 | yes: rename back            5
+//!  1        2       2       3                  4 | yes: link back, sync        5
 //! ```
 //! A writer may store the same content at the same time and rely on the existing file:
 //! 1. While the log of any writer pins blobs, the collector collects nothing.
@@ -12,7 +12,7 @@
 //! 3. It renames blobs that no entry names to `.<random>.gone`. The random number is its own, so it only decides on
 //!    blobs that it has renamed itself. A writer that stores that content from now on finds it missing and writes it.
 //! 4. It loads the state again. A writer that found the content before step 3 had pinned it first. So the pin, or by
-//!    now the entry, is in its log, and the collector renames the blob back.
+//!    now the entry, is in its log. The collector gives the blob its name back, durably, and then removes the other one.
 //! 5. It removes the rest once the logs read in step 4 are durable. If another collection died half way or runs at the
 //!    same time, the next one continues with the blobs it has renamed. Readers find them under that name, too.
 
@@ -64,13 +64,17 @@ pub(crate) fn collect(context: &Context, open: &OpenTables) -> Result<u64> {
     let needed = if gone.is_empty() { Needed::read(context, open)? } else { Needed::read_durable(context, open)? };
     let is_needed =
         |digest: &Digest| needed.as_ref().is_none_or(|needed| needed.pinned || needed.named.contains(digest));
-    for digest in gone {
-        let folder = blobs.shard(digest.shard())?;
-        if is_needed(&digest) {
-            restore_name(folder, gone_name(digest), BlobName::Content(digest))?;
-        } else {
-            removed += u64::from(remove(folder, gone_name(digest))?);
-        }
+    let (kept, obsolete): (Vec<Digest>, Vec<Digest>) = gone.into_iter().partition(is_needed);
+    for digest in &kept {
+        restore_name(blobs.shard(digest.shard())?, gone_name(*digest), BlobName::Content(*digest))?;
+    }
+    // Otherwise a power failure could take the names that were restored, and not those that are removed now.
+    blobs.sync_these(&*context.pool, &kept)?;
+    for digest in kept {
+        remove(blobs.shard(digest.shard())?, gone_name(digest))?;
+    }
+    for digest in obsolete {
+        removed += u64::from(remove(blobs.shard(digest.shard())?, gone_name(digest))?);
     }
     let is_done = needed.is_some_and(|needed| !needed.pinned);
     blobs.set_collect_due(!is_done);
@@ -104,16 +108,13 @@ impl Needed {
     }
 }
 
-/// Renames a blob back that is still needed, unless its content was written again.
+/// Gives a blob that is still needed its name back, unless its content was written again.
 fn restore_name(folder: &dyn Vfs, gone: BlobName, content: BlobName) -> Result<()> {
     match folder.link(&gone.to_string(), &content.to_string()) {
-        Err(error) if error.kind() == ErrorKind::Unsupported => {
-            return rename(folder, gone, content).map(drop);
-        }
-        Err(error) if matches!(error.kind(), ErrorKind::AlreadyExists | ErrorKind::NotFound) => {}
-        outcome => outcome.map_err(|source| Error::io("restore", &content.to_string(), source))?,
+        Err(error) if error.kind() == ErrorKind::Unsupported => rename(folder, gone, content).map(drop),
+        Err(error) if matches!(error.kind(), ErrorKind::AlreadyExists | ErrorKind::NotFound) => Ok(()),
+        outcome => outcome.map_err(|source| Error::io("restore", &content.to_string(), source)),
     }
-    remove(folder, gone).map(drop)
 }
 
 fn rename(folder: &dyn Vfs, source: BlobName, target: BlobName) -> Result<bool> {

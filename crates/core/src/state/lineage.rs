@@ -20,7 +20,7 @@ pub(super) fn foreign_logs(manifest: &Manifest, logs: &[LogView]) -> Vec<usize> 
     // A log that rests on a foreign one is foreign, too: repeat until no more are found.
     loop {
         let is_new = |(at, view): &(usize, &LogView)| {
-            let rests = |seen: &KnownLog| has(manifest, logs, &foreign, seen);
+            let rests = |seen: &KnownLog| has(manifest, logs, &foreign, view, seen);
             !foreign.contains(at)
                 && view.start().is_some_and(|start| {
                     !is_begun_here(manifest, view.writer, start)
@@ -51,17 +51,20 @@ pub(super) fn is_claimed(manifest: &Manifest, writer: u32, start: LogStart) -> b
     if listed.peek().is_some() { listed.any(|log| log.id == start.id) } else { start.base == manifest.id }
 }
 
-/// Whether the log that another one has seen belongs to the manifest, or has been checkpointed into it. Several logs
-/// may have its number: its own, and a ghost, if both were claimed.
-fn has(manifest: &Manifest, logs: &[LogView], foreign: &[usize], seen: &KnownLog) -> bool {
+/// Whether the log that `view` has seen belongs to the manifest, or has been checkpointed into it. Several logs may have
+/// its number: its own, and a ghost, if both were claimed. If it had no commits, a power failure may have taken it, and
+/// a log that was begun since, and has seen `view`, may have its number.
+fn has(manifest: &Manifest, logs: &[LogView], foreign: &[usize], view: &LogView, seen: &KnownLog) -> bool {
     let is_seen = |known: &KnownLog| (known.writer, known.id) == (seen.writer, seen.id);
     if manifest.checkpointed_logs.iter().any(|known| is_seen(known) && known.end >= seen.end) {
         return true;
     }
     let mut of_number = logs.iter().enumerate().filter(|(_, other)| other.writer == seen.writer);
     if of_number.clone().any(|(_, other)| other.start().is_some()) {
-        // A log without commits may be a claim that was given up.
-        return of_number.any(|(at, other)| other.is(seen) && (seen.end == 0 || !foreign.contains(&at)));
+        let is_newer = |other: &LogView| !other.head.is_used || other.head.seen.iter().any(|known| view.is(known));
+        return seen.end == 0 && of_number.clone().all(|(_, other)| is_newer(other))
+            // A log without commits may be a claim that was given up.
+            || of_number.any(|(at, other)| other.is(seen) && (seen.end == 0 || !foreign.contains(&at)));
     }
     let mut known = manifest.open_logs.iter().chain(&manifest.checkpointed_logs);
     if known.any(|known| known.writer == seen.writer) {

@@ -1,6 +1,7 @@
 //! Regression tests for crashes. `npm run test:power-loss` tries all crash states of many histories.
 
 use crate::history::{Expected, commit, compact, dump, open, open_with_blobs};
+use crate::hooked::hooked_with;
 use std::io::ErrorKind;
 use varve_core::testing::sim::{Call, Effect, Fault, LostPages, Model, SimVfs};
 use varve_core::vfs::Vfs;
@@ -71,4 +72,45 @@ fn a_commit_whose_sync_failed_is_durable_after_the_next_flush_commit_or_close() 
             assert!(handle.get(id, b"key", |_| ()).expect("get").is_some(), "{}", state.description());
         }
     }
+}
+
+/// A log had seen another one that had no commit yet, and that a power failure took. The next process began a log of
+/// that number, so the first log counted as that of another copy of the cache, and everything was a miss.
+#[test]
+fn a_log_without_commits_may_be_lost_in_a_power_failure_and_its_number_used_again() {
+    let vfs = SimVfs::new();
+    let mut first = open(&vfs).expect("open");
+    put(&mut first, b"before", b"value", Durability::Durable);
+    compact(&first, true).expect("compact");
+    first.store().close().expect("close");
+    let (other, mut is_begun) = (vfs.clone(), false);
+    let begins_beside = move |call: &str, name: &str| {
+        is_begun |= call == "create_new" && name.ends_with(".log");
+        if is_begun && call == "list" {
+            is_begun = false;
+            let mut killed = hooked_with(&other, Box::new(|_, _| ()), 2);
+            let effect = Effect::Error(ErrorKind::StorageFull);
+            other.fail(Fault { call: Some(Call::Append), after: 1, forever: true, effect });
+            let id = killed.namespace("n", "1").expect("namespace");
+            killed.put(id, b"killed", b"value").expect("put");
+            commit(&mut killed, Durability::Relaxed).expect_err("only the start of the log is written");
+            other.clear_faults();
+        }
+    };
+    put(&mut hooked_with(&vfs, Box::new(begins_beside), 3), b"beside", b"value", Durability::Relaxed);
+    for state in vfs.crash_states(Model::Posix, vfs.operation_count(), 1, 9) {
+        let open = |random| hooked_with(&state.vfs, Box::new(|_, _| ()), random);
+        let found = all(&mut open(4));
+        assert!(found.contains_key(b"before".as_slice()), "{}", state.description());
+        put(&mut open(5), b"next", b"value", Durability::Relaxed);
+        put(&mut open(6), b"last", b"value", Durability::Relaxed);
+        let left = all(&mut open(7));
+        let lost: Vec<_> = found.keys().filter(|key| !left.contains_key(*key)).collect();
+        assert!(lost.is_empty() && left.len() == found.len() + 2, "{lost:?} lost: {}", state.description());
+    }
+}
+
+fn all(handle: &mut Handle) -> Expected {
+    let id = handle.namespace("n", "1").expect("namespace");
+    dump(handle, id)
 }
