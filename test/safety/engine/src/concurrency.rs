@@ -14,11 +14,13 @@
 //!    decreases, every file that an entry needs exists, and no damage is reported (`check.rs`).
 //! 4. Some schedules have a cap, commits that attach tables, or damage; `terms.rs` lists what must hold then.
 //! 5. At last one participant repairs and compacts alone: nothing is lost, nothing needless stays.
+//! 6. The power fails at a random operation of the schedule (`power.rs`).
 
 mod check;
 mod damage;
 mod newcomer;
 mod participant;
+mod power;
 mod terms;
 mod turn;
 mod world;
@@ -34,7 +36,7 @@ use std::sync::Arc;
 use world::{Killed, Summary, World};
 
 const LENGTH: Length = Length { seeds_short: 2700, seeds_long: 2_000_000 };
-const GOALS: [(&str, u64); 7] = [
+const GOALS: [(&str, u64); 8] = [
     ("schedules", 1000),
     ("repeated", 1),
     ("capped", 200),
@@ -42,6 +44,7 @@ const GOALS: [(&str, u64); 7] = [
     ("damages", 200),
     ("repairs", 200),
     ("established", 200),
+    ("crashes", 2000),
 ];
 
 /// One schedule in so many runs twice, to prove that the seed determines everything.
@@ -146,6 +149,9 @@ fn schedule(seed: u64, is_traced: bool) -> Summary {
             world.give_turn(count, false);
             last.resume();
         }
+    }
+    if !world.has_failed() && !world.has_tears() && world.damages() == 0 && !world.terms.is_capped() {
+        power::fail(&world, seed);
     }
     world.summary()
 }

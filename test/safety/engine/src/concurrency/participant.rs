@@ -55,6 +55,10 @@ pub(super) struct Participant {
     pub(super) established: Vec<Vec<u64>>,
     /// Content stored for a commit to come.
     stored: Option<(Vec<u8>, BlobRef, Pin)>,
+    /// Its last commit in this life.
+    committed: Option<u64>,
+    /// What it had seen of each when it began its first log in this life.
+    base: Vec<u64>,
 }
 
 impl Participant {
@@ -75,7 +79,20 @@ impl Participant {
         let seen = groups.iter().map(|group| group.acknowledged).collect();
         let established = groups.into_iter().map(|group| group.established).collect();
         let world = Arc::clone(world);
-        Ok(Self { world, me, handle, id, versions, read_at, damages, seen, established, stored: None })
+        Ok(Self {
+            world,
+            me,
+            handle,
+            id,
+            versions,
+            read_at,
+            damages,
+            seen,
+            established,
+            stored: None,
+            committed: None,
+            base: Vec::new(),
+        })
     }
 
     fn live(&mut self) -> Result<()> {
@@ -86,7 +103,10 @@ impl Participant {
                 14..18 => self.store_file()?,
                 18..22 => self.compact(false)?,
                 22..26 => self.compact(true)?,
-                26..28 => self.handle.store().flush()?,
+                26..28 => {
+                    self.handle.store().flush()?;
+                    self.make_durable();
+                }
                 28 => self.repair()?,
                 _ => self.refresh()?,
             }
@@ -97,13 +117,15 @@ impl Participant {
         if self.world.random(4) > 0 {
             self.world.note(|| "close".to_owned());
             self.handle.store().close()?;
+            self.make_durable();
         }
         Ok(())
     }
 
     fn commit(&mut self) -> Result<()> {
         let (world, me, id) = (Arc::clone(&self.world), self.me, self.id);
-        let number = world.begin(me);
+        self.begin_log();
+        let number = world.begin(me, &self.base);
         world.note(|| format!("commit {number}"));
         let damages = world.damages();
         let is_looked_for = !world.terms.is_capped() && (damages > 0 || number.is_multiple_of(COMMITS_PER_LOOK));
@@ -144,14 +166,32 @@ impl Participant {
         world.acknowledge(me, number);
         world.acknowledge_shared(shared);
         self.seen[me] = number;
+        self.committed = Some(number);
+        if durability == Durability::Durable {
+            self.make_durable();
+        }
         if is_looked_for {
             newcomer::look_for(&world, me, number, was_sound && world.damages() == damages);
         }
         self.check_group(me)
     }
 
+    /// Its commits of this life survive a power failure from now on.
+    fn make_durable(&self) {
+        if let Some(number) = self.committed {
+            self.world.make_durable(self.me, number);
+        }
+    }
+
+    fn begin_log(&mut self) {
+        if self.base.is_empty() {
+            self.base = self.seen.clone();
+        }
+    }
+
     /// Stores content that others store as well, for the next commit to name.
     fn store_file(&mut self) -> Result<()> {
+        self.begin_log(); // it pins the file
         let content = format!("content {}", self.world.random(3)).repeat(10).into_bytes();
         self.world.note(|| "store a file".to_owned());
         let intake = BlobWriter::new(self.handle.store())?;

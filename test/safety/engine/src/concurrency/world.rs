@@ -1,5 +1,6 @@
 //! One schedule: the folder, the participant whose turn it is, and the commits acknowledged so far.
 
+use super::power::{Event, Note};
 use super::terms::Terms;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -34,6 +35,7 @@ struct Inner {
     is_over: bool,
     groups: Vec<Group>,
     shared: Vec<SharedCommit>,
+    notes: Vec<Note>,
     /// Microseconds by which the clock of each participant is off.
     skews: Vec<u64>,
     /// How often a file was damaged.
@@ -97,6 +99,7 @@ impl World {
             is_over: false,
             groups: locks.iter().map(|has_lock| Group { has_lock: *has_lock, ..Group::default() }).collect(),
             shared: Vec::new(),
+            notes: Vec::new(),
             skews,
             damages: 0,
             violations: Vec::new(),
@@ -179,12 +182,30 @@ impl World {
         self.inner().groups.clone()
     }
 
-    /// The number of the next commit of a participant.
-    pub(super) fn begin(&self, participant: usize) -> u64 {
-        let mut inner = self.inner();
-        let group = &mut inner.groups[participant];
-        group.begun += 1;
-        group.begun
+    /// The number of the next commit of a participant whose log builds on these of each.
+    pub(super) fn begin(&self, participant: usize, base: &[u64]) -> u64 {
+        let number = {
+            let group = &mut self.inner().groups[participant];
+            group.begun += 1;
+            group.begun
+        };
+        self.record(participant, number, Event::Begun { base: base.to_vec() });
+        number
+    }
+
+    fn record(&self, participant: usize, number: u64, event: Event) {
+        let operations = self.vfs.operation_count();
+        self.inner().notes.push(Note { operations, participant, number, event });
+    }
+
+    /// All that participants noted, in order.
+    pub(super) fn notes(&self) -> Vec<Note> {
+        self.inner().notes.clone()
+    }
+
+    /// This commit and those before it survive a power failure.
+    pub(super) fn make_durable(&self, participant: usize, number: u64) {
+        self.record(participant, number, Event::Durable);
     }
 
     pub(super) fn acknowledge(&self, participant: usize, number: u64) {
@@ -193,6 +214,8 @@ impl World {
         group.acknowledged = number;
         group.history.push(number);
         *inner.counts.entry("commits").or_default() += 1;
+        drop(inner);
+        self.record(participant, number, Event::Acknowledged);
     }
 
     /// The time, in calls.
@@ -233,6 +256,11 @@ impl World {
         let mut inner = self.inner();
         inner.damages += 1;
         inner.groups.iter_mut().for_each(|group| group.established.clear());
+    }
+
+    /// Whether appends become visible in parts.
+    pub(super) fn has_tears(&self) -> bool {
+        self.inner().tears > 0
     }
 
     pub(super) fn damages(&self) -> u64 {
