@@ -72,6 +72,8 @@ pub(crate) struct State {
     /// `highest_manifest`, and lowest unused number of a writer, by the names in the directory.
     pub(crate) manifest_seen: u64,
     pub(crate) next_writer_seen: u32,
+    /// An older manifest was there. Its publisher removes it once the newest one survives a power failure.
+    pub(crate) has_older_manifest: bool,
     /// A manifest or a log is damaged, and nothing shows which keys it had: every lookup is a miss until the next
     /// commit resets the cache.
     pub(crate) unrecoverable: bool,
@@ -387,6 +389,11 @@ impl State {
     /// withdraw it (`publish.rs`). Also true if there is none.
     pub(crate) fn is_sure(&self) -> bool {
         self.manifest.number == self.manifest_seen
+    }
+
+    /// Whether the manifest may not survive a power failure yet.
+    pub(crate) fn may_lose_manifest(&self) -> bool {
+        self.has_older_manifest || self.manifest.is_first() && self.logs.is_empty()
     }
 
     /// The checksum of a file of this cache.

@@ -97,6 +97,7 @@ fn read_folder(
     let last = attempt >= ATTEMPTS;
     let mut damaged = Vec::new();
     state.manifest_seen = highest_manifest(&names);
+    state.has_older_manifest = names.iter().filter_map(|name| name.manifest()).count() > 1;
     for name in &names {
         if let Some(writer) = name.writer_max().filter(|_| !matches!(name, FileName::Temporary(_))) {
             state.next_writer_seen = state.next_writer_seen.max(writer + 1);

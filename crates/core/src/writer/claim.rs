@@ -7,7 +7,8 @@
 //!  1          2         3 |        4       5        6 |                     7
 //!             ^-----------+---------------------------+
 //! ```
-//! 1. The writer makes sure that the directory has a sure and durable manifest (`writer/create.rs`).
+//! 1. The writer makes sure that the directory has a sure and durable manifest (`writer/create.rs`). While an older one is
+//!    there, the newest may not be durable.
 //! 2. It chooses a number above every number in the directory and not below the manifest's `next writer`. The rank of
 //!    the number differs from those of all open logs (`format/sequence.rs`).
 //! 3. It creates the log, which fails if another process was faster.
@@ -56,6 +57,7 @@ pub(crate) fn claim_number(context: &Context, known: &State) -> Result<Option<Cl
     failpoints::panics("claim-log");
     let mut found = outline(context, known)?;
     let mut next = found.next_writer_seen;
+    let mut durable = None;
     for _ in 0..ATTEMPTS {
         if is_exhausted(&found) {
             start_over(context)?;
@@ -65,9 +67,11 @@ pub(crate) fn claim_number(context: &Context, known: &State) -> Result<Option<Cl
         if found.unrecoverable {
             return Ok(None);
         }
-        if !found.is_sure() || found.manifest.is_first() && found.logs.is_empty() {
-            begin(context)?;
+        // After a power failure, a log whose manifest is lost would count as that of another copy of the cache.
+        if !found.is_sure() || found.may_lose_manifest() && durable != Some(found.manifest.number) {
+            durable = begin(context)?;
             found = outline(context, known)?;
+            continue;
         }
         let ranks: Vec<u16> = found.logs.iter().map(|view| rank_of_writer(view.writer)).collect();
         let Some(writer) = (next..WRITERS_MAX).find(|writer| !ranks.contains(&rank_of_writer(*writer))) else {

@@ -25,8 +25,8 @@ const NUMBERS_SKIPPED: u32 = 64;
 const ATTEMPTS: u32 = 64;
 
 /// Makes sure that the directory has a sure manifest that survives a power failure, before a log is begun or any other
-/// file is written.
-pub(crate) fn begin(context: &Context) -> Result<()> {
+/// file is written. Returns its number; `None` if the newest one is damaged.
+pub(crate) fn begin(context: &Context) -> Result<Option<u64>> {
     for _ in 0..ATTEMPTS {
         let names = list(context)?;
         let (newest, base) = match newest_manifest(&*context.vfs, &context.checksum, &names)? {
@@ -34,10 +34,11 @@ pub(crate) fn begin(context: &Context) -> Result<()> {
             NewestManifest::None => (Manifest::default(), ManifestFile::default()),
             NewestManifest::Vanished => continue,
             // The next load reports the damage.
-            NewestManifest::Damaged(_) => return Ok(()),
+            NewestManifest::Damaged(_) => return Ok(None),
         };
         if newest.number > 0 && newest.number == highest_manifest(&list(context)?) {
-            return make_durable(context, newest.number);
+            make_durable(context, newest.number)?;
+            return Ok(Some(newest.number));
         }
         let number = highest_manifest(&names) + 1;
         // Logs were begun on a manifest that is gone, and their writers may not have noticed yet.
@@ -48,7 +49,7 @@ pub(crate) fn begin(context: &Context) -> Result<()> {
             || Manifest { cache_id: context.new_id(), id: context.new_id(), next_writer, ..Manifest::default() };
         let manifest = Manifest { number, ..if base.number > 0 { newest } else { first() } };
         if matches!(publish_unnumbered(context, base, manifest)?, Published::Won(_)) {
-            return Ok(());
+            return Ok(Some(number));
         }
     }
     Err(Error::Busy { operation: "create the cache", attempts: ATTEMPTS }.boxed())

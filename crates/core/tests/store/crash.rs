@@ -110,6 +110,33 @@ fn a_log_without_commits_may_be_lost_in_a_power_failure_and_its_number_used_agai
     }
 }
 
+/// Another process began a log on a manifest that its publisher had not synced yet. A power failure took the manifest and
+/// left the log, which then counted as that of another copy of the cache, and everything was a miss.
+#[test]
+fn a_log_begun_while_a_manifest_is_published_damages_nothing_after_a_power_failure() {
+    let vfs = SimVfs::new();
+    let mut first = open(&vfs).expect("open");
+    put(&mut first, b"before", b"value", Durability::Durable);
+    first.store().close().expect("close");
+    let (other, mut is_linked) = (vfs.clone(), false);
+    let commits_beside = move |call: &str, name: &str| {
+        is_linked |= call == "link" && name.starts_with("manifest-");
+        if is_linked && call == "sync_folder" {
+            is_linked = false;
+            put(&mut hooked_with(&other, Box::new(|_, _| ()), 2), b"beside", b"value", Durability::Relaxed);
+        }
+    };
+    compact(&hooked_with(&vfs, Box::new(commits_beside), 3), true).expect("compact");
+    assert!(all(&mut open(&vfs).expect("open")).contains_key(b"beside".as_slice()));
+    for state in vfs.crash_states(Model::Posix, 0, 1, 9) {
+        let found = all(&mut open(&state.vfs).expect("open"));
+        assert_eq!(open(&state.vfs).expect("open").store().status().damage, [], "{}", state.description());
+        if found.contains_key(b"beside".as_slice()) {
+            assert!(found.contains_key(b"before".as_slice()), "{}", state.description());
+        }
+    }
+}
+
 fn all(handle: &mut Handle) -> Expected {
     let id = handle.namespace("n", "1").expect("namespace");
     dump(handle, id)
