@@ -63,11 +63,10 @@ pub(crate) fn publish_unnumbered(context: &Context, base: ManifestFile, manifest
         match publish_as(&*context.vfs, &context.checksum, &temporary, base, manifest.clone()) {
             // Another process uses that name, or left it behind.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(source) => return Err(Error::io("create", &name, source)),
-            Ok(published) => {
+            outcome => {
                 // If this fails, the next compaction removes the file.
                 let _ = context.vfs.remove(&temporary);
-                return Ok(published);
+                return outcome.map_err(|source| Error::io("create", &name, source));
             }
         }
     }

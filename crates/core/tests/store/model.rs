@@ -136,6 +136,24 @@ fn a_failed_commit_stays_readable_and_is_part_of_the_next_one() {
     }
 }
 
+/// Each failed commit left a temporary manifest. After 64 of them, no commit created the cache: it failed with `BUSY`.
+#[test]
+fn a_cache_is_created_after_a_hundred_commits_to_a_full_disk() {
+    use varve_core::testing::sim::{Call, Effect, Fault};
+    let vfs = SimVfs::new();
+    let effect = Effect::Error(std::io::ErrorKind::StorageFull);
+    vfs.fail(Fault { call: Some(Call::Append), after: 0, forever: true, effect });
+    let mut handle = open(&vfs).expect("open");
+    let [id, _] = name_both(&mut handle);
+    handle.put(id, b"key", b"value").expect("put");
+    for _ in 0..100 {
+        assert_eq!(commit(&mut handle, Durability::Relaxed).expect_err("the disk is full").code(), "DISK_FULL");
+    }
+    assert_eq!(vfs.names(), Vec::<String>::new());
+    vfs.clear_faults();
+    commit(&mut handle, Durability::Relaxed).expect("there is space again");
+}
+
 /// Fails with the keys that differ.
 pub(crate) fn same_content(found: &Expected, expected: &Expected) {
     let text = |key: &Vec<u8>| String::from_utf8_lossy(key).chars().take(20).collect::<String>();
