@@ -120,12 +120,12 @@ impl Committer {
         if context.blobs.is_pinned() {
             return;
         }
-        self.lost_pin = false;
         // If the log cannot be appended to, the writer leaves it; its pin ends when the log does.
         let end = |log: &mut LogWriter| is_untouched(context, log).is_ok() && log.pin(false).is_ok();
         if self.log.as_mut().is_some_and(|log| log.pins && !end(log)) {
             let _ = self.leave(context);
         }
+        self.lost_pin = false;
     }
 
     /// Runs a step, each time in a new log, until the log is still in place after it.
@@ -145,10 +145,7 @@ impl Committer {
             }
             match step(self) {
                 Ok(Some(done)) => return Ok(done),
-                Ok(None) => {
-                    self.lost_pin |= self.log.as_ref().is_some_and(|log| log.pins);
-                    self.leave(context)?;
-                }
+                Ok(None) => self.leave(context)?,
                 Err(error) => {
                     let _ = self.leave(context);
                     return Err(error);
@@ -288,15 +285,17 @@ impl Committer {
         failpoints::panics("flush");
         let outcome = self.log.as_mut().map_or(Ok(()), |log| sync_log(context, log));
         if outcome.is_err() {
-            self.log = None;
+            self.lost_pin |= self.log.take().is_some_and(|log| log.pins);
         }
         outcome
     }
 
-    /// Syncs the log and leaves it. The process that wrote to it learns of a failed sync; a later process cannot.
+    /// Syncs the log and leaves it, with its pin. The process that wrote to it learns of a failed sync; a later process
+    /// cannot.
     fn leave(&mut self, context: &Context) -> Result<()> {
-        let log = self.log.take().filter(|log| log.commits > 0);
-        log.map_or(Ok(()), |mut log| sync_log(context, &mut log))
+        let Some(mut log) = self.log.take() else { return Ok(()) };
+        self.lost_pin |= log.pins;
+        if log.commits > 0 { sync_log(context, &mut log) } else { Ok(()) }
     }
 
     /// Syncs and seals the log; the next commit begins another one. While blobs are pinned, a new log that pins them is

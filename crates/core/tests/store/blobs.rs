@@ -6,7 +6,7 @@ use std::io;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use varve_core::testing::sim::{Model, SimVfs};
+use varve_core::testing::sim::{Call, Effect, Fault, Model, SimVfs};
 use varve_core::vfs::{Access, File, Stat, Vfs};
 use varve_core::{BlobRef, BlobWriter, Durability, Handle, Options, Pin, SerialPool, Store};
 
@@ -374,6 +374,26 @@ fn blobs_stored_during_a_collection_stay_until_an_entry_names_them() {
             check_interrupted(&vfs, true, &format!("files stored before call {at} of the collection"));
         }
     }
+}
+
+/// A call failed after the blob was stored, so the writer left the log that pinned it. A compaction collected the blob,
+/// and the next commit put an entry without it, which later processes reported as damage.
+#[test]
+fn an_entry_is_a_miss_if_its_blob_was_collected_after_a_call_had_failed() {
+    let vfs = SimVfs::new();
+    let mut handle = open_with_blobs(&vfs, BLOB_BYTES_MIN).expect("open");
+    let (files, pin) = store(&handle, &[&value(1)]);
+    vfs.fail(Fault { call: Some(Call::Stat), after: 0, forever: false, effect: Effect::Error(io::ErrorKind::Other) });
+    BlobWriter::new(handle.store()).expect_err("the log cannot be checked");
+    compact(&open_with_blobs(&vfs, BLOB_BYTES_MIN).expect("open"), true).expect("compact");
+    let id = handle.namespace("n", "1").expect("namespace");
+    handle.keep(pin);
+    handle.put_with_blobs(id, b"output", &value(1), &files).expect("put");
+    handle.put(id, b"other", b"value").expect("put");
+    commit(&mut handle, Durability::Relaxed).expect("commit");
+    let mut reader = open_with_blobs(&vfs, BLOB_BYTES_MIN).expect("open");
+    assert_eq!((get(&mut reader, b"output"), get(&mut reader, b"other")), (None, Some(b"value".to_vec())));
+    assert!(is_sound(&reader));
 }
 
 /// Another process collects before each step of a commit.
