@@ -18,6 +18,7 @@
 
 mod check;
 mod damage;
+mod fault;
 mod newcomer;
 mod participant;
 mod power;
@@ -36,7 +37,7 @@ use std::sync::Arc;
 use world::{Killed, Summary, World};
 
 const LENGTH: Length = Length { seeds_short: 2700, seeds_long: 2_000_000 };
-const GOALS: [(&str, u64); 8] = [
+const GOALS: [(&str, u64); 9] = [
     ("schedules", 1000),
     ("repeated", 1),
     ("capped", 200),
@@ -45,6 +46,7 @@ const GOALS: [(&str, u64); 8] = [
     ("repairs", 200),
     ("established", 200),
     ("crashes", 2000),
+    ("faults", 2000),
 ];
 
 /// One schedule in so many runs twice, to prove that the seed determines everything.

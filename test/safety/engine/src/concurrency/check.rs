@@ -10,6 +10,7 @@ const READS: u32 = 8;
 impl Participant {
     /// Every group whole, none older than what was seen or acknowledged before this state was read.
     pub(super) fn check(&mut self) -> Result<()> {
+        self.world.expose(self.me, false);
         for index in 0..self.world.groups().len() {
             self.check_group(index)?;
             for number in self.due(index) {
@@ -42,6 +43,7 @@ impl Participant {
 
     /// The keys of one participant's newest commit. If entries may be misses, those that are found are of one commit.
     pub(super) fn check_group(&mut self, index: usize) -> Result<()> {
+        self.world.expose(self.me, false);
         let (may_miss, damages) = (self.world.may_miss(), self.world.damages());
         let mut number = self.number(&format!("{index} a"))?;
         for key in ["f", "o", "d"] {
@@ -65,10 +67,11 @@ impl Participant {
         let here = Some(number).filter(|number| *number > 0);
         for (key, expected) in [("f", here), ("o", here), ("d", here.filter(|number| number % 3 != 0))] {
             let found = self.number(&format!("{index} {key}"))?;
-            // A writer may lose its pin with its log, to a process that cannot test locks or if it pauses; then the
-            // entry of the files is a miss.
+            // A writer may lose its pin with its log, to a process that cannot test locks, or if it pauses or a call fails;
+            // then the entry of the files is a miss.
             let cannot_test = self.world.groups().iter().any(|group| !group.has_lock);
-            let may_lose = key == "o" && (cannot_test || self.world.terms.turns_per_pause > 0);
+            let may_lose = key == "o"
+                && (cannot_test || self.world.terms.turns_per_pause > 0 || self.world.terms.calls_per_fault > 0);
             if found != expected && !((may_lose || may_miss) && found.is_none()) {
                 // A file may be collected because its entry was overwritten since: a miss, in an older state only.
                 if self.world.damages() != damages || (found.is_none() && self.handle.store().refresh()?) {
@@ -78,9 +81,10 @@ impl Participant {
             }
         }
         // What a writer without a lock has not acknowledged may have been appended to a log that was taken: it is
-        // seen, goes, and comes again.
+        // seen, goes, and comes again. What a call that failed has appended goes with its log.
         let group = &self.world.groups()[index];
-        if group.has_lock || number <= group.acknowledged {
+        let stays = group.has_lock && self.world.terms.calls_per_fault == 0;
+        if stays || number <= group.acknowledged {
             self.seen[index] = self.seen[index].max(number);
         }
         self.check_output(index, number)
@@ -116,13 +120,16 @@ impl Participant {
         let commits = self.world.shared();
         let own = self.number_in(self.id, "shared")?;
         let mut of_versions = Vec::new();
-        for version in self.versions.clone() {
-            of_versions.extend(self.number_in(version, "shared")?);
+        // A participant whose commit failed sees what it has put, too.
+        let versions = if self.version.is_some() { Vec::new() } else { self.versions.clone() };
+        for version in &versions {
+            of_versions.extend(self.number_in(*version, "shared")?);
         }
         if of_versions.len() > 1 {
             self.world.violation(format!("several versions at once: {of_versions:?}"));
         }
-        for (what, found) in [("key", own), ("version", of_versions.first().copied())] {
+        let of_version = Some(("version", of_versions.first().copied())).filter(|_| !versions.is_empty());
+        for (what, found) in [("key", own)].into_iter().chain(of_version) {
             // A log that is cut while it is read may have been measured before: what is left is an older state of it.
             if found.is_none() && self.world.may_miss() || self.world.damages() != self.damages {
                 continue;

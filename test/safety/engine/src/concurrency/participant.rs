@@ -31,10 +31,13 @@ const COMMITS_PER_LARGE: u64 = 4;
 
 /// One life of a participant, from open to close.
 pub(super) fn live(world: &Arc<World>, me: usize, has_locks: bool) {
+    world.expose(me, true);
     if let Err(error) = Participant::open(world, me, has_locks).and_then(|mut participant| participant.live()) {
         match *error {
             // It lost every race: an answer, too.
             Error::Busy { .. } => world.count("busy"),
+            // Of a sync that failed for one participant, others learn, too.
+            _ if world.terms.calls_per_fault > 0 => world.count("failures"),
             error => world.violation(format!("participant {me}: {error}")),
         }
     }
@@ -42,7 +45,7 @@ pub(super) fn live(world: &Arc<World>, me: usize, has_locks: bool) {
 
 pub(super) struct Participant {
     pub(super) world: Arc<World>,
-    me: usize,
+    pub(super) me: usize,
     pub(super) handle: Handle,
     pub(super) id: u32,
     /// Of each version of the namespace that changes.
@@ -57,6 +60,8 @@ pub(super) struct Participant {
     stored: Option<(Vec<u8>, BlobRef, Pin)>,
     /// Its last commit in this life.
     committed: Option<u64>,
+    /// The version that a commit has put, until it succeeds. A commit has one version of each name.
+    pub(super) version: Option<u32>,
     /// What it had seen of each when it began its first log in this life.
     base: Vec<u64>,
 }
@@ -91,6 +96,7 @@ impl Participant {
             established,
             stored: None,
             committed: None,
+            version: None,
             base: Vec::new(),
         })
     }
@@ -98,28 +104,41 @@ impl Participant {
     fn live(&mut self) -> Result<()> {
         self.check()?;
         for _ in 0..=self.world.random(STEPS_MAX) {
-            match self.world.random(33) {
-                0..14 => self.commit()?,
-                14..18 => self.store_file()?,
-                18..22 => self.compact(false)?,
-                22..26 => self.compact(true)?,
-                26..28 => {
-                    self.handle.store().flush()?;
-                    self.make_durable();
+            self.world.expose(self.me, true);
+            match self.step() {
+                Err(error) if self.world.terms.calls_per_fault > 0 => {
+                    self.world.note(|| format!("failed: {error}"));
+                    self.world.count("failures");
                 }
-                28 => self.repair()?,
-                _ => self.refresh()?,
+                outcome => outcome?,
             }
             if self.world.has_failed() {
                 return Ok(());
             }
         }
         if self.world.random(4) > 0 {
+            self.world.expose(self.me, true);
             self.world.note(|| "close".to_owned());
             self.handle.store().close()?;
             self.make_durable();
         }
         Ok(())
+    }
+
+    fn step(&mut self) -> Result<()> {
+        match self.world.random(33) {
+            0..14 => self.commit(),
+            14..18 => self.store_file(),
+            18..22 => self.compact(false),
+            22..26 => self.compact(true),
+            26..28 => {
+                self.handle.store().flush()?;
+                self.make_durable();
+                Ok(())
+            }
+            28 => self.repair(),
+            _ => self.refresh(),
+        }
     }
 
     fn commit(&mut self) -> Result<()> {
@@ -156,7 +175,8 @@ impl Participant {
         }
         let shared = world.begin_shared();
         self.handle.put(id, b"shared", shared.to_string().as_bytes())?;
-        let version = self.versions[world.random(VERSIONS.len() as u64) as usize];
+        let drawn = self.versions[world.random(VERSIONS.len() as u64) as usize];
+        let version = *self.version.get_or_insert(drawn);
         self.handle.put(version, b"shared", shared.to_string().as_bytes())?;
         let durability = if world.random(4) == 0 { Durability::Durable } else { Durability::Relaxed };
         if let Some(commit) = self.handle.begin_commit() {
@@ -166,7 +186,7 @@ impl Participant {
         world.acknowledge(me, number);
         world.acknowledge_shared(shared);
         self.seen[me] = number;
-        self.committed = Some(number);
+        (self.committed, self.version) = (Some(number), None);
         if durability == Durability::Durable {
             self.make_durable();
         }
@@ -249,7 +269,9 @@ impl Participant {
             if !remaining.is_empty() {
                 self.world.violation(format!("a repair leaves {remaining:?}"));
             }
-            // Acts as a participant after its last life.
+        }
+        if self.world.damages() > 0 || self.world.terms.calls_per_fault > 0 {
+            // Acts as a participant after its last life. Now there is a manifest in any case.
             self.me = 0;
             self.commit()?;
         }

@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::io;
 use std::sync::Arc;
+use varve_core::testing::sim::Call;
 use varve_core::vfs::{Access, File, Stat, Vfs};
 
 /// The platform of one participant.
@@ -27,8 +28,14 @@ impl TurnVfs {
         self.world.turn(call, name);
     }
 
+    /// A turn before a call that may fail.
+    fn risk(&self, call: Call, text: &str, name: &str) {
+        self.world.turn(text, name);
+        self.world.may_fail(call);
+    }
+
     fn names(&self, call: &str, list: impl Fn(&dyn Vfs) -> io::Result<Vec<String>>) -> io::Result<Vec<String>> {
-        self.turn(call, "");
+        self.risk(Call::List, call, "");
         let first = list(&*self.inner)?;
         if !self.world.tears_now() {
             return Ok(first);
@@ -55,32 +62,32 @@ impl Vfs for TurnVfs {
     }
 
     fn open(&self, name: &str, access: Access) -> io::Result<Arc<dyn File>> {
-        self.turn("open", name);
+        self.risk(Call::Open, "open", name);
         Ok(self.file(name, self.inner.open(name, access)?))
     }
 
     fn create_new(&self, name: &str) -> io::Result<Arc<dyn File>> {
-        self.turn("create", name);
+        self.risk(Call::CreateNew, "create", name);
         Ok(self.file(name, self.inner.create_new(name)?))
     }
 
     fn stat(&self, name: &str) -> io::Result<Option<Stat>> {
-        self.turn("stat", name);
+        self.risk(Call::Stat, "stat", name);
         self.inner.stat(name)
     }
 
     fn link(&self, source: &str, target: &str) -> io::Result<()> {
-        self.turn("link to", target);
+        self.risk(Call::Link, "link to", target);
         self.inner.link(source, target)
     }
 
     fn rename(&self, source: &str, target: &str) -> io::Result<()> {
-        self.turn("rename to", target);
+        self.risk(Call::Rename, "rename to", target);
         self.inner.rename(source, target)
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {
-        self.turn("remove", name);
+        self.risk(Call::Remove, "remove", name);
         self.inner.remove(name)
     }
 
@@ -89,7 +96,7 @@ impl Vfs for TurnVfs {
     }
 
     fn sync_folder(&self) -> io::Result<()> {
-        self.turn("sync folder", "");
+        self.risk(Call::SyncFolder, "sync folder", "");
         self.inner.sync_folder()
     }
 }
@@ -118,7 +125,7 @@ impl File for TurnFile {
     }
 
     fn append(&self, parts: &[&[u8]]) -> io::Result<()> {
-        self.vfs.turn("append to", &self.name);
+        self.vfs.risk(Call::Append, "append to", &self.name);
         if !self.vfs.world.tears_now() {
             return self.inner.append(parts);
         }
@@ -130,7 +137,7 @@ impl File for TurnFile {
     }
 
     fn sync(&self) -> io::Result<()> {
-        self.vfs.turn("sync", &self.name);
+        self.vfs.risk(Call::Sync, "sync", &self.name);
         self.inner.sync()
     }
 

@@ -1,10 +1,11 @@
 //! One schedule: the folder, the participant whose turn it is, and the commits acknowledged so far.
 
+use super::fault;
 use super::power::{Event, Note};
 use super::terms::Terms;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use varve_core::testing::sim::SimVfs;
+use varve_core::testing::sim::{Call, SimVfs};
 
 /// Calls after which a schedule counts as stuck: hundreds of times as many as the longest schedule needs.
 const CALLS_MAX: u64 = 300_000;
@@ -40,6 +41,8 @@ struct Inner {
     skews: Vec<u64>,
     /// How often a file was damaged.
     damages: u64,
+    /// Of each participant, whether its calls may fail now.
+    exposed: Vec<bool>,
     violations: Vec<String>,
     counts: Counts,
 }
@@ -80,12 +83,13 @@ pub(super) struct Killed;
 impl World {
     pub(super) fn new(seed: u64, locks: &[bool], is_traced: bool) -> Arc<Self> {
         let mut random = fastrand::Rng::with_seed(seed);
-        let vfs = if random.u8(..4) == 0 { SimVfs::new().without_links() } else { SimVfs::new() };
+        let has_links = random.u8(..4) > 0;
+        let vfs = if has_links { SimVfs::new() } else { SimVfs::new().without_links() };
         let calls_per_turn = [1, 2, 4, 16, 64][random.usize(..5)];
         let tears = [0, 2, 8][random.usize(..3)];
         let is_skewed = random.u8(..4) == 0;
         let skews = locks.iter().map(|_| if is_skewed { random.u64(..1_000_000) } else { 0 }).collect();
-        let terms = Terms::new(&mut random);
+        let terms = Terms::new(&mut random, has_links);
         let inner = Inner {
             random,
             calls_per_turn,
@@ -102,6 +106,7 @@ impl World {
             notes: Vec::new(),
             skews,
             damages: 0,
+            exposed: vec![false; locks.len()],
             violations: Vec::new(),
             counts: Counts::new(),
         };
@@ -150,6 +155,34 @@ impl World {
         hand_over();
         if std::mem::take(&mut self.inner().is_killed) || is_stuck {
             std::panic::resume_unwind(Box::new(Killed));
+        }
+    }
+
+    /// Makes the next call of the running participant fail, if faults are due.
+    pub(super) fn may_fail(&self, call: Call) {
+        let mut inner = self.inner();
+        let calls_per_fault = self.terms.calls_per_fault;
+        let (running, is_over) = (inner.running, inner.is_over);
+        let is_exposed = inner.exposed.get(running).is_some_and(|exposed| *exposed);
+        if calls_per_fault == 0
+            || is_over
+            || std::thread::panicking()
+            || !is_exposed
+            || inner.random.u64(..calls_per_fault) > 0
+        {
+            return;
+        }
+        let mut random = inner.random.fork();
+        *inner.counts.entry("faults").or_default() += 1;
+        drop(inner);
+        self.note(|| format!("FAULT {call:?}"));
+        fault::strike(&self.vfs, call, &mut random);
+    }
+
+    /// Whether calls of a participant may fail from now on.
+    pub(super) fn expose(&self, participant: usize, is_exposed: bool) {
+        if let Some(exposed) = self.inner().exposed.get_mut(participant) {
+            *exposed = is_exposed;
         }
     }
 
