@@ -5,7 +5,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, it } from 'vitest'
-import { unlocked } from '../../../packages/plugins/dist/build/installed.js'
+import { installedTrees, unlocked } from '../../../packages/plugins/dist/build/installed.js'
 import { localModules } from '../../../packages/plugins/dist/build/modules.js'
 import { makeFolder } from '../../folders.ts'
 
@@ -23,15 +23,37 @@ const PNPM = (version: string): string => `packages:\n\n  plug@${version}:\n    
 const INTEGRITY = '{\n  "lockfileEntries": {\n    "plug@^1.0.0": "https://registry/plug-1.0.0.tgz#0a"\n  }\n}'
 const STATE = '"plug@virtual:0a1b#npm:1.0.0":\n  locations:\n    - "node_modules/plug"\n'
 
+/** What Yarn writes without `pnpEnableInlining`: the project has the package by another name. */
+const plugged = (reference: string, folder = './.yarn/cache'): object => ({
+  packageRegistryData: [[null, [[null, {
+    packageLocation: `${folder}/plug.zip/`,
+    packageDependencies: [['alias', ['plug', `virtual:0a1b#${reference}`]], ['peer', null]],
+  }]]]],
+})
+const DATA = JSON.stringify(plugged('npm:1.0.0'), null, 2)
+const INLINED = String.raw`'          ["alias", ["plug", "virtual:0a1b#npm:1.0.0"]],\'`
+
 it.each([
-  ['pnpm', 'pnpm-lock.yaml', PNPM, '.pnpm/lock.yaml', PNPM('1.0.0'), 'plug@1.0.0'],
-  ['Yarn 1', 'yarn.lock', YARN_1, '.yarn-integrity', INTEGRITY, 'plug-1.0.0'],
-  ['Yarn 4', 'yarn.lock', YARN_4, '.yarn-state.yml', STATE, 'plug@npm:1.0.0'],
+  ['pnpm', 'pnpm-lock.yaml', PNPM, 'node_modules/.pnpm/lock.yaml', PNPM('1.0.0'), 'plug@1.0.0'],
+  ['Yarn 1', 'yarn.lock', YARN_1, 'node_modules/.yarn-integrity', INTEGRITY, 'plug-1.0.0'],
+  ['Yarn 4', 'yarn.lock', YARN_4, 'node_modules/.yarn-state.yml', STATE, 'plug@npm:1.0.0'],
+  ["Plug'n'Play", 'yarn.lock', YARN_4, '.pnp.cjs', INLINED, 'plug@npm:1.0.0'],
+  ["Plug'n'Play with a data file", 'yarn.lock', YARN_4, '.pnp.data.json', DATA, 'plug@npm:1.0.0'],
 ])('what %s has installed counts if the lock file names another version, and not if it names this one', (_, lock, textOf, record, text, found) => {
   const folder = makeFolder()
-  write(folder, { [`node_modules/${record}`]: text })
+  write(folder, { [record]: text })
   expect(unlocked(join(folder, lock), textOf('1.0.0'))).toEqual([])
   expect(unlocked(join(folder, lock), textOf('1.1.0'))[0]).toContain(found)
+})
+
+it("what Plug'n'Play gives to a package counts, and not where the archives are", () => {
+  const treeOf = (reference: string, cache?: string): string[] => {
+    const folder = makeFolder()
+    write(folder, { '.pnp.data.json': JSON.stringify(plugged(reference, cache), null, 2) })
+    return installedTrees(join(folder, 'yarn.lock'))
+  }
+  expect(treeOf('npm:1.0.0', '../../home/.yarn/berry/cache')).toEqual(treeOf('npm:1.0.0'))
+  expect(treeOf('npm:1.1.0')).not.toEqual(treeOf('npm:1.0.0'))
 })
 
 it('the walk finds the manifests of installed packages that local modules import, and of no others', () => {

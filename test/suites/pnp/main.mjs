@@ -4,7 +4,7 @@
  * change. Every build has to write what a build without a cache writes.
  */
 import { existsSync } from 'node:fs'
-import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { at } from '../../../scripts/common/root.mjs'
@@ -31,10 +31,12 @@ async function runProject(project, report) {
   let wrong = 0
   try {
     await copyPackages(home)
-    for (const { name, versions, resolution, files, built, why } of project.steps) {
+    for (const { name, versions, resolution, files, isLate = false, built, why } of project.steps) {
       dependencies = { ...dependencies, ...versions }
       await writeFiles(folder, { ...files, 'package.json': manifestOf(dependencies) })
+      const installed = isLate ? await readFile(join(folder, '.pnp.cjs')) : undefined
       await run(process.execPath, [YARN, ...(resolution === undefined ? ['install'] : ['set', 'resolution', ...resolution])], { cwd: folder })
+      if (installed !== undefined) await writeFile(join(folder, '.pnp.cjs'), installed)
       for (const tool of project.tools) {
         const difference = (await compare(folder, tool, built)) ?? (why && (await compareWhy(folder, tool, why)))
         if (difference !== undefined) wrong++

@@ -8,6 +8,7 @@
  * @property {Readonly<Record<string, string>>} [versions] dependencies that change
  * @property {readonly [descriptor: string, reference: string]} [resolution] a change of yarn.lock alone
  * @property {Readonly<Record<string, string>>} [files] files that are written
+ * @property {boolean} [isLate] whether what Yarn installs remains what it was, as after a checkout of another yarn.lock
  * @property {'all' | 'some' | 'none'} built what the tool has to build
  * @property {Readonly<{ id: string, reason: string }>} [why] what `varve why` has to name
  *
@@ -200,4 +201,22 @@ const READS = {
   ],
 }
 
-export const PROJECTS = [WEBPACK, MDX, READS]
+const LOCKED_BUILD = READS_BUILD.replace("import { createRequire } from 'node:module'", "import Queue from 'yocto-queue'")
+  .replace('const require = createRequire(import.meta.url)\n', '')
+  .replace("require('is-odd')(3)", "JSON.stringify(Object.getOwnPropertyNames(Queue.prototype))")
+  .replace("packages: ['rollup'], ", '')
+
+/** A plugin whose package is an ES module, which Node.js 20 loads unseen: only the lock file and what is installed name it. @type {Project} */
+const LOCKED = {
+  tools: ['rollup'],
+  // Yarn keeps the archives of both versions.
+  dependencies: { rollup: '4.67.4', 'yocto-queue': '^1.0.0', one: 'npm:yocto-queue@1.0.0', two: 'npm:yocto-queue@1.2.0' },
+  steps: [
+    { name: 'first', resolution: ['yocto-queue@npm:^1.0.0', 'npm:1.0.0'], files: { 'main.js': '', 'build.mjs': LOCKED_BUILD }, built: 'all' },
+    { name: 'again', built: 'none' },
+    { name: 'yarn.lock of another branch', resolution: ['yocto-queue@npm:^1.0.0', 'npm:1.2.0'], isLate: true, built: 'all' },
+    { name: 'the packages of that branch', built: 'all' },
+  ],
+}
+
+export const PROJECTS = [WEBPACK, MDX, READS, LOCKED]

@@ -8,7 +8,7 @@ import { dirname, join, relative, resolve } from 'node:path'
 import { VarveError } from 'varve'
 import { digest, digestOfTexts } from './digest.ts'
 import { isFile, textOf } from './files.ts'
-import { recordsOf, unlocked } from './installed.ts'
+import { installedTrees, recordsOf, unlocked } from './installed.ts'
 import type { CachedOptions } from './options.ts'
 import { bounded, packageParts, type Parts, valueParts, versionPart } from './parts.ts'
 import type { Root } from './root.ts'
@@ -112,7 +112,7 @@ function lockDigest(folder: string): string {
   if (path === undefined) return 'no lock file'
   const lock = contentOf(path) ?? '-'
   const patches = join(path.endsWith(NPM_RECORD) ? dirname(dirname(path)) : dirname(path), 'patches')
-  return digestOfTexts([lock, ...unlocked(path, lock), ...patchesIn(patches)])
+  return digestOfTexts([lock, ...unlocked(path, lock), ...installedTrees(path), ...patchesIn(patches)])
 }
 
 function findLock(folder: string): string | undefined {

@@ -6,7 +6,9 @@
  *   pnpm-lock.yaml   node_modules/.pnpm/lock.yaml                         each line
  *   yarn.lock        node_modules/.yarn-state.yml (Yarn 2 and newer)      "name@npm:1.0.0"
  *   yarn.lock        node_modules/.yarn-integrity (Yarn 1)                the address of an archive
+ *   yarn.lock        .pnp.cjs, .pnp.data.json (Plug'n'Play)               "name", "npm:1.0.0"
  *
+ * A record of Plug'n'Play also counts as a whole, because it decides which package gets which of several versions that both name.
  * npm's own record takes the place of its lock file (`identity.ts`), and Bun writes none.
  */
 import { basename, dirname, join } from 'node:path'
@@ -15,17 +17,27 @@ import { textOf } from './files.ts'
 interface InstallRecord {
   readonly lock: string
   readonly record: string
-  /** The packages in the record, and in the lock file. */
+  /** The packages in the record, and in the lock file. Groups are joined: name and reference. */
   readonly installed: RegExp
   readonly locked: RegExp
+  /** If the whole record counts as well: what differs in it between two checkouts. */
+  readonly leftOut?: RegExp
 }
 
 const LINE = /^(.*\S.*)$/gm
+const RESOLUTION = /^ {2}resolution: "([^"]+)"$/gm
+
+/** A package that another one gets, perhaps by another name: `["name", "npm:1.0.0"]`, `["alias", ["name", "npm:1.0.0"]]`. */
+const PLUGGED = /\[\s*(?:"[^"]+",\s*\[\s*)?"([^"]+)",\s*"([^"]+)"\s*\]/g
+
+/** Where the archives are: in a directory of the project or in one of the user. */
+const LOCATION = /"packageLocation": "[^"]*"/g
 
 const RECORDS: readonly InstallRecord[] = [
   { lock: 'pnpm-lock.yaml', record: 'node_modules/.pnpm/lock.yaml', installed: LINE, locked: LINE },
-  { lock: 'yarn.lock', record: 'node_modules/.yarn-state.yml', installed: /^"([^"]+)":$/gm, locked: /^ {2}resolution: "([^"]+)"$/gm },
+  { lock: 'yarn.lock', record: 'node_modules/.yarn-state.yml', installed: /^"([^"]+)":$/gm, locked: RESOLUTION },
   { lock: 'yarn.lock', record: 'node_modules/.yarn-integrity', installed: /^ {4}"[^"]+": "([^"]+)",?$/gm, locked: /^ {2}resolved "([^"]+)"$/gm },
+  ...['.pnp.cjs', '.pnp.data.json'].map((record) => ({ lock: 'yarn.lock', record, installed: PLUGGED, locked: RESOLUTION, leftOut: LOCATION })),
 ]
 
 /** How Yarn names a package that it installs once for each set of peers. */
@@ -46,10 +58,19 @@ export function unlocked(lockPath: string, lock: string): string[] {
   })
 }
 
+/** The records that count as a whole. */
+export function installedTrees(lockPath: string): string[] {
+  return recordsBeside(lockPath).flatMap(({ record, leftOut }) => {
+    if (leftOut === undefined) return []
+    const text = textOf(join(dirname(lockPath), record), 'latin1')
+    return text === undefined ? [] : [text.replaceAll(leftOut, '')]
+  })
+}
+
 function recordsBeside(lockPath: string): readonly InstallRecord[] {
   return RECORDS.filter(({ lock }) => lock === basename(lockPath))
 }
 
 function namesIn(text: string, pattern: RegExp): string[] {
-  return Array.from(text.matchAll(pattern), ([, name = '']) => name.replace(VIRTUAL, '@'))
+  return Array.from(text.matchAll(pattern), ([, name = '', reference]) => (reference === undefined ? name : `${name}@${reference}`).replace(VIRTUAL, '@'))
 }
