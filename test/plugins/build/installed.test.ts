@@ -56,6 +56,23 @@ it("what Plug'n'Play gives to a package counts, and not where the archives are",
   expect(treeOf('npm:1.1.0')).not.toEqual(treeOf('npm:1.0.0'))
 })
 
+it('what Yarn has linked with nodeLinker: pnpm counts', () => {
+  const treeOf = (version: string): string[] => {
+    const folder = makeFolder()
+    write(folder, { [`node_modules/.store/plug-npm-${version}-0a1b/package/package.json`]: '{}' })
+    return installedTrees(join(folder, 'yarn.lock'))
+  }
+  expect(treeOf('1.1.0')).not.toEqual(treeOf('1.0.0'))
+})
+
+it('what pnpm gives to a package counts if both versions of it are in the lock file', () => {
+  const textOf = (one: string, two: string): string =>
+    `snapshots:\n\n  one@1.0.0:\n    dependencies:\n      plug: ${one}\n\n  two@1.0.0:\n    dependencies:\n      plug: ${two}\n`
+  const folder = makeFolder()
+  write(folder, { 'node_modules/.pnpm/lock.yaml': textOf('1.0.0', '1.1.0') })
+  expect(unlocked(join(folder, 'pnpm-lock.yaml'), textOf('1.1.0', '1.0.0'))).not.toEqual([])
+})
+
 it('the walk finds the manifests of installed packages that local modules import, and of no others', () => {
   const folder = makeFolder()
   const manifest = 'node_modules/plug/package.json'

@@ -1,5 +1,5 @@
 /** Looks at files that may be missing, or may not be files. */
-import { readFileSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
 
 export function isFile(path: string): boolean {
   try {
@@ -15,5 +15,14 @@ export function textOf(path: string, encoding: 'utf8' | 'latin1' = 'utf8'): stri
     return readFileSync(path, encoding)
   } catch {
     return undefined
+  }
+}
+
+/** The names in a directory, in order; none if it cannot be read. */
+export function namesOf(folder: string): string[] {
+  try {
+    return readdirSync(folder).sort()
+  } catch {
+    return []
   }
 }

@@ -90,7 +90,7 @@ function lockParts(folder: string): Parts {
   const path = findLock(folder)
   const lock = path === undefined || path.endsWith('b') ? undefined : contentOf(path)
   if (path === undefined || lock === undefined) return {}
-  return bounded([...Object.entries(packageParts(lock)), ...unlocked(path, lock).map((name) => [`installed ${name}`, '='] as const)])
+  return bounded([...Object.entries(packageParts(lock)), ...unlocked(path, lock).map((name) => [`installed ${name.split('\n', 1)[0]?.trim()}`, '='] as const)])
 }
 
 /** The files that `identityOf` compares. */

@@ -3,16 +3,17 @@
  * installed only later, so a build in between runs with others than those it names.
  *
  *   lock file        what the package manager writes when it installs     what both name
- *   pnpm-lock.yaml   node_modules/.pnpm/lock.yaml                         each line
+ *   pnpm-lock.yaml   node_modules/.pnpm/lock.yaml                         each entry, the lines up to an empty one
  *   yarn.lock        node_modules/.yarn-state.yml (Yarn 2 and newer)      "name@npm:1.0.0"
  *   yarn.lock        node_modules/.yarn-integrity (Yarn 1)                the address of an archive
  *   yarn.lock        .pnp.cjs, .pnp.data.json (Plug'n'Play)               "name", "npm:1.0.0"
  *
- * A record of Plug'n'Play also counts as a whole, because it decides which package gets which of several versions that both name.
+ * A record of Plug'n'Play also counts as a whole, because it decides which package gets which of several versions that both name. Yarn with
+ * `nodeLinker: pnpm` writes no record, so the names of its directories count: node_modules/.store/name-npm-1.0.0-0a1b2c.
  * npm's own record takes the place of its lock file (`identity.ts`), and Bun writes none.
  */
 import { basename, dirname, join } from 'node:path'
-import { textOf } from './files.ts'
+import { namesOf, textOf } from './files.ts'
 
 interface InstallRecord {
   readonly lock: string
@@ -24,7 +25,7 @@ interface InstallRecord {
   readonly leftOut?: RegExp
 }
 
-const LINE = /^(.*\S.*)$/gm
+const ENTRY = /^(.*\S.*(?:\n.*\S.*)*)/gm
 const RESOLUTION = /^ {2}resolution: "([^"]+)"$/gm
 
 /** A package that another one gets, perhaps by another name: `["name", "npm:1.0.0"]`, `["alias", ["name", "npm:1.0.0"]]`. */
@@ -34,7 +35,7 @@ const PLUGGED = /\[\s*(?:"[^"]+",\s*\[\s*)?"([^"]+)",\s*"([^"]+)"\s*\]/g
 const LOCATION = /"packageLocation": "[^"]*"/g
 
 const RECORDS: readonly InstallRecord[] = [
-  { lock: 'pnpm-lock.yaml', record: 'node_modules/.pnpm/lock.yaml', installed: LINE, locked: LINE },
+  { lock: 'pnpm-lock.yaml', record: 'node_modules/.pnpm/lock.yaml', installed: ENTRY, locked: ENTRY },
   { lock: 'yarn.lock', record: 'node_modules/.yarn-state.yml', installed: /^"([^"]+)":$/gm, locked: RESOLUTION },
   { lock: 'yarn.lock', record: 'node_modules/.yarn-integrity', installed: /^ {4}"[^"]+": "([^"]+)",?$/gm, locked: /^ {2}resolved "([^"]+)"$/gm },
   ...['.pnp.cjs', '.pnp.data.json'].map((record) => ({ lock: 'yarn.lock', record, installed: PLUGGED, locked: RESOLUTION, leftOut: LOCATION })),
@@ -58,13 +59,14 @@ export function unlocked(lockPath: string, lock: string): string[] {
   })
 }
 
-/** The records that count as a whole. */
+/** What counts as a whole. */
 export function installedTrees(lockPath: string): string[] {
-  return recordsBeside(lockPath).flatMap(({ record, leftOut }) => {
+  const trees = recordsBeside(lockPath).flatMap(({ record, leftOut }) => {
     if (leftOut === undefined) return []
     const text = textOf(join(dirname(lockPath), record), 'latin1')
     return text === undefined ? [] : [text.replaceAll(leftOut, '')]
   })
+  return [...trees, ...namesOf(join(dirname(lockPath), 'node_modules/.store'))]
 }
 
 function recordsBeside(lockPath: string): readonly InstallRecord[] {

@@ -6,11 +6,11 @@
  * A pattern finds the imports, also in comments: one file too many costs a miss, one too few a wrong result. An import with a
  * computed path is not found.
  */
-import { readdirSync, realpathSync, statSync } from 'node:fs'
+import { realpathSync, statSync } from 'node:fs'
 import { isBuiltin } from 'node:module'
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { isFile, textOf } from './files.ts'
+import { isFile, namesOf, textOf } from './files.ts'
 import { variablesIn } from './variables.ts'
 
 const IMPORT = /(?:\bfrom|\bimport|\bimport\s*\(|\brequire\s*\()\s*(['"`])([^'"`\n]+)\1/g
@@ -78,7 +78,7 @@ function configOf(path: string): string[] {
   if (name === undefined) return []
   const folders = [dirname(path), process.cwd()]
   const isConfig = (one: string): boolean => one.startsWith(`${name}.`) && CODE.test(one)
-  return folders.flatMap((folder) => namesIn(folder).filter(isConfig).map((one) => join(folder, one)))
+  return folders.flatMap((folder) => namesOf(folder).filter(isConfig).map((one) => join(folder, one)))
 }
 
 function filesOf(specifier: string, from: string, found: Found): readonly string[] {
@@ -192,14 +192,6 @@ function realOf(path: string): string | undefined {
     return statSync(path, { throwIfNoEntry: false }) === undefined ? undefined : realpathSync(path)
   } catch {
     return undefined
-  }
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder)
-  } catch {
-    return []
   }
 }
 
