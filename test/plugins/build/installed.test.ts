@@ -5,8 +5,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, it } from 'vitest'
+import { identityOf } from '../../../packages/plugins/dist/build/identity.js'
 import { installedTrees, unlocked } from '../../../packages/plugins/dist/build/installed.js'
 import { localModules } from '../../../packages/plugins/dist/build/modules.js'
+import { Root } from '../../../packages/plugins/dist/build/root.js'
 import { makeFolder } from '../../folders.ts'
 
 function write(folder: string, files: Readonly<Record<string, string>>): void {
@@ -56,11 +58,14 @@ it("what Plug'n'Play gives to a package counts, and not where the archives are",
   expect(treeOf('npm:1.1.0')).not.toEqual(treeOf('npm:1.0.0'))
 })
 
-it('what Yarn has linked with nodeLinker: pnpm counts', () => {
+it.each([
+  ['Yarn has linked with nodeLinker: pnpm', 'yarn.lock', '.store/plug-npm-VERSION-0a1b/package'],
+  ['Bun has linked with an isolated linker', 'bun.lock', '.bun/plug@VERSION/node_modules/plug'],
+])('what %s counts', (_, lock, place) => {
   const treeOf = (version: string): string[] => {
     const folder = makeFolder()
-    write(folder, { [`node_modules/.store/plug-npm-${version}-0a1b/package/package.json`]: '{}' })
-    return installedTrees(join(folder, 'yarn.lock'))
+    write(folder, { [`node_modules/${place.replace('VERSION', version)}/package.json`]: '{}' })
+    return installedTrees(join(folder, lock))
   }
   expect(treeOf('1.1.0')).not.toEqual(treeOf('1.0.0'))
 })
@@ -71,6 +76,23 @@ it('what pnpm gives to a package counts if both versions of it are in the lock f
   const folder = makeFolder()
   write(folder, { 'node_modules/.pnpm/lock.yaml': textOf('1.0.0', '1.1.0') })
   expect(unlocked(join(folder, 'pnpm-lock.yaml'), textOf('1.1.0', '1.0.0'))).not.toEqual([])
+})
+
+const PATCH = '--- a/node_modules/plug/index.js\n+++ b/node_modules/plug/index.js\n@@ -1 +1 @@\n-one\n+two\n'
+
+it.each([
+  ["pnpm's lock file, if npm has left its record", { 'node_modules/.package-lock.json': '{}' }, 'pnpm-lock.yaml'],
+  ["Bun's lock file, if npm has left its record", { 'node_modules/.package-lock.json': '{}' }, 'bun.lock'],
+  ["Bun's lock file, if there is one of Yarn", { 'yarn.lock': '' }, 'bun.lock'],
+  ['the lock file of npm without a record', {}, 'package-lock.json'],
+  ['a file that a patch of patch-package is for', { 'yarn.lock': '', 'patches/plug+1.0.0.patch': PATCH }, 'node_modules/plug/index.js'],
+])('%s counts', (_, files, changed) => {
+  const folder = makeFolder()
+  const packagesWith = (text: string): string | undefined => {
+    write(folder, { ...files, [changed]: text })
+    return identityOf({ cacheKey: 'none' }, new Root(folder))['packages']
+  }
+  expect(packagesWith('two')).not.toBe(packagesWith('one'))
 })
 
 it('the walk finds the manifests of installed packages that local modules import, and of no others', () => {

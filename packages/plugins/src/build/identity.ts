@@ -29,17 +29,14 @@ export const CONFIG_FILES: readonly string[] = [
 
 const ENV = ['NODE_ENV', 'BABEL_ENV', 'BROWSERSLIST_ENV']
 
-/** Records of the installed packages, the most reliable first: npm's own record in `node_modules`, then lock files. */
-const NPM_RECORD = '.package-lock.json'
-const LOCK_FILES = [
-  `node_modules/${NPM_RECORD}`,
-  'pnpm-lock.yaml',
-  'yarn.lock',
-  'bun.lock',
-  'bun.lockb',
-  'package-lock.json',
-  'npm-shrinkwrap.json',
-]
+/** npm's own record of the installed packages, and the lock files that it takes the place of. */
+const NPM_RECORD = 'node_modules/.package-lock.json'
+const NPM_FILES = [NPM_RECORD, 'package-lock.json', 'npm-shrinkwrap.json']
+/** The lock files of others. They leave npm's files where they are, so a project may have several. */
+const LOCK_FILES = ['pnpm-lock.yaml', 'yarn.lock', 'bun.lock', 'bun.lockb']
+
+/** A file in a patch of patch-package. */
+const PATCHED = /^\+\+\+ b\/(node_modules\/.+)$/gm
 
 /** Named inputs that all calls of one plugin share. */
 export type Identity = Readonly<Record<string, string>>
@@ -87,17 +84,18 @@ function nameIn(root: Root, path: string): string {
 }
 
 function lockParts(folder: string): Parts {
-  const path = findLock(folder)
-  const lock = path === undefined || path.endsWith('b') ? undefined : contentOf(path)
-  if (path === undefined || lock === undefined) return {}
-  return bounded([...Object.entries(packageParts(lock)), ...unlocked(path, lock).map((name) => [`installed ${name.split('\n', 1)[0]?.trim()}`, '='] as const)])
+  const texts = locksAbove(folder).paths.map((path) => [path, path.endsWith('b') ? '' : (contentOf(path) ?? '')] as const)
+  const locked = texts.flatMap(([, lock]) => Object.entries(packageParts(lock)))
+  const installed = texts.flatMap(([path, lock]) => unlocked(path, lock))
+  return bounded([...locked, ...installed.map((name) => [`installed ${name.split('\n', 1)[0]?.trim()}`, '='] as const)])
 }
 
 /** The files that `identityOf` compares. */
 export function identityFiles({ files = [], packages }: CachedOptions, { folder }: Root): string[] {
   const configs = [...CONFIG_FILES, ...files].map((file) => resolve(folder, file))
-  const lock = findLock(folder) ?? join(folder, 'package-lock.json')
-  if (packages === undefined) return [...configs, lock, ...recordsOf(lock)]
+  const { paths } = locksAbove(folder)
+  const locks = paths.length === 0 ? [join(folder, 'package-lock.json')] : paths
+  if (packages === undefined) return [...configs, ...locks, ...locks.flatMap(recordsOf)]
   return [...configs, ...packages.flatMap((name) => manifestsOf(name, folder))]
 }
 
@@ -106,26 +104,36 @@ export function filesDigest(paths: readonly string[], root: Root): string {
   return digestOfTexts(paths.flatMap((path) => [root.toRelative(path.replaceAll('\\', '/')), contentOf(path) ?? '-']))
 }
 
-/** The digest of the nearest record of installed packages, and of patches to them. */
-function lockDigest(folder: string): string {
-  const path = findLock(folder)
-  if (path === undefined) return 'no lock file'
-  const lock = contentOf(path) ?? '-'
-  const patches = join(path.endsWith(NPM_RECORD) ? dirname(dirname(path)) : dirname(path), 'patches')
-  return digestOfTexts([lock, ...unlocked(path, lock), ...installedTrees(path), ...patchesIn(patches)])
+/** The digest of the nearest records of installed packages, and of patches to them. */
+function lockDigest(start: string): string {
+  const { folder, paths } = locksAbove(start)
+  if (paths.length === 0) return 'no lock file'
+  const installed = paths.flatMap((path) => {
+    const lock = contentOf(path) ?? '-'
+    return [lock, ...unlocked(path, lock), ...installedTrees(path)]
+  })
+  return digestOfTexts([...installed, ...patchesIn(folder)])
 }
 
-function findLock(folder: string): string | undefined {
-  for (let current = folder; ; current = dirname(current)) {
-    const found = LOCK_FILES.map((name) => join(current, name)).find(isFile)
-    if (found !== undefined || dirname(current) === current) return found
+/** The nearest directory with lock files, and those, with npm's record in the place of its own. */
+function locksAbove(start: string): { readonly folder: string; readonly paths: readonly string[] } {
+  for (let folder = start; ; folder = dirname(folder)) {
+    const own = NPM_FILES.map((name) => join(folder, name)).find(isFile)
+    const others = LOCK_FILES.map((name) => join(folder, name)).filter(isFile)
+    const paths = own === undefined ? others : [own, ...others]
+    if (paths.length > 0 || dirname(folder) === folder) return { folder, paths }
   }
 }
 
+/** The patches to packages, and the files that they patch: a patch in a checkout is applied later, by the installation. */
 function patchesIn(folder: string): string[] {
+  const patches = join(folder, 'patches')
   try {
-    const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort()
-    return names.flatMap((name) => [name, contentOf(join(folder, name)) ?? '-'])
+    const names = readdirSync(patches, { recursive: true, encoding: 'utf8' }).sort()
+    return names.flatMap((name) => {
+      const patch = contentOf(join(patches, name)) ?? '-'
+      return [name, patch, ...Array.from(patch.matchAll(PATCHED), ([, path = '']) => contentOf(join(folder, path)) ?? '-')]
+    })
   } catch {
     return []
   }

@@ -9,7 +9,7 @@
  *   yarn.lock        .pnp.cjs, .pnp.data.json (Plug'n'Play)               "name", "npm:1.0.0"
  *
  * A record of Plug'n'Play also counts as a whole, because it decides which package gets which of several versions that both name. Yarn with
- * `nodeLinker: pnpm` writes no record, so the names of its directories count: node_modules/.store/name-npm-1.0.0-0a1b2c.
+ * `nodeLinker: pnpm` and Bun with `linker = "isolated"` write no record, so the names of their directories count, which have the versions.
  * npm's own record takes the place of its lock file (`identity.ts`), and Bun writes none.
  */
 import { basename, dirname, join } from 'node:path'
@@ -66,7 +66,7 @@ export function installedTrees(lockPath: string): string[] {
     const text = textOf(join(dirname(lockPath), record), 'latin1')
     return text === undefined ? [] : [text.replaceAll(leftOut, '')]
   })
-  return [...trees, ...namesOf(join(dirname(lockPath), 'node_modules/.store'))]
+  return [...trees, ...['.store', '.bun'].flatMap((name) => namesOf(join(dirname(lockPath), 'node_modules', name)))]
 }
 
 function recordsBeside(lockPath: string): readonly InstallRecord[] {
