@@ -2,6 +2,8 @@
  * What plugins read without declaring it: after each change the output is that of a build without cache, and the statistics name
  * what changed. Before a change everything is a hit.
  */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { slow } from '../../slow.ts'
 import { babelPlugin, PLUG, rspackFiles, viteFiles, wrappedFiles } from './files.ts'
@@ -255,6 +257,25 @@ const list = (folder) => Object.fromEntries(fs.readdirSync(folder, { withFileTyp
     project.write('src/components/other/Foo.js', 'export default "moved"')
     expect((await project.build()).misses).toBeGreaterThan(0)
     project.remove('src/components/Bar.js')
+    expect((await project.build()).misses).toBeGreaterThan(0)
+  })
+
+  it.each([
+    ['the installed packages', 'node_modules/.package-lock.json'],
+    ['a config file', '.browserslistrc'],
+  ])('output is not stale after a change of %s while a process rebuilds with the old plugin in memory', async (_, input) => {
+    // An ES module of a package, which Node.js 20 loads unseen.
+    const code = 'node_modules/inner/index.js'
+    const project = new StaleProject('esbuild', {
+      ...wrappedFiles('esbuild', 'plug', `import { plug } from 'outer'`),
+      [input]: 'one',
+      'node_modules/outer/package.json': '{ "name": "outer", "version": "1.0.0", "type": "module", "exports": "./index.js" }',
+      'node_modules/outer/index.js': `export * from 'inner'`,
+      'node_modules/inner/package.json': '{ "name": "inner", "version": "1.0.0", "type": "module", "exports": "./index.js" }',
+      [code]: `import fs from 'node:fs'\nexport const plug = ${loadsWord.replace(`fs.readFileSync('word.txt', 'utf8')`, `'one'`)}`,
+    })
+    const edited = readFileSync(join(project.folder, code), 'utf8').replace("'one'", "'two'")
+    await project.build({ VARVE_EDITS: JSON.stringify([[input, 'two'], [code, edited]]) })
     expect((await project.build()).misses).toBeGreaterThan(0)
   })
 })

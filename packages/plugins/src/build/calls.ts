@@ -15,7 +15,7 @@ import { PluginReads } from './reads.ts'
 import { reportOf } from './report.ts'
 import { Root } from './root.ts'
 import { localModules } from './modules.ts'
-import { Idle, ServerInputs } from './server.ts'
+import { changedInput, Idle, ServerInputs } from './server.ts'
 import { Session } from './session.ts'
 import { Uncacheable } from './uncacheable.ts'
 import type { Warn } from './warnings.ts'
@@ -46,6 +46,7 @@ export class Calls {
   #beginning: Promise<void> = Promise.resolve()
   #name = ''
   #builds = 0
+  #isOutdated = false
   readonly #idle: readonly Idle[]
   #hits = 0
   #misses = 0
@@ -190,7 +191,10 @@ export class Calls {
       warn(`${caller.name} is not cached: its options are not visible to the cache; pass them also as option 'cacheKey'`)
       return
     }
-    const inputs = { ...identityOf({ ...this.#options, cacheKey }, root), ...caller.inputs }
+    const identity = identityOf({ ...this.#options, cacheKey }, root)
+    const inputs = { ...identity, ...caller.inputs }
+    const changed = caller.isServer === true ? undefined : changedInput(root, this.#options, identity)
+    if (changed !== undefined) return this.#endEarly(caller.name, changed, warn)
     // An entry that contains the root outside of known path fields is valid for that root only.
     const findInput = (name: string): unknown => ({ root: root.folder, [PLAIN_ROOT]: isPlainPath(root.folder) })[name]
     const session = this.#open?.session ?? (await Session.acquire(caller.tool, this.#options, root, warn))
@@ -211,6 +215,13 @@ export class Calls {
     this.#open?.leave()
     const partsOf = sharedParts(caller, { ...this.#options, cacheKey }, root)
     this.#open = { session, inputs, root, taskOf, server, partsOf, leave: () => void session.beforeCommit.delete(look) }
+  }
+
+  /** Nothing is cached from now on. */
+  async #endEarly(name: string, changed: string, warn: Warn): Promise<void> {
+    if (!this.#isOutdated) warn(`${name} is not cached until the process is started again: its ${changed} have changed`)
+    this.#isOutdated = true
+    await this.close()
   }
 
   /** The time that hits have saved since the last call of this method. */

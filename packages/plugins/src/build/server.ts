@@ -4,7 +4,10 @@
  * config files, installed packages, local modules of the plugin, and everything that its reads recorded.
  */
 import { observe } from 'varve/reads'
+import type { Identity } from './identity.ts'
+import type { CachedOptions } from './options.ts'
 import type { PluginReads } from './reads.ts'
+import type { Root } from './root.ts'
 
 /** Time in milliseconds for which one look at the inputs counts. A file watcher takes longer to report a change. */
 const LOOK_MS = 100
@@ -51,6 +54,23 @@ export class ServerInputs {
     if (this.#changed !== undefined) this.#reads.stop()
     return this.#changed === undefined
   }
+}
+
+/** The inputs that builds have in memory, as this process first found them, by root and options. A changed one remains changed. */
+const held: Map<string, readonly [name: string, digest: string][]> = new Map()
+const HELD = ['packages', 'config files']
+
+/**
+ * The name of an input that has changed since the first build of this process: a later one, in watch mode, may have the old code of a
+ * package or the old contents of a config file in memory, and the cache cannot see that.
+ */
+export function changedInput(root: Root, { packages, files }: CachedOptions, identity: Identity): string | undefined {
+  const key = JSON.stringify([root.folder, packages, files])
+  const now = HELD.map((name): [string, string] => [name, identity[name] ?? ''])
+  const before = held.get(key) ?? now
+  const changed = before.find(([, digest], index) => digest !== now[index]?.[1])
+  held.set(key, changed === undefined ? before : before.map(([name, digest]) => [name, name === changed[0] ? 'changed' : digest]))
+  return changed?.[0]
 }
 
 /** Runs work each time a server had nothing to do for a while. */
