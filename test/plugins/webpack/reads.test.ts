@@ -1,5 +1,5 @@
 /** What loaders read without reporting it to webpack. Each build runs in a separate process. */
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -60,6 +60,22 @@ afterEach(() => {
 })
 
 describe('after a change everything is built again, and the reason is named:', () => {
+  it('everything is built after a link leads elsewhere, and after a directory takes the place of a file', slow, async () => {
+    const looks = "word = held ??= [fs.realpathSync(join(__dirname, 'current')), fs.statSync(join(__dirname, 'thing')).isFile()]"
+    const project = makeProject(looks, { 'one/x': '', 'two/x': '', thing: '' })
+    const current = join(project.folder, 'current')
+    symlinkSync('one', current)
+    expect(await project.build()).toEqual({ built: ALL, changed: [] })
+    expect(await project.build()).toEqual(NOTHING)
+    rmSync(current)
+    symlinkSync('two', current)
+    expect(await project.build()).toEqual({ built: ALL, changed: ['current'] })
+    rmSync(join(project.folder, 'thing'))
+    mkdirSync(join(project.folder, 'thing'))
+    expect(await project.build()).toEqual({ built: ALL, changed: ['thing'] })
+    expect(await project.build()).toEqual(NOTHING)
+  })
+
   it('everything is built after a change of a file that a loader reads once and keeps in memory', slow, async () => {
     const project = makeProject("word = held ??= fs.readFileSync(join(__dirname, '.wordrc'), 'utf8')", { '.wordrc': 'one' })
     expect(await project.build()).toEqual({ built: ALL, changed: [] })

@@ -74,5 +74,6 @@ function recordsBeside(lockPath: string): readonly InstallRecord[] {
 }
 
 function namesIn(text: string, pattern: RegExp): string[] {
-  return Array.from(text.matchAll(pattern), ([, name = '', reference]) => (reference === undefined ? name : `${name}@${reference}`).replace(VIRTUAL, '@'))
+  const nameOf = (name = '', reference?: string): string => (reference === undefined ? name : `${name}@${reference}`)
+  return Array.from(text.matchAll(pattern), ([, ...groups]) => nameOf(...groups).replace(VIRTUAL, '@'))
 }

@@ -5,6 +5,27 @@ import type { Snapshot } from './snapshots.ts'
 
 export type Resolution = NonNullable<Parameters<Parameters<FileSystemInfo['resolveBuildDependencies']>[3]>[1]>
 
+/** Dependencies of a build besides its modules. */
+export interface Dependencies {
+  /** Build dependencies, which are followed through their imports. */
+  readonly all: ReadonlySet<string>
+  readonly optional: ReadonlySet<string>
+  /** Recorded inputs; see `recorded.ts`. */
+  readonly inputs: ReadonlySet<string>
+}
+
+/** The environment of new entries. */
+export interface CurrentEnvironment {
+  readonly id: string
+  readonly dependencies: ReadonlySet<string>
+  readonly inputs: Digests
+  readonly above: ReadonlySet<string>
+  /** All inputs, with those that are missing above this root. */
+  readonly known: ReadonlySet<string>
+  /** False if files that decide how dependencies resolve have changed, although the dependencies resolve as before. */
+  readonly isFresh: boolean
+}
+
 /** The record of an environment. */
 export interface EnvironmentRecord {
   readonly dependencies: ReadonlySet<string>

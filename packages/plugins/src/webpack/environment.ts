@@ -15,35 +15,15 @@ import { aboveOf, pathsAbove, presentAbove } from './above.ts'
 import { changedPackages, changesOf, missingIn } from './changes.ts'
 import { dependencyFiles, type FileSystemInfo } from './dependency-files.ts'
 import type { Entries } from './entries.ts'
-import { type EnvironmentRecord, isRecord, type Resolution } from './environment-record.ts'
+import { type CurrentEnvironment, type Dependencies, type EnvironmentRecord, isRecord, type Resolution } from './environment-record.ts'
 import { decodeGenerations, encodeGenerations, type EntriesName, entriesOf, type Generation, nextGeneration } from './generations.ts'
 import type { Identity } from './identity.ts'
 import { idOf, isOf } from './pointer.ts'
-import { changedInputs, changesIn, type Digests, digestsOf, inputsOfMissing, isUnchanged, namesOf, pathsIn, pathsOf } from './recorded.ts'
+import { changedInputs, changesIn, digestsOf, inputsOfMissing, isUnchanged, namesOf, pathsIn, pathsOf, unknownInputs } from './recorded.ts'
+import type { BuildReads } from './reads.ts'
 import { isUnchangedSince, takeSnapshot } from './snapshots.ts'
 import type { ValueCodec } from './value.ts'
 import type { Why } from './why.ts'
-
-/** Dependencies of a build besides its modules. */
-export interface Dependencies {
-  /** Build dependencies, which are followed through their imports. */
-  readonly all: ReadonlySet<string>
-  readonly optional: ReadonlySet<string>
-  /** Recorded inputs; see `recorded.ts`. */
-  readonly inputs: ReadonlySet<string>
-}
-
-/** The environment of new entries. */
-interface CurrentEnvironment {
-  readonly id: string
-  readonly dependencies: ReadonlySet<string>
-  readonly inputs: Digests
-  readonly above: ReadonlySet<string>
-  /** All inputs, with those that are missing above this root. */
-  readonly known: ReadonlySet<string>
-  /** False if files that decide how dependencies resolve have changed, although the dependencies resolve as before. */
-  readonly isFresh: boolean
-}
 
 /** What environments are made of. */
 interface EnvironmentParts {
@@ -54,6 +34,7 @@ interface EnvironmentParts {
   readonly why: Why
   readonly codec: ValueCodec
   readonly root: string
+  readonly reads: BuildReads
 }
 
 /** Environments of one compiler. */
@@ -67,6 +48,9 @@ export class Environments {
   readonly #identity: Identity
   readonly #codec: ValueCodec
   readonly #root: string
+  readonly #reads: BuildReads
+  /** When the first build began whose environment has not been recorded. */
+  #sinceMs: number | undefined
   readonly #verdicts: Map<string, boolean | Promise<boolean>> = new Map()
   /** What has changed since the environment that was checked last: names, and words. */
   #changed: readonly string[] = []
@@ -75,12 +59,13 @@ export class Environments {
   #current: CurrentEnvironment | undefined
   #capturing: Promise<unknown> = Promise.resolve()
 
-  constructor({ compiler, records, identity, fileSystemInfo, why, codec, root }: EnvironmentParts) {
+  constructor({ compiler, records, identity, fileSystemInfo, why, codec, root, reads }: EnvironmentParts) {
     this.#compiler = compiler
     this.#records = records
     this.#identity = identity
     this.#codec = codec
     this.#root = root
+    this.#reads = reads
     this.fileSystemInfo = fileSystemInfo
     this.why = why
   }
@@ -88,6 +73,11 @@ export class Environments {
   /** The inputs of the environment of new entries. */
   get inputs(): ReadonlySet<string> {
     return this.#current?.known ?? new Set()
+  }
+
+  /** Called when a build begins. */
+  noteBuild(nowMs: number): void {
+    this.#sinceMs ??= nowMs
   }
 
   /** Name and version of the entries of this build. */
@@ -139,16 +129,21 @@ export class Environments {
 
   /** The id of an environment that covers these dependencies; records a new one if none does. Calls run one after another. */
   capture(dependencies: Dependencies): Promise<string> {
-    const capture = (): string | Promise<string> => this.covering(dependencies) ?? this.#capture(dependencies)
+    const capture = (): string | Promise<string> => {
+      const sinceMs = this.#sinceMs ?? Date.now()
+      this.#sinceMs = undefined
+      return this.covering(dependencies) ?? this.#capture(dependencies, sinceMs)
+    }
     const captured = this.#capturing.then(capture)
     this.#capturing = captured.catch(() => undefined)
     return captured
   }
 
-  async #capture(dependencies: Dependencies): Promise<string> {
+  async #capture(dependencies: Dependencies, sinceMs: number): Promise<string> {
     const { optional } = dependencies
     const all = new Set([...(this.#current?.dependencies ?? []), ...dependencies.all])
-    const inputs = digestsOf(new Set([...(this.#current?.inputs.keys() ?? []), ...dependencies.inputs]))
+    const present = digestsOf(new Set([...(this.#current?.inputs.keys() ?? []), ...dependencies.inputs]))
+    const inputs = new Map([...present, ...(this.#current?.inputs ?? []), ...[...this.#reads.found.digests].filter(([input]) => present.has(input))])
     const paths = pathsOf(inputs.keys())
     // A file that has been removed since counts as missing, which is part of the environment.
     const mayBeMissing = new Set([...optional, ...[...all].filter((dependency) => isAbsolute(dependency))])
@@ -160,6 +155,10 @@ export class Environments {
       takeSnapshot(this.fileSystemInfo, steps, how.resolveBuildDependencies),
       takeSnapshot(this.fileSystemInfo, wanted, how.buildDependencies),
     ])
+    const used = [...wanted.files, ...wanted.missing]
+    const { found, isWritten } = this.#reads
+    found.inUse.noteCode(used, sinceMs, isWritten)
+    for (const [input, digest] of unknownInputs(found.inUse.changed(used, isWritten))) inputs.set(input, digest)
     await this.why.putEverything(contents, inputs.keys())
     const read = [...all, ...files, ...directories, ...missing, ...steps.files, ...steps.directories, ...steps.missing]
     const { names, isBound } = aboveOf(this.#root, [...read, ...pathsIn(inputs)])

@@ -16,7 +16,8 @@ import { markWritten, writeBeforeExit } from './before-exit.ts'
 import type { FileSystemInfo } from './dependency-files.ts'
 import { Entries } from './entries.ts'
 import { Counting } from './counting.ts'
-import { type Dependencies, Environments } from './environment.ts'
+import { Environments } from './environment.ts'
+import type { Dependencies } from './environment-record.ts'
 import { identityOf, LAYOUT, ordinalOf } from './identity.ts'
 import { loadedFiles } from './inputs.ts'
 import type { VarveWebpackOptions } from './options.ts'
@@ -25,6 +26,7 @@ import { Parts } from './parts.ts'
 import { type Etag, textOf } from './pointer.ts'
 import type { BuildReads } from './reads.ts'
 import { checkRequests } from './requests.ts'
+import { settle } from './settle.ts'
 import type { VarveWebpackStats } from './stats.ts'
 import { ValueCodec } from './value.ts'
 import { Why } from './why.ts'
@@ -106,7 +108,8 @@ export class DiskLayer {
     this.open()
     this.#compilation = compilation
     if (this.#open !== undefined) this.#open.environments.fileSystemInfo = fileSystemInfo
-    this.#beginning ??= this.#begin(fileSystemInfo).catch((error: unknown) => this.#warnings.failed('cannot be read', error))
+    this.#open?.environments.noteBuild(Date.now())
+    this.#beginning ??= this.#begin(fileSystemInfo, Date.now()).catch((error: unknown) => this.#warnings.failed('cannot be read', error))
   }
 
   get(identifier: string, etag: Etag | null, gotHandlers: GotHandler[], callback: (error: null, value: unknown) => void): void {
@@ -235,7 +238,7 @@ export class DiskLayer {
     }
   }
 
-  async #begin(fileSystemInfo: FileSystemInfo): Promise<void> {
+  async #begin(fileSystemInfo: FileSystemInfo, beganMs: number): Promise<void> {
     const cache = await this.#opening
     if (cache === undefined) return
     this.#folder = cache.status().dir
@@ -247,7 +250,10 @@ export class DiskLayer {
     if (this.#reads.isOn) this.#reads.noteConfig(this.#dependencies)
     const records = new Entries(cache.namespace('webpack environments', { version: String(LAYOUT) }), root)
     const why = new Why(cache, identity, this.#compiler.context)
-    const environments = new Environments({ compiler: this.#compiler, records, identity, fileSystemInfo, why, codec, root: root.folder })
+    this.#reads.found.inUse.noteCode(this.#dependencies, beganMs, this.#reads.isWritten)
+    const parts = { compiler: this.#compiler, records, identity, fileSystemInfo, why, codec, root: root.folder, reads: this.#reads }
+    const environments = new Environments(parts)
+    environments.noteBuild(beganMs)
     const changed = (this.#stats.changed = await environments.begin())
     if (changed.length > 0) this.#logger.log(`everything is built again, because these changed: ${changed.join(', ')}`)
     const { name, version } = environments.entries
@@ -291,10 +297,4 @@ export class DiskLayer {
     this.#isInitialStore = false
     this.#logger.log(`wrote ${(await this.#writing.commit(open)).entries} entries`)
   }
-}
-
-/** Calls `answer` with a value, or with the result of a promise. */
-function settle(value: unknown, answer: (value: unknown) => void): void {
-  if (value instanceof Promise) value.then(answer, () => answer(undefined))
-  else answer(value)
 }

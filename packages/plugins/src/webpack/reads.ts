@@ -7,29 +7,23 @@
  *   2. A file that was read while loaders built a module becomes a dependency of that module.
  *   3. After the build, every file that no module reported also becomes an input of the whole cache. Loaders read their
  *      configuration once, for the first module, and then keep it in memory.
+ *
+ * What counts is what the build has found, even if it changes before the environment is recorded.
  */
 import { tmpdir } from 'node:os'
-import { basename, dirname, resolve, sep } from 'node:path'
+import { basename, dirname, resolve } from 'node:path'
 import { installReads, inUse, isArchive, isCountedVariable, isPlugged, unrecordedNow } from 'varve/reads'
 import type { Compilation, Compiler, NormalModule } from 'webpack'
 import { isInstalled, localModules, manifestOf } from '../build/modules.ts'
-import { isReadOfWebpack, wrapFileSystem } from './file-system.ts'
+import { wrapFileSystem } from './file-system.ts'
+import { InUse } from './in-use.ts'
 import { type InputKind, inputOf } from './recorded.ts'
+import { BuildSink, type Found, INPUT_KINDS, isBelow, ModuleSink, type ReadKind } from './sinks.ts'
 
 type Installation = NonNullable<ReturnType<typeof installReads>>
-type Sink = NonNullable<ReturnType<Installation['storage']['getStore']>>
-type ReadKind = Parameters<Sink['read']>[0]
 type BuildInfo = NonNullable<NormalModule['buildInfo']>
 
 const KERNEL = /^\/(?:proc|sys|dev)(?:\/|$)/
-
-/** The kind of input for each kind of read; `content` for all others. */
-const INPUT_KINDS: ReadonlyMap<string, InputKind> = new Map([
-  ['list', 'list'],
-  ['tree', 'tree'],
-  ['type', 'existence'],
-  ['link', 'existence'],
-])
 
 /** Output and cache directories of the compilers of this process. Programs remove or save them between builds. */
 const outputs: Set<string> = new Set()
@@ -50,6 +44,10 @@ export class BuildReads {
   readonly #reported: Set<string> = new Set()
   readonly #added: Set<string> = new Set()
   readonly #modules: WeakMap<object, ModuleSink> = new WeakMap()
+  /** What this compiler has read, and its code, as they were then; and the digests of inputs that are no contents, likewise. */
+  readonly found: Found = { inUse: new InUse(), digests: new Map() }
+  /** What any build of the compiler wrote. */
+  readonly #written: Set<string> = new Set()
 
   constructor(compiler: Compiler, isOn: boolean) {
     this.isOn = isOn
@@ -77,7 +75,7 @@ export class BuildReads {
     const installed = this.#installed
     if (installed === undefined) return build()
     this.#sink?.end() // the build before may have failed
-    this.#sink = this.isOn ? new BuildSink(inUse(installed)) : undefined
+    this.#sink = this.isOn ? new BuildSink(inUse(installed), this.found, this.#written) : undefined
     this.#takeStartUp(installed)
     if (this.#sink === undefined) return build()
     this.#isIgnored = ignoredBelow(this.#compiler)
@@ -129,6 +127,9 @@ export class BuildReads {
     this.#isOpen = false
   }
 
+  /** Whether a file is output of the process. */
+  readonly isWritten = (path: string): boolean => this.#written.has(path) || isOutput(path)
+
   /** Adds the files that the loaders of a module read to its dependencies, before webpack takes its snapshot. */
   #addTo(module: NormalModule): void {
     const own = this.#modules.get(module)
@@ -172,77 +173,9 @@ export class BuildReads {
   }
 }
 
-/** Receives the reads of one build. */
-class BuildSink implements Sink {
-  readonly reads: Map<ReadKind, Set<string>> = new Map()
-  readonly names: Set<string> = new Set()
-  readonly written: Set<string> = new Set()
-  readonly #release: () => void
-  isOver = false
-
-  constructor(release: () => void) {
-    this.#release = release
-  }
-
-  /** Hosts do much else after a build, and before Node.js 24 each promise costs more while the storage is in use. */
-  end(): void {
-    if (!this.isOver) this.#release()
-    this.isOver = true
-  }
-
-  read(kind: ReadKind, path: string): void {
-    if (this.isOver || isReadOfWebpack()) return
-    const found = this.reads.get(kind)
-    if (found === undefined) this.reads.set(kind, new Set([path]))
-    else found.add(path)
-  }
-
-  wrote(path: string): void {
-    if (!this.isOver) this.written.add(path)
-  }
-
-  /** Leaves out variables that were only listed, as when a process starts: listing them shows no use of one. */
-  variable(name: string, isListed: boolean): void {
-    if (!this.isOver && !isListed && !this.names.has(name) && isCountedVariable(name, false)) this.names.add(name)
-  }
-
-  variables(): void {}
-
-  /** Does nothing, as webpack's own cache: thread-loader and minimizers start processes in most builds. */
-  opaque(): void {}
-}
-
-/** Passes reads on to the build, and records the files that were read until the module was built. */
-class ModuleSink implements Sink {
-  readonly contents: Set<string> = new Set()
-  readonly #build: BuildSink
-  isOver = false
-
-  constructor(build: BuildSink) {
-    this.#build = build
-  }
-
-  read(kind: ReadKind, path: string): void {
-    this.#build.read(kind, path)
-    if (kind === 'content' && !this.isOver && !isReadOfWebpack()) this.contents.add(path)
-  }
-
-  wrote(path: string): void {
-    this.#build.wrote(path)
-  }
-
-  variable(name: string, isListed: boolean): void {
-    this.#build.variable(name, isListed)
-  }
-
-  variables(): void {}
-
-  opaque(): void {}
-}
-
 /** The input that a read is. A file of a package counts as the package; hidden directories in `node_modules` belong to tools. */
 function inputOfRead(read: ReadKind, path: string): string | undefined {
-  const kind = INPUT_KINDS.get(read) ?? 'content'
+  const kind = INPUT_KINDS.has(read) ? (read as InputKind) : 'content'
   if (!isInstalled(path)) return isArchive(path) ? undefined : inputOf(kind, path)
   const manifest = kind === 'content' ? manifestOf(path) : undefined
   return manifest === undefined ? undefined : inputOf(isPlugged() ? 'package' : 'content', manifest)
@@ -259,11 +192,6 @@ function ignoredBelow({ context, outputPath }: Compiler): (path: string) => bool
 function isOutput(path: string): boolean {
   const folder = dirname(path)
   return outputs.has(path) || (folder !== path && isOutput(folder))
-}
-
-/** Whether `path` is `folder` or below it. Both are absolute and normalised. */
-function isBelow(path: string, folder: string): boolean {
-  return path === folder || (folder !== '' && path.startsWith(folder.endsWith(sep) ? folder : `${folder}${sep}`))
 }
 
 function pathsIn(info: BuildInfo, name: 'fileDependencies' | 'missingDependencies'): Iterable<string> {

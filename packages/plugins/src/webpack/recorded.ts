@@ -3,20 +3,26 @@
  *
  *   content .browserslistrc      the bytes of a file
  *   existence .babelrc           whether the path exists
+ *   type src/pages               whether the path is a file, a directory or missing
+ *   link src/current             where the path leads, relative to its directory
  *   list src/pages               the names in a directory
  *   tree src/pages               the names in a directory and in all directories below it, without packages
  *   package ../package.json      a package of Yarn Plug'n'Play, and the versions of what it depends on
  *   variable BROWSERSLIST        an environment variable
  */
 import { existsSync } from 'node:fs'
-import { isAbsolute, relative } from 'node:path'
+import { dirname, isAbsolute, relative } from 'node:path'
+import { randomUUID } from 'node:crypto'
 import { digestOfInput, digestOfRead, sentenceOf } from 'varve/reads'
 
 /** The kinds of inputs. */
-export type InputKind = 'content' | 'existence' | 'list' | 'tree' | 'package' | 'variable'
+export type InputKind = 'content' | 'existence' | 'type' | 'link' | 'list' | 'tree' | 'package' | 'variable'
 
 /** The digest of a path that does not exist. */
 const MISSING = 'missing'
+
+/** Begins the digest of a file that has changed while it was in use. What a build made with it, no other one can use. */
+const UNKNOWN = 'unknown '
 
 /** Inputs with their digests. */
 export type Digests = ReadonlyMap<string, string>
@@ -28,6 +34,11 @@ export function inputOf(kind: InputKind, name: string): string {
 /** The current digests of inputs. */
 export function digestsOf(inputs: Iterable<string>): Map<string, string> {
   return new Map(Array.from(inputs, (input) => [input, digestOf(input)]))
+}
+
+/** The inputs that files are which have changed while they were in use. Their digests are equal to no other ones. */
+export function unknownInputs(paths: readonly string[]): Map<string, string> {
+  return new Map(paths.map((path) => [inputOf('content', path), `${UNKNOWN}${randomUUID()}`]))
 }
 
 /** The paths that webpack compares: contents as files, or as missing; existence as missing. */
@@ -44,7 +55,7 @@ export function pathsOf(inputs: Iterable<string>): { readonly files: string[]; r
 
 /** All paths of inputs. */
 export function pathsIn(digests: Digests): string[] {
-  return namesOfKinds(digests.keys(), 'content', 'existence', 'list', 'tree', 'package')
+  return namesOfKinds(digests.keys(), 'content', 'existence', 'type', 'link', 'list', 'tree', 'package')
 }
 
 /** The inputs of paths that do not exist, whichever way they are looked for. */
@@ -57,9 +68,11 @@ export function namesOfKinds(inputs: Iterable<string>, ...kinds: readonly InputK
   return Array.from(inputs, partsOf).flatMap(([kind, name]) => (kinds.some((one) => one === kind) ? [name] : []))
 }
 
-/** Whether the inputs that webpack does not compare are unchanged: names in directories, packages in archives, and variables. */
+/** Whether the inputs that webpack does not compare are unchanged: names in directories, links, packages in archives, and variables. */
 export function isUnchanged(digests: Digests): boolean {
-  for (const [input, digest] of digests) if (!/^(?:content|existence) /.test(input) && digestOf(input) !== digest) return false
+  for (const [input, digest] of digests) {
+    if (digest.startsWith(UNKNOWN) || (!/^(?:content|existence) /.test(input) && digestOf(input) !== digest)) return false
+  }
   return true
 }
 
@@ -90,11 +103,12 @@ function nameOf(name: string, context: string): string {
   return isAbsolute(name) ? relative(context, name) : name
 }
 
-function digestOf(input: string): string {
+export function digestOf(input: string): string {
   const [kind, name] = partsOf(input)
   try {
     if (kind === 'variable') return digestOfInput(process.env[name], name)
-    if (kind === 'content' || kind === 'list' || kind === 'tree' || kind === 'package') return digestOfRead(kind, name)
+    if (kind === 'link') return relative(dirname(name), digestOfRead(kind, name))
+    if (kind === 'content' || kind === 'type' || kind === 'list' || kind === 'tree' || kind === 'package') return digestOfRead(kind, name)
     return existsSync(name) ? 'there' : MISSING
   } catch {
     return MISSING // or not readable

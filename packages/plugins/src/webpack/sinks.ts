@@ -1,0 +1,110 @@
+/** Receive what a build and each of its modules read. */
+import { dirname, sep } from 'node:path'
+import { type installReads, isCountedVariable, unrecordedNow } from 'varve/reads'
+import { isInstalled } from '../build/modules.ts'
+import { isReadOfWebpack } from './file-system.ts'
+import type { InUse } from './in-use.ts'
+import { digestOf, type InputKind, inputOf } from './recorded.ts'
+
+type Installation = NonNullable<ReturnType<typeof installReads>>
+type Sink = NonNullable<ReturnType<Installation['storage']['getStore']>>
+export type ReadKind = Parameters<Sink['read']>[0]
+
+/** The kinds of reads that are inputs of their own kind; all others are `content`. */
+export const INPUT_KINDS: ReadonlySet<ReadKind> = new Set(['list', 'tree', 'type', 'link'])
+
+/** What a compiler has found. */
+export interface Found {
+  readonly inUse: InUse
+  /** By input; see `recorded.ts`. */
+  readonly digests: Map<string, string>
+}
+
+/** Receives the reads of one build. */
+export class BuildSink implements Sink {
+  readonly reads: Map<ReadKind, Set<string>> = new Map()
+  readonly names: Set<string> = new Set()
+  readonly written: Set<string>
+  readonly #release: () => void
+  readonly #found: Found
+  isOver = false
+
+  constructor(release: () => void, found: Found, written: Set<string>) {
+    this.#release = release
+    this.#found = found
+    this.written = written
+  }
+
+  /** Hosts do much else after a build, and before Node.js 24 each promise costs more while the storage is in use. */
+  end(): void {
+    if (!this.isOver) this.#release()
+    this.isOver = true
+  }
+
+  read(kind: ReadKind, path: string): void {
+    if (this.isOver || isReadOfWebpack()) return
+    const paths = this.reads.get(kind) ?? new Set()
+    if (paths.has(path)) return
+    this.reads.set(kind, paths.add(path))
+    if (!isInstalled(path)) this.#note(kind, path)
+  }
+
+  /** Directories count as the build leaves them, if it writes to them. */
+  wrote(path: string): void {
+    if (this.isOver || this.written.has(path)) return
+    this.written.add(path)
+    const { digests } = this.#found
+    digests.delete(inputOf('list', dirname(path)))
+    for (const input of digests.keys()) if (input.startsWith('tree ') && isBelow(path, input.slice('tree '.length))) digests.delete(input)
+  }
+
+  #note(kind: ReadKind, path: string): void {
+    const { inUse: files, digests } = this.#found
+    if (!INPUT_KINDS.has(kind)) return files.noteRead(path)
+    const input = inputOf(kind as InputKind, path)
+    if (!digests.has(input)) digests.set(input, unrecordedNow(() => digestOf(input)))
+  }
+
+  /** Leaves out variables that were only listed, as when a process starts: listing them shows no use of one. */
+  variable(name: string, isListed: boolean): void {
+    if (!this.isOver && !isListed && !this.names.has(name) && isCountedVariable(name, false)) this.names.add(name)
+  }
+
+  variables(): void {}
+
+  /** Does nothing, as webpack's own cache: thread-loader and minimizers start processes in most builds. */
+  opaque(): void {}
+}
+
+/** Passes reads on to the build, and records the files that were read until the module was built. */
+export class ModuleSink implements Sink {
+  readonly contents: Set<string> = new Set()
+  readonly #build: BuildSink
+  isOver = false
+
+  constructor(build: BuildSink) {
+    this.#build = build
+  }
+
+  read(kind: ReadKind, path: string): void {
+    this.#build.read(kind, path)
+    if (kind === 'content' && !this.isOver && !isReadOfWebpack()) this.contents.add(path)
+  }
+
+  wrote(path: string): void {
+    this.#build.wrote(path)
+  }
+
+  variable(name: string, isListed: boolean): void {
+    this.#build.variable(name, isListed)
+  }
+
+  variables(): void {}
+
+  opaque(): void {}
+}
+
+/** Whether `path` is `folder` or below it. Both are absolute and normalised. */
+export function isBelow(path: string, folder: string): boolean {
+  return path === folder || (folder !== '' && path.startsWith(folder.endsWith(sep) ? folder : `${folder}${sep}`))
+}
