@@ -1,7 +1,8 @@
 /** `varve export`, `import`, `diff`, `clear`, `gc` and `top`: files and pipes, counts, exit codes. */
-import { spawn } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { execFile, execFileSync, spawn } from 'node:child_process'
+import { createReadStream, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { text as textOf } from 'node:stream/consumers'
 import { openCache } from 'varve'
 import { describe, expect, it, vi } from 'vitest'
 import { MAIN, type Ran, runVarve } from '../command.ts'
@@ -82,6 +83,19 @@ describe('varve export and import', () => {
     expect([status, readdirSync(folder)]).toEqual([4, ['file']])
     expect(err).toContain(`cannot write '${file}'`)
     expect(varve(['export', '--dir', dir, '-o', join(folder, 'missing', 'file')])).toMatchObject({ status: 4, out: '' })
+  })
+
+  it.skipIf(process.platform === 'win32')('an export to a pipe, a device or a link does not replace it', async () => {
+    const [dir, folder] = [await makeCache(), makeFolder()]
+    const [pipe, link, file] = ['pipe', 'link', 'file'].map((name) => join(folder, name)) as [string, string, string]
+    execFileSync('mkfifo', [pipe])
+    const reading = textOf(createReadStream(pipe))
+    const report = await new Promise((done) => execFile(process.execPath, [MAIN, 'export', '--dir', dir, '-o', pipe], done))
+    expect([report, JSON.parse(await reading).length, lstatSync(pipe).isFIFO()]).toEqual([null, 308, true])
+    writeFileSync(file, 'old')
+    symlinkSync('file', link)
+    expect(varve(['export', '--dir', dir, '-o', link]).status).toBe(0)
+    expect([lstatSync(link).isSymbolicLink(), JSON.parse(readFileSync(file, 'utf8')).length]).toEqual([true, 308])
   })
 
   it('an import of another file names line and field, exits with 2, and writes nothing', async () => {

@@ -1,6 +1,7 @@
 /** Exports and imports respect backpressure, can be aborted, and handle streams that fail. */
 import { join } from 'node:path'
 import { PassThrough, Readable, Writable } from 'node:stream'
+import { runInNewContext } from 'node:vm'
 import { type Cache, openCache, VarveError } from 'varve'
 import { describe, expect, it } from 'vitest'
 import { makeFolder } from '../folders.ts'
@@ -65,6 +66,9 @@ describe.each(['native', 'wasm'] as const)('a stream, %s', (engine) => {
     const stuck = new Writable({ write: () => {} })
     await expect(cache.exportJson(stuck, { signal: AbortSignal.timeout(50) })).rejects.toMatchObject(cancelled)
     await expect(cache.exportJson(stuck, { signal: AbortSignal.abort() })).rejects.toMatchObject(cancelled)
+    const web = new WritableStream<Uint8Array>({ write: () => new Promise(() => {}) })
+    await expect(cache.exportJson(web, { signal: AbortSignal.timeout(50) })).rejects.toMatchObject(cancelled)
+    expect(web.locked).toBe(false)
     await expect(cache.importJson(new PassThrough(), { signal: AbortSignal.timeout(50) })).rejects.toMatchObject(cancelled)
     const silent = new ReadableStream<Uint8Array>()
     await expect(cache.importJson(silent, { signal: AbortSignal.timeout(50) })).rejects.toMatchObject(cancelled)
@@ -99,6 +103,14 @@ describe.each(['native', 'wasm'] as const)('a stream, %s', (engine) => {
     await expect(cache.importJson(broken)).rejects.toMatchObject({ code: 'IO', message: 'the stream failed: cut off' })
     await cache.commit()
     expect(cache.namespace('n', { codec: 'text' }).has('half')).toBe(false)
+    await cache.close()
+  })
+
+  it('an import takes bytes of another realm, as test runners have', async () => {
+    const cache = await filled(engine)
+    const bytes: unknown = runInNewContext('Uint8Array.from(text)', { text: new TextEncoder().encode('[]') })
+    expect(bytes).not.toBeInstanceOf(Uint8Array)
+    expect(await cache.importJson([bytes as Uint8Array])).toMatchObject({ entries: 0, bytes: 2 })
     await cache.close()
   })
 

@@ -1,10 +1,11 @@
 /** Archives: both engines import the same manifest from any archiver, and refuse hostile archives. */
 import { execFileSync } from 'node:child_process'
-import { createReadStream, mkdirSync, readFileSync, symlinkSync, linkSync, writeFileSync } from 'node:fs'
+import { createReadStream, linkSync, lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough, Readable, Writable } from 'node:stream'
 import { gunzipSync, gzipSync } from 'node:zlib'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { ENGINES } from '../engines.ts'
 import { makeFolder } from '../folders.ts'
 import { EVERYTHING, open, read, type Tree, write } from './trees.ts'
@@ -163,6 +164,57 @@ describe('archives', () => {
       expect(read(folder)).toEqual({ 'out.tar': 'old', d: { folder: true } })
       const broken = new Writable({ write: (_chunk, _encoding, done) => done(new Error('full')) })
       await expect(cache.files.exportTar(await cache.files.store(folder), broken)).rejects.toThrow('full')
+      await cache.close()
+    })
+
+    test('an archive is cancelled while its stream is silent or takes nothing, and leaves no temporary file', async () => {
+      const cache = await open(engine)
+      const manifest = await cache.files.store(write({ a: 'a' }))
+      vi.stubEnv('TMPDIR', makeFolder())
+      const cancelled = { name: 'VarveError', code: 'CANCELLED' }
+      const soon = () => ({ signal: AbortSignal.timeout(50) })
+      const silent = [new PassThrough(), new ReadableStream<Uint8Array>()]
+      for (const source of silent) await expect(cache.files.importTar(source, soon())).rejects.toMatchObject(cancelled)
+      const [node, web] = [new Writable({ write: () => {} }), new WritableStream<Uint8Array>({ write: () => new Promise(() => {}) })]
+      for (const target of [node, web]) await expect(cache.files.exportTar(manifest, target, soon())).rejects.toMatchObject(cancelled)
+      expect(readdirSync(tmpdir())).toEqual([])
+      vi.unstubAllEnvs()
+      await cache.close()
+    })
+
+    test('an archive that cannot be read or written is a VarveError', async () => {
+      const cache = await open(engine)
+      const [folder, long] = [write({ d: { folder: true }, file: '' }), 'n'.repeat(300)]
+      const manifest = await cache.files.store(folder)
+      for (const path of ['d', 'file/below', long].map((name) => join(folder, name))) {
+        await expect(cache.files.exportTar(manifest, path)).rejects.toMatchObject({ name: 'VarveError', code: 'IO' })
+        await expect(cache.files.importTar(path)).rejects.toMatchObject({ name: 'VarveError', code: 'IO' })
+      }
+      await cache.files.exportTar(manifest, join(folder, 'n'.repeat(250)))
+      await expect(cache.files.importTar('a\0b')).rejects.toMatchObject({ name: 'VarveError', code: 'INVALID_ARGUMENT' })
+      const failing = Readable.from((function* () { yield Buffer.alloc(10); throw new Error('network') })())
+      await expect(cache.files.importTar(failing)).rejects.toMatchObject({ name: 'VarveError', code: 'IO', cause: { message: 'network' } })
+      vi.stubEnv('TMPDIR', join(folder, 'missing'))
+      await expect(cache.files.importTar(new PassThrough())).rejects.toMatchObject({ name: 'VarveError', code: 'IO' })
+      vi.unstubAllEnvs()
+      await cache.close()
+    })
+
+    test.skipIf(process.platform === 'win32')('an archive is written to a pipe, which is not replaced, and to the file of a link', async () => {
+      const cache = await open(engine)
+      const manifest = await cache.files.store(write({ a: 'a' }))
+      const folder = write({ file: 'old' })
+      const [pipe, link] = [join(folder, 'pipe'), join(folder, 'link')]
+      execFileSync('mkfifo', [pipe])
+      const reader = createReadStream(pipe)
+      await cache.files.exportTar(manifest, pipe)
+      expect((await cache.files.importTar(reader)).manifest).toEqual(manifest)
+      expect(lstatSync(pipe).isFIFO()).toBe(true)
+      symlinkSync('file', link)
+      await cache.files.exportTar(manifest, link)
+      expect(lstatSync(link).isSymbolicLink()).toBe(true)
+      expect((await cache.files.importTar(join(folder, 'file'))).manifest).toEqual(manifest)
+      expect(readdirSync(folder).sort()).toEqual(['file', 'link', 'pipe'])
       await cache.close()
     })
   })

@@ -134,13 +134,25 @@ export class TaskCycleError extends VarveError {
   }
 }
 
+/** What failures of the system are called; all others are IO. */
+const SYSTEM: ReadonlyMap<unknown, ErrorCode> = new Map([
+  ['EACCES', 'PERMISSION'], ['EPERM', 'PERMISSION'], ['EROFS', 'PERMISSION'],
+  ['ENOSPC', 'DISK_FULL'], ['EDQUOT', 'DISK_FULL'], ['EFBIG', 'DISK_FULL'],
+])
+
 /** Makes a VarveError from what an engine threw, with its code if that is an ErrorCode, otherwise with INTERNAL. */
 export function toVarveError(error: unknown): VarveError {
   if (error instanceof VarveError) return error
   const [code, text] = [codeOf(error), textOf(error)]
   if (isErrorCode(code)) return new VarveError(code, text, { cause: error })
-  if (errorCode(error) === 'EACCES') return new VarveError('PERMISSION', text, { cause: error })
+  const system = SYSTEM.get(errorCode(error)) ?? (isOfSystem(error) ? 'IO' : undefined)
+  if (system !== undefined) return new VarveError(system, text, { cause: error })
   return new VarveError('INTERNAL', `internal error: ${text}`, { cause: error })
+}
+
+/** Whether an operation of the system failed, such as opening a file. */
+function isOfSystem(error: unknown): boolean {
+  return typeof error === 'object' && error !== null && 'syscall' in error
 }
 
 function textOf(error: unknown): string {

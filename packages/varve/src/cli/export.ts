@@ -1,10 +1,9 @@
 /** `varve export`: the entries of a cache as JSON, to a file or to standard output. */
 import { type Command, Option } from 'commander'
-import { randomUUID } from 'node:crypto'
 import { createWriteStream } from 'node:fs'
-import { rename, rm } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { finished } from 'node:stream/promises'
+import { intoPlace } from '../files/target.ts'
 import { exportJson } from '../json/export.ts'
 import type { ExportOptions } from '../json/options.ts'
 import type { ExportReport } from '../reports.ts'
@@ -44,18 +43,21 @@ async function run(options: ExportCommandOptions): Promise<void> {
   })
 }
 
-/** Writes to a temporary file first, so that an incomplete export never has the name. */
+/** Writes a file completely or not at all. */
 async function toFile(session: Session, path: string, wanted: ExportOptions): Promise<ExportReport> {
-  const temporary = `${path}.${randomUUID()}.tmp`
-  const file = createWriteStream(temporary, { flags: 'wx', mode: 0o600 })
   try {
-    const report = await withProgress('export', (control) => exportJson(session, file, wanted, control))
-    await finished(file.end())
-    await rename(temporary, path)
-    return report
+    return await intoPlace(path, async (to, creates) => {
+      const file = createWriteStream(to, { flags: creates ? 'wx' : 'w', mode: 0o600 })
+      try {
+        const report = await withProgress('export', (control) => exportJson(session, file, wanted, control))
+        await finished(file.end())
+        return report
+      } catch (error) {
+        file.destroy()
+        throw error
+      }
+    })
   } catch (error) {
-    file.destroy()
-    await rm(temporary, { force: true })
     throw cannotWrite(path, error)
   }
 }

@@ -58,7 +58,7 @@ export class Files {
    * of the archive, or a stream, which Varve writes to a temporary file first.
    *
    * Rejects with BAD_ARCHIVE if the archive is damaged, too large or holds a refused entry; with UNSAFE_PATH for names that
-   * are not safe on every system; with IO, DISK_FULL, READ_ONLY, CANCELLED.
+   * are not safe on every system; with IO, also if the stream fails; with DISK_FULL, READ_ONLY, CANCELLED.
    */
   async importTar(
     archive: string | Uint8Array | AsyncIterable<Uint8Array> | ReadableStream<Uint8Array>,
@@ -69,9 +69,10 @@ export class Files {
 
   /**
    * Writes an archive with the files of a manifest: sorted, owned by user 0, with one fixed time, so that the same manifest
-   * gives the same bytes. `to` is a path, which Varve replaces once the archive is complete, or a stream, which it ends.
+   * gives the same bytes. `to` is a path, whose file Varve replaces once the archive is complete, or a stream, which it ends. A device or
+   * a pipe at that path is written to, not replaced.
    *
-   * Rejects with FILES_DAMAGED, UNSAFE_PATH, IO, PERMISSION, DISK_FULL, CANCELLED, or with the error of the stream.
+   * Rejects with FILES_DAMAGED, UNSAFE_PATH, PERMISSION, DISK_FULL, CANCELLED, or with IO, also if the stream fails.
    */
   async exportTar(
     manifest: FileManifest,

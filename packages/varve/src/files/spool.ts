@@ -4,7 +4,8 @@
  */
 import type * as fs from 'node:fs'
 import { builtin } from '../host/builtin.ts'
-import { VarveError } from '../errors.ts'
+import { toVarveError, VarveError } from '../errors.ts'
+import { chunksOf, locked, taken } from '../json/transfer.ts'
 
 /** Bytes of an archive, from Node.js or the web. */
 export type ByteSource = AsyncIterable<Uint8Array> | ReadableStream<Uint8Array>
@@ -21,13 +22,12 @@ export function hostFiles(): typeof fs {
 
 /** Runs `use` with the path of a file that does not exist yet, in a folder for this process only, gone afterwards. */
 export async function withSpool<T>(use: (path: string) => Promise<T>): Promise<T> {
-  const files = hostFiles()
-  const os = builtin('node:os')
-  const folder = await files.promises.mkdtemp(`${os?.tmpdir() ?? '.'}/varve-`)
+  const files = hostFiles().promises
+  const folder = await onDisk(files.mkdtemp(`${builtin('node:os')?.tmpdir() ?? '.'}/varve-`))
   try {
     return await use(`${folder}/archive`)
   } finally {
-    await files.promises.rm(folder, { recursive: true, force: true })
+    await files.rm(folder, { recursive: true, force: true }).catch(() => {}) // it matters less than the outcome of the call
   }
 }
 
@@ -41,34 +41,36 @@ export function isTarget(value: unknown): value is ByteTarget {
   return typeof value === 'object' && value !== null && ('getWriter' in value || ('write' in value && 'on' in value))
 }
 
-/** Writes a source to a new file. Rejects with what the source rejects with, or CANCELLED. */
+/** Writes a source to a new file. Rejects with IO if the source fails, and with CANCELLED also while it is silent. */
 export async function spoolIn(source: ByteSource, path: string, signal: AbortSignal | undefined): Promise<void> {
-  const chunks = Symbol.asyncIterator in source ? source : chunksOf(source)
-  const file = await hostFiles().promises.open(path, 'wx', 0o600)
+  const file = await onDisk(hostFiles().promises.open(path, 'wx', 0o600))
   try {
-    for await (const chunk of chunks) {
-      if (signal?.aborted === true) throw new VarveError('CANCELLED', 'stopped on request', { cause: signal.reason })
-      await file.appendFile(chunk)
-    }
+    for await (const chunk of chunksOf(source, signal)) await onDisk(file.appendFile(chunk))
   } finally {
     await file.close()
   }
 }
 
-/** Writes a file to a target, which is ended. */
+/** Writes a file to a target, which is ended. Rejects with IO if the target fails, and with CANCELLED also while it takes nothing. */
 export async function spoolOut(path: string, target: ByteTarget, signal: AbortSignal | undefined): Promise<void> {
   const streams = builtin('node:stream')
   if (streams === undefined) throw new VarveError('INVALID_OPTION', 'this host has no node:stream')
-  const writable = 'getWriter' in target ? streams.Writable.fromWeb(target as Parameters<typeof streams.Writable.fromWeb>[0]) : target
   const source = hostFiles().createReadStream(path)
-  await streams.promises.pipeline(source, writable, signal === undefined ? {} : { signal })
+  try {
+    const { Writable } = streams
+    const writable = 'getWriter' in target ? locked(() => Writable.fromWeb(target as Parameters<typeof Writable.fromWeb>[0])) : target
+    await taken(streams.promises.pipeline(source, writable, signal === undefined ? {} : { signal }), signal)
+  } finally {
+    // Windows removes no open file.
+    if (!source.destroy().closed) await new Promise((resolve) => source.once('close', () => resolve(undefined)))
+  }
 }
 
-async function* chunksOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
-  const reader = stream.getReader()
+/** The outcome of a file operation, whose failure becomes a VarveError. */
+export async function onDisk<T>(operation: Promise<T>): Promise<T> {
   try {
-    for (let next = await reader.read(); !next.done; next = await reader.read()) yield next.value
-  } finally {
-    reader.releaseLock()
+    return await operation
+  } catch (error) {
+    throw toVarveError(error)
   }
 }

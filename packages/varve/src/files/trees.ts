@@ -15,6 +15,7 @@ import type {
 } from './options.ts'
 import { remember, remembered } from './remembered.ts'
 import { findFiles } from './select.ts'
+import { intoPlace } from './target.ts'
 import { type ByteSource, type ByteTarget, hostFiles, isSource, isTarget, spoolIn, spoolOut, withSpool } from './spool.ts'
 
 const LINKS = oneOf('refuse', 'inside')
@@ -23,9 +24,6 @@ const STORE_FIELDS: Fields<StoreOptions> = { ...WATCH_FIELDS, base: STRING, link
 const RESTORE_FIELDS: Fields<RestoreOptions> = { ...WATCH_FIELDS, mode: oneOf('auto', 'reflink', 'hardlink', 'copy'), clean: BOOLEAN }
 const IMPORT_FIELDS: Fields<ImportTarOptions> = { ...WATCH_FIELDS, links: LINKS, maxBytes: COUNT, maxFileBytes: COUNT, maxFiles: COUNT }
 const EXPORT_FIELDS: Fields<ExportTarOptions> = { ...WATCH_FIELDS, gzip: BOOLEAN }
-
-/** Numbers for temporary names of this thread. */
-let temporaries = 0
 
 /** Files of one cache; `Files` documents its calls. */
 export class FileTrees {
@@ -83,7 +81,7 @@ export class FileTrees {
       throw new VarveError('INVALID_ARGUMENT', `files.importTar() takes a path, bytes or a stream, not ${describe(archive)}`)
     }
     const { links, maxBytes = 0, maxFileBytes = 0, maxFiles = 0 } = options
-    const inputBytes = typeof archive === 'string' ? sizeOf(archive) : archive.length
+    const inputBytes = typeof archive === 'string' ? await sizeOf(absolute('archive', archive)) : archive.length
     const request = { links: links === 'inside', maxBytes, maxFileBytes, maxFiles, inputBytes }
     return watched(options, async (control) => {
       const imported = await this.#session.run(async (store) => (await store.files()).importArchive(archive, request, control), 'write')
@@ -101,21 +99,14 @@ export class FileTrees {
     if (typeof to !== 'string' && !isTarget(to)) {
       throw new VarveError('INVALID_ARGUMENT', `files.exportTar() takes a path or a stream, not ${describe(to)}`)
     }
-    if (typeof to !== 'string') {
-      return withSpool(async (path) => {
+    const toStream = (stream: ByteTarget): Promise<void> =>
+      withSpool(async (path) => {
         await write(path)
-        await spoolOut(path, to, options.signal)
+        await spoolOut(path, stream, options.signal)
       })
-    }
-    const files = hostFiles().promises
-    const temporary = `${absolute('to', to)}.varve-${globalThis.process?.pid ?? 0}-${temporaries++}.tmp`
-    try {
-      await write(temporary)
-      await files.rename(temporary, to)
-    } catch (error) {
-      await files.rm(temporary, { force: true })
-      throw error
-    }
+    if (typeof to !== 'string') return toStream(to)
+    const path = absolute('to', to)
+    await intoPlace(path, (place, creates) => (creates ? write(place) : toStream(hostFiles().createWriteStream(place))))
   }
 
   async list(): Promise<readonly StoredContent[]> {
@@ -158,7 +149,7 @@ function absolute(name: string, path: string): string {
   return builtin('node:path')?.resolve(given) ?? given
 }
 
-/** Bytes of a file; 0 = unknown. */
-function sizeOf(path: string): number {
-  return hostFiles().statSync(path, { throwIfNoEntry: false })?.size ?? 0
+/** Bytes of a file; 0 = unknown, also if the engine will not be able to open it. */
+async function sizeOf(path: string): Promise<number> {
+  return hostFiles().promises.stat(path).then(({ size }) => size, () => 0)
 }

@@ -48,6 +48,7 @@ export function exportJson(
         session.checkOpen()
       }
     } finally {
+      sink.release()
       store.endTransfer(number)
     }
   })

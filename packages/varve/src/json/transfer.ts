@@ -1,6 +1,7 @@
 /** What exports and imports share: streams of Node.js and of the web, pauses, and progress reports. */
 import type { EngineControl } from '../engine/engine.ts'
 import { toVarveError, VarveError } from '../errors.ts'
+import { isBytes } from '../values/bytes.ts'
 
 /** The part of `Writable` of Node.js that an export uses. */
 interface NodeTarget {
@@ -32,6 +33,8 @@ export interface Sink {
   write(chunk: Uint8Array): Promise<void>
   /** Waits until the stream has taken the last chunk. The stream stays open. */
   finish(): Promise<void>
+  /** Gives the stream back to the caller, also after a failure. */
+  release(): void
 }
 
 /** The target as a sink. Throws INVALID_ARGUMENT unless it is one of both kinds of stream. */
@@ -59,6 +62,7 @@ function nodeSink(target: NodeTarget, signal: AbortSignal | undefined): Sink {
       await taken(last, signal)
       target.off('error', ignore)
     },
+    release: ignore,
   }
 }
 
@@ -71,14 +75,13 @@ function webSink(target: WebTarget, signal: AbortSignal | undefined): Sink {
       last = writer.write(chunk)
       last.catch(() => {})
     },
-    async finish() {
-      await taken(last, signal)
-      writer.releaseLock()
-    },
+    finish: () => taken(last, signal),
+    release: () => writer.releaseLock(),
   }
 }
 
-async function taken(last: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
+/** Waits until a stream has taken what was written. Rejects with IO if the stream fails, and with CANCELLED. */
+export async function taken(last: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
   try {
     await unlessAborted(last, signal)
   } catch (cause) {
@@ -98,7 +101,7 @@ export async function* chunksOf(source: ImportSource, signal: AbortSignal | unde
       const { done, value } = await read(next, signal)
       if (done === true) return
       const chunk: unknown = typeof value === 'string' ? encoder.encode(value) : value
-      if (!(chunk instanceof Uint8Array)) throw new VarveError('INVALID_ARGUMENT', 'a chunk of the input is neither bytes nor text')
+      if (!isBytes(chunk)) throw new VarveError('INVALID_ARGUMENT', 'a chunk of the input is neither bytes nor text')
       yield chunk
     }
   } finally {
@@ -110,7 +113,7 @@ export async function* chunksOf(source: ImportSource, signal: AbortSignal | unde
 type Step = { readonly done?: boolean | undefined; readonly value?: unknown }
 
 function readerOf(source: ImportSource): { next(): Promise<Step> | Step; close(): Promise<unknown> } {
-  if (typeof source !== 'object' || source === null || source instanceof Uint8Array) throw notAStream()
+  if (typeof source !== 'object' || source === null || isBytes(source)) throw notAStream()
   if ('getReader' in source) {
     const reader = locked(() => source.getReader())
     return { next: () => reader.read(), close: () => reader.cancel().then(() => reader.releaseLock()) }
@@ -176,7 +179,8 @@ export class Steps {
   }
 }
 
-function locked<T>(lock: () => T): T {
+/** The reader or writer of a stream. Throws INVALID_ARGUMENT if it has another one. */
+export function locked<T>(lock: () => T): T {
   try {
     return lock()
   } catch (cause) {
