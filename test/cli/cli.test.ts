@@ -1,9 +1,10 @@
 /** `varve`: text for people, JSON for programs, exit codes; reading commands write nothing. */
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { spawnSync, type StdioOptions } from 'node:child_process'
+import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openCache } from 'varve'
 import { describe, expect, it } from 'vitest'
-import { type Ran, runVarve } from '../command.ts'
+import { MAIN, type Ran, runVarve } from '../command.ts'
 import { makeFolder, snapshot } from '../folders.ts'
 import { slow } from '../slow.ts'
 
@@ -126,6 +127,19 @@ describe('varve', () => {
       const { status, err } = runVarve([command, '--dir', dir], { env: { VARVE_SECRET: 'short' } })
       expect([status, err]).toEqual([2, expect.stringContaining('VARVE_SECRET has 5 bytes')])
     }
+  })
+
+  it.skipIf(!existsSync('/dev/full'))('output that cannot be written exits with 4, and messages that cannot be written change no exit code', async () => {
+    const [dir, missing] = [await makeCache(), join(makeFolder(), 'missing')]
+    const full = openSync('/dev/full', 'w')
+    const run = (args: readonly string[], stdio: StdioOptions) => spawnSync(process.execPath, [MAIN, ...args], { stdio, encoding: 'utf8' })
+    for (const args of [['--version'], ['stats', '--dir', dir], ['export', '--dir', dir], ['ls', '--dir', dir, '--json']]) {
+      const { status, stderr } = run(args, ['ignore', full, 'pipe'])
+      expect([status, stderr]).toEqual([4, expect.stringMatching(/^varve: cannot write to standard output: ENOSPC[^\n]*\n$/)])
+    }
+    expect(run(['stats', '--dir', missing], ['ignore', 'pipe', full]).status).toBe(3)
+    expect(run(['--nothing'], ['ignore', 'pipe', full]).status).toBe(2)
+    closeSync(full)
   })
 
   it('varve --version prints the version', () => {

@@ -4,7 +4,8 @@ import { toVarveError } from '../errors.ts'
 import { pathOf } from './open/entries.ts'
 import { escapeText } from './output/escape.ts'
 import { EXIT_HELP, FAILED, NO_CACHE, OK, USAGE } from './output/exit.ts'
-import { isClosedPipe, writeJson } from './output/output.ts'
+import { writeJson } from './output/output.ts'
+import { isClosedPipe } from './output/streams.ts'
 import { paint } from './output/table.ts'
 
 /** Errors that the caller of the command can fix. */

@@ -1,6 +1,9 @@
 #!/usr/bin/env node
 /** `varve`: prints its version, or runs a command. */
 import { readFileSync } from 'node:fs'
+import { watchStreams } from './output/streams.ts'
+
+watchStreams()
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { readonly version: string }
 

@@ -3,7 +3,6 @@ import { Command, CommanderError } from 'commander'
 import { type CommonOptions, report } from './command.ts'
 import { EXIT_HELP, OK, USAGE } from './output/exit.ts'
 import { trustShared } from './open/folder.ts'
-import { isClosedPipe } from './output/output.ts'
 
 /** The commands, in the order of `--help`. A command line loads only the module of its command. */
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
@@ -46,10 +45,6 @@ export async function runProgram(version: string): Promise<void> {
       if (command.opts<CommonOptions>().shared === true) trustShared()
     })
   for (const load of loadersOf(process.argv[2])) program.addCommand((await load()).exitOverride())
-  process.stdout.on('error', (error) => {
-    if (isClosedPipe(error)) process.exit(OK)
-    throw error
-  })
   try {
     await program.parseAsync()
   } catch (error) {

@@ -40,11 +40,6 @@ export async function writeLines<Item>(items: Iterable<Item>, lineOf: (item: Ite
   }
 }
 
-/** Whether the reader of standard output has closed it, as `head` does once it has enough. */
-export function isClosedPipe(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'EPIPE'
-}
-
 /** Characters that JSON allows in texts and a terminal interprets or hides: DEL, C1 controls, direction marks, separators. */
 const UNSAFE_IN_JSON = /[\u007f-\u009f\p{Cf}\p{Zl}\p{Zp}]/gu
 
