@@ -129,7 +129,7 @@ describe('varve', () => {
     }
   })
 
-  it.skipIf(!existsSync('/dev/full'))('output that cannot be written exits with 4, and messages that cannot be written change no exit code', async () => {
+  it.skipIf(!existsSync('/dev/full'))('output that cannot be written exits with 4, and lost messages change no exit code', async () => {
     const [dir, missing] = [await makeCache(), join(makeFolder(), 'missing')]
     const full = openSync('/dev/full', 'w')
     const run = (args: readonly string[], stdio: StdioOptions) => spawnSync(process.execPath, [MAIN, ...args], { stdio, encoding: 'utf8' })
