@@ -2,6 +2,7 @@
  * A cache directory that cannot be used never fails a build. The cache reads what is readable and keeps the rest in memory.
  * One warning and `status().degraded` report the reason and the solution. A durable commit fails if nothing is on disk.
  */
+import { randomBytes } from 'node:crypto'
 import { chownSync, existsSync, mkdirSync, readdirSync, readlinkSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
@@ -204,6 +205,39 @@ describe.each(ENGINES)('degrading: %s', (engine) => {
     } finally {
       attempt('umount', ['-l', root])
     }
+  })
+
+  it('close() fails if its compaction finds a full disk', async ({ skip }) => {
+    const root = makeFolder()
+    if (!attempt('mount', ['-t', 'tmpfs', '-o', 'size=1m,mode=700', 'tmpfs', root])) return skip('only root may mount')
+    try {
+      const { cache, space, warnings } = await opened(join(root, 'cache'), engine)
+      let failures = 0
+      for (let index = 0; index < 40; index++) {
+        space.put(`k${index}`, randomBytes(30_000).toString('hex'))
+        if ((await codeOf(cache.commit({ durability: index % 2 === 0 ? 'relaxed' : 'durable' }))) === 'DISK_FULL') failures++
+      }
+      expect(await codeOf(cache.compact({ full: true }))).toBe('DISK_FULL')
+      await cache.close()
+      expect([failures > 0, warnings.filter(({ code }) => code !== 'DISK_FULL'), openBelow(root)]).toEqual([true, [], []])
+      const again = await opened(join(root, 'cache'), engine)
+      expect(again.space.get('k0')?.length).toBe(60_000)
+      await again.cache.close()
+    } finally {
+      attempt('umount', ['-l', root])
+    }
+  })
+
+  it.skipIf(process.platform === 'win32')('close() fails if a file took the place of the directory', async () => {
+    const dir = await made(engine)
+    const { cache, space, warnings } = await opened(dir, engine)
+    space.put('key', 'value')
+    await cache.commit()
+    rmSync(dir, { recursive: true })
+    writeFileSync(dir, '')
+    await cache.close()
+    expect(warnings.map(({ code }) => code)).toEqual(['IO', 'IO'])
+    expect(openBelow(dir)).toEqual([])
   })
 
   it.each(['a file where the folder should be', 'others may write to it'])('%s: close() neither fails nor warns of what was put', async (name) => {

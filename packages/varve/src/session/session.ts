@@ -157,7 +157,7 @@ export class Session {
     }
   }
 
-  /** Makes every later call throw CLOSED, waits for those under way, runs `last`, whose failure is a warning, closes the store. */
+  /** Makes every later call throw CLOSED, waits for those under way, runs `last`, closes the store. Failures are one warning. */
   async close(last?: (store: EngineStore) => Promise<void>): Promise<void> {
     const store = this.store
     this.#store = undefined
@@ -170,7 +170,9 @@ export class Session {
     try {
       this.#damage.reportRest(await store.close())
     } catch (error) {
-      throw toVarveError(error)
+      const { code, message } = toVarveError(error)
+      const text = `close() could not sync or compact the cache; committed entries are kept: ${message}`
+      this.warn(new VarveError(code, text, { cause: error }), 'close')
     }
   }
 
