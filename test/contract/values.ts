@@ -47,6 +47,32 @@ export function valuesContract({ newDir, open }: Subject): void {
   }
 
   describe('values', () => {
+    it('a value or a key whose memory was transferred is refused, not taken for an empty one', async () => {
+      const cache = await open(newDir())
+      const namespace = cache.namespace('bytes')
+      const gone = new Uint8Array(100).fill(1)
+      structuredClone(gone.buffer, { transfer: [gone.buffer] })
+      const refused = expect.objectContaining({ name: 'VarveError', code: 'INVALID_ARGUMENT' })
+      expect(() => namespace.put('key', gone)).toThrowError(refused)
+      expect(() => namespace.put(gone, new Uint8Array(1))).toThrowError(refused)
+      expect(() => namespace.get(gone)).toThrowError(refused)
+      expect(() => namespace.getMany([gone])).toThrowError(refused)
+      namespace.put(new Uint8Array(0), new Uint8Array(0))
+      expect([namespace.get('key'), namespace.get('')]).toEqual([undefined, new Uint8Array(0)])
+      await cache.close()
+    })
+
+    it('a getter of a value or an option that puts another value does not change what is put', async () => {
+      const cache = await open(newDir())
+      const [texts, json] = [cache.namespace('texts', { codec: 'text' }), cache.namespace('json', { codec: 'json' })]
+      const files = { get files() { return texts.put('inner', 'other text'), [] } }
+      texts.put('outer', 'the text', files)
+      const lazy = { get kind() { return json.put('inner', 'x'.repeat(50)), 'lazy' } }
+      json.put('outer', lazy)
+      expect([texts.get('outer'), texts.get('inner'), json.get('outer')]).toEqual(['the text', 'other text', { kind: 'lazy' }])
+      await cache.close()
+    })
+
     it('after the caller has transferred the memory of a value, lookups find others and do not write to it', async () => {
       const cache = await open(newDir())
       const namespace = cache.namespace('bytes')

@@ -273,11 +273,9 @@ export class Cache {
   /**
    * Commits the buffered entries (relaxed), waits for calls under way, compacts what is due and closes every file. If that
    * commit fails, its entries are lost with one warning and the cache is closed all the same: if your tool must know, call
-   * `commit` first. What else fails, such as a compaction on a full disk, is one warning, too. `{ commit: false }` discards
-   * the buffered entries. A cache with `readOnly: true` never commits. A second call waits for the first. A remote with mode
-   * `'read-write'` gets what is new; if that fails, it is one warning.
-   *
-   * A process or worker thread that ends without `close` loses what it did not commit.
+   * `commit` first. Other failures, such as a compaction on a full disk, are one warning, too. `{ commit: false }` discards the
+   * buffered entries. With `readOnly: true`, it never commits. A second call waits for the first. A remote with mode
+   * `'read-write'` gets what is new. A process or worker thread that ends without `close` loses what it did not commit.
    */
   async close(options: CloseOptions = {}): Promise<void> {
     checkOptions('close()', options, CLOSE_FIELDS)

@@ -5,7 +5,7 @@
 import type { Codec, CodecName } from '../values/codec.ts'
 import { toVarveError, VarveError } from '../errors.ts'
 import type { NamespaceTally } from '../history/tally.ts'
-import { type FileManifest, isManifest, packWithBlobs } from '../values/manifest.ts'
+import { type Blob, blobsOf, type FileManifest, isManifest, packWithBlobs } from '../values/manifest.ts'
 import { poolOf, poolStart } from '../values/bytes.ts'
 import { type Key, readKey, UNFIT, writeKey } from '../values/key.ts'
 import type { PutOptions } from '../options.ts'
@@ -170,7 +170,8 @@ export class Namespace<V> {
    * Throws CLOSED, INVALID_ARGUMENT, INVALID_OPTION, KEY_TOO_LONG or VALUE_TOO_LONG.
    */
   put(key: Key, value: V, options?: PutOptions): void {
-    this.putEncoded(key, value, this.#codec.encode(value), options)
+    const blobs = this.blobsIn(value, options) // runs code of the caller, such as getters, which may encode another value
+    this.putEncoded(key, this.#codec.encode(value), blobs)
   }
 
   /**
@@ -190,11 +191,11 @@ export class Namespace<V> {
     }
   }
 
-  /** `put` of a value whose bytes the caller has from the codec. @internal */
-  putEncoded(key: Key, value: V, encoded: Uint8Array, options?: PutOptions): void {
+  /** `put` of a value whose bytes the caller has from the codec, with what `blobsIn` returned before. @internal */
+  putEncoded(key: Key, encoded: Uint8Array, blobs: readonly Blob[] | undefined): void {
     const session = this.#session
     const store = session.store
-    const packed = this.#withBlobs(value, encoded, options)
+    const packed = blobs === undefined ? undefined : packWithBlobs(blobs, encoded)
     const keyBytes = writeKey(session.scratchOf(store), key)
     this.#tally.puts++
     try {
@@ -268,13 +269,13 @@ export class Namespace<V> {
     return { session, tally, namespace, isRaw, decode, decodeLong, get: (key) => this.get(key) }
   }
 
-  /** The entry with the files it names; undefined if it names none. */
-  #withBlobs(value: V, encoded: Uint8Array, options: PutOptions | undefined): Uint8Array | undefined {
-    if (options === undefined) return this.#mayBeManifest && isManifest(value) ? packWithBlobs([value], encoded) : undefined
+  /** The files that an entry names; undefined if it names none. @internal */
+  blobsIn(value: V, options?: PutOptions): readonly Blob[] | undefined {
+    if (options === undefined) return this.#mayBeManifest && isManifest(value) ? blobsOf([value]) : undefined
     checkOptions('put()', options, PUT_FIELDS)
     const { files = [] } = options
     const named: readonly FileManifest[] = Array.isArray(files) ? files : [files]
-    return packWithBlobs(isManifest(value) ? [value, ...named] : named, encoded)
+    return blobsOf(isManifest(value) ? [value, ...named] : named)
   }
 
   /** The value in memory of its own; undefined = it is gone. */

@@ -95,9 +95,11 @@ export class Shelf<V> {
 
   #putResult(key: string, value: V): string {
     if (value === undefined) return UNDEFINED_RESULT
-    const encoded = this.#parts.codec.encode(value)
+    const { codec, results } = this.#parts
+    const blobs = results.blobsIn(value)
+    const encoded = codec.encode(value)
     const digest = digestOfBytes(encoded)
-    this.#parts.results.putEncoded(resultKey(key, digest), value, encoded)
+    results.putEncoded(resultKey(key, digest), encoded, blobs)
     return digest
   }
 

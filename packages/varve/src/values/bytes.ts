@@ -153,6 +153,17 @@ export function isBytes(value: unknown): value is Uint8Array {
   return value instanceof Uint8Array || Object.prototype.toString.call(value) === '[object Uint8Array]'
 }
 
+/** Whether the memory of `bytes` is gone, as after `postMessage(bytes, [bytes.buffer])`: they look like no bytes at all. */
+export function isGone(bytes: Uint8Array): boolean {
+  if (bytes.length > 0) return false
+  try {
+    new Uint8Array(0).set(bytes)
+    return false
+  } catch {
+    return true
+  }
+}
+
 /** Whether `text` has no lone surrogate, that is, whether it has UTF-8. */
 export function isWellFormed(text: string): boolean {
   return isWellFormedMethod === undefined ? !/\p{Surrogate}/u.test(text) : isWellFormedMethod.call(text)

@@ -3,7 +3,7 @@
  * namespace, so another codec invalidates the namespace instead of misreading its bytes.
  */
 import { builtin } from '../host/builtin.ts'
-import { copyBytes, encodeText, isBytes, readText } from './bytes.ts'
+import { copyBytes, encodeText, isBytes, isGone, readText } from './bytes.ts'
 import { type ErrorCode, VarveError } from '../errors.ts'
 import { ELEMENTS_MAX, hasTooMany, parseJson } from './json.ts'
 import { type Unlike, unlikeInClone, unlikeInJson } from './plain.ts'
@@ -32,7 +32,8 @@ const bytes: Codec<Uint8Array> = {
   tag: '',
   isRaw: true,
   encode(value) {
-    if (isBytes(value)) return value
+    if (isBytes(value) && !isGone(value)) return value
+    if (isBytes(value)) throw cannotHold('bytes', 'INVALID_ARGUMENT', 'its memory was transferred; put it before, or put a copy')
     throw notEncodable('bytes', 'a Uint8Array', value)
   },
   decode: (source, start, end, isOwned) => (isOwned ? source : copyBytes(source, start, end)),

@@ -43,14 +43,24 @@ export interface FileManifest {
 /** Bytes of a file in the list that goes with an entry: digest and size. */
 const REF_BYTES = 40
 
+/** The content of a file. */
+export interface Blob {
+  readonly digest: string
+  readonly size: bigint
+}
+
 /** A manifest of these entries. */
 export function manifestOf(files: readonly FileEntry[]): FileManifest {
   return { kind: 'varve-files', version: 1, files }
 }
 
-/** Whether `value` has the marker of a manifest. */
+/** Whether `value` has the marker of a manifest. Not if reading it fails, because a codec then refuses it. */
 export function isManifest(value: unknown): value is FileManifest {
-  return typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'varve-files'
+  try {
+    return typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'varve-files'
+  } catch {
+    return false
+  }
 }
 
 /** The entries of a manifest. Throws INVALID_ARGUMENT for other values and for later versions. */
@@ -66,22 +76,29 @@ export function isFile(entry: FileEntry): entry is FileItem {
   return 'digest' in entry
 }
 
-/**
- * What the engine takes for an entry that needs files: their number, digest and size of each, once however often it is
- * named, then the value. Undefined where the manifests name no file.
- */
-export function packWithBlobs(manifests: readonly FileManifest[], value: Uint8Array): Uint8Array | undefined {
-  const files = new Map<string, FileItem>()
-  for (const manifest of manifests) for (const entry of entriesOf('put()', manifest)) if (isFile(entry)) files.set(entry.digest, entry)
-  if (files.size === 0) return undefined
-  const packed = new Uint8Array(4 + files.size * REF_BYTES + value.length)
+/** The files that manifests name, each content once; undefined if they name none. Throws INVALID_ARGUMENT. */
+export function blobsOf(manifests: readonly FileManifest[]): readonly Blob[] | undefined {
+  const blobs = new Map<string, Blob>()
+  for (const manifest of manifests) {
+    for (const entry of entriesOf('put()', manifest)) {
+      if (!isFile(entry)) continue
+      const { path, digest, size } = entry
+      if (!/^[0-9a-f]{64}$/.test(digest)) throw new VarveError('INVALID_ARGUMENT', `the manifest has no digest at '${path}'`)
+      blobs.set(digest, { digest, size: BigInt(size) })
+    }
+  }
+  return blobs.size === 0 ? undefined : [...blobs.values()]
+}
+
+/** What the engine takes for an entry that needs files: their number, digest and size of each, then the value. */
+export function packWithBlobs(blobs: readonly Blob[], value: Uint8Array): Uint8Array {
+  const packed = new Uint8Array(4 + blobs.length * REF_BYTES + value.length)
   const view = new DataView(packed.buffer)
-  view.setUint32(0, files.size, true)
+  view.setUint32(0, blobs.length, true)
   let at = 4
-  for (const { path, digest, size } of files.values()) {
-    if (!/^[0-9a-f]{64}$/.test(digest)) throw new VarveError('INVALID_ARGUMENT', `the manifest has no digest at '${path}'`)
+  for (const { digest, size } of blobs) {
     for (let i = 0; i < 32; i++) packed[at + i] = (digitAt(digest, 2 * i) << 4) | digitAt(digest, 2 * i + 1)
-    view.setBigUint64(at + 32, BigInt(size), true)
+    view.setBigUint64(at + 32, size, true)
     at += REF_BYTES
   }
   packed.set(value, at)
