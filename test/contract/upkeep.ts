@@ -112,6 +112,34 @@ export function upkeepContract({ newDir, open }: Subject): void {
       await again.close()
     })
 
+    it('onProgress may use the cache, whose answers are right, misses or BUSY', async () => {
+      const codes = new Set<string>()
+      const note = ({ code }: VarveError): unknown => codes.add(code)
+      const dir = newDir()
+      const cache = await open(dir, { onWarning: note })
+      const expected = await fill(cache, 200, 2000)
+      const [entries, [key, value] = ['', '']] = [cache.namespace('filled', { codec: 'text' }), [...expected][1]]
+      let calls = 0
+      const onProgress = (): void => {
+        calls++
+        expect([value, undefined]).toContain(entries.get(key))
+        entries.has(key)
+        for (const use of [() => entries.put('new', 'new'), () => cache.status(), () => cache.refresh(), () => entries.count()]) {
+          try {
+            use()
+          } catch (error) {
+            note(error as VarveError)
+          }
+        }
+      }
+      const watch = { onProgress }
+      for (const call of [() => cache.compact({ full: true, ...watch }), () => cache.verify(watch), () => cache.repair(watch)]) await call()
+      await cache.files.verify(undefined, watch)
+      expect([calls > 0, [...codes].filter((code) => code !== 'BUSY')]).toEqual([true, []])
+      expect([entries.get(key), entries.has(key), (await cache.verify()).sound]).toEqual([value, true, true])
+      await cache.close()
+    })
+
     it('compact rejects with the error that onProgress throws', async () => {
       const cache = await open(newDir())
       const expected = await fill(cache, 1000, 5000)

@@ -33,7 +33,7 @@ export type ErrorCode =
   | 'NEWER_FORMAT'
   /** The caller's `signal` was aborted. Committed entries are unchanged. */
   | 'CANCELLED'
-  /** Other processes changed the cache faster than this call could follow; try again. */
+  /** Other processes changed the cache faster than this call could follow, or WebAssembly runs an `onProgress` of it; try again. */
   | 'BUSY'
   /** The cache has used up its numbers of writers or commits. */
   | 'EXHAUSTED'

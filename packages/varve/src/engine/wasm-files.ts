@@ -12,6 +12,7 @@ import { parseJson } from '../values/json.ts'
 import { EngineFailure, reportOf } from './answer.ts'
 import { inSlices } from './slices.ts'
 import { blockedOr, codeOf, fileFailure, hostFiles, TreeWalker } from './tree-folder.ts'
+import { watcherOf } from './watcher.ts'
 import { type Contents, type Restored, TreeRestore } from './tree-restore.ts'
 
 /** What these calls need of their store. */
@@ -25,6 +26,7 @@ export interface WasmFilesStore {
   number(call: () => number): number
   /** Copies the kept answer of the last call to `target`. */
   take(target: Uint8Array): void
+  /** For calls of the module of the engine; that of archives may call it meanwhile. */
   watcher(control: EngineControl): Watcher
 }
 
@@ -104,7 +106,7 @@ export class WasmTrees implements EngineFiles {
     await archives.prepareArchives()
     const { read, close } = archives.sourceOf(input)
     try {
-      const watcher = this.#of.watcher(control)
+      const watcher = watcherOf(control)
       return await this.#store(async (number) => {
         const store = (content: Uint8Array): string => this.#ask<StoredContent>((engine) => engine.storeFile(number, content)).digest
         return archives.importArchive(request, { read, store }, watcher)
@@ -119,7 +121,7 @@ export class WasmTrees implements EngineFiles {
     await archives.prepareArchives()
     const { write, close } = archives.targetOf(path)
     try {
-      const watcher = this.#of.watcher(control)
+      const watcher = watcherOf(control)
       const content = (digest: string, size: number): Uint8Array | undefined => this.#content(digest, size)
       archives.exportArchive(files, gzip, { write, content }, watcher)
     } finally {

@@ -15,7 +15,7 @@ import type { EngineFiles } from './files.ts'
 import type { WasmTrees } from './wasm-files.ts'
 import { viewOf as viewAt } from '../values/bytes.ts'
 import { WasmInstance } from './wasm-instance.ts'
-import { watcherOf } from './watcher.ts'
+import { LongCalls } from './watcher.ts'
 import type { CompactElsewhere, LayerHosts, WasmPlace, WasmPlaces } from './wasm-place.ts'
 
 /** The instance that all stores of this thread share. */
@@ -50,6 +50,7 @@ class WasmEngineStore implements EngineStore {
   readonly #layerHost: (directory: string) => Host
   #files: WasmTrees | undefined
   readonly #damage: MetDamage = new MetDamage()
+  readonly #long: LongCalls = new LongCalls()
   #scratch: Uint8Array = new Uint8Array(0)
   readonly revision = (): number => 0 // no other thread commits to this store
   /** The length of the value that the last `get` has left there, if it fits. */
@@ -61,8 +62,7 @@ class WasmEngineStore implements EngineStore {
     this.#memory = memory
     this.#options = options
     const { secret, layers, ...rest } = options
-    const name = nameOf(secret)
-    this.#layerHost = (directory) => heldHost(tableHost(layerHost(directory, name)), engineInstance)
+    this.#layerHost = (directory) => heldHost(tableHost(layerHost(directory, nameOf(secret))), engineInstance)
     const [random = 0n] = crypto.getRandomValues(new BigUint64Array(1))
     this.#elsewhere = compactElsewhere
     this.#store = this.#call(() => {
@@ -86,16 +86,15 @@ class WasmEngineStore implements EngineStore {
       call: (run) => this.#call(run),
       take: (target) => this.#takeInto(target),
       number: (run) => this.#number(run),
-      watcher: watcherOf,
+      watcher: (control) => this.#long.watcherOf(control),
     })
     return this.#files
   }
 
   get scratch(): Uint8Array {
-    // Memory that has grown is another buffer; the old one is detached, its arrays are empty. Asking the memory for its
-    // buffer at each call would cost 15 ns twice a lookup.
+    // Memory that has grown is another buffer, and arrays of the old one are empty. Asking for the buffer would cost 15 ns twice a lookup.
     if (this.#scratch.length === 0) {
-      // An instance that has ended is not called; the call that needs this memory reports it.
+      if (this.#long.isReporting) return new Uint8Array(SCRATCH_BYTES) // for a call that is refused, as those of an ended instance are
       const isGone = !engineInstance.isPresent(this.#owner)
       this.#scratch = isGone ? new Uint8Array(SCRATCH_BYTES) : new Uint8Array(this.#memory.buffer, this.#store.scratchAt, this.#store.scratchBytes)
     }
@@ -229,7 +228,7 @@ class WasmEngineStore implements EngineStore {
     // The other thread evicts by recorded usage, so record what was read here.
     if (!isHere && this.#elsewhere !== undefined) await this.flush()
     const compacted = isHere ? undefined : await this.#elsewhere?.(full, control, this.#options, engineInstance.module())
-    if (compacted === undefined) return reportOf(this.#call(() => this.#store.compact(full, Date.now(), watcherOf(control))))
+    if (compacted === undefined) return reportOf(this.#call(() => this.#store.compact(full, Date.now(), this.#long.watcherOf(control))))
     this.#damage.addElsewhere(compacted.damage)
     // The next commit can drop what the worker checkpointed; commits of others stay invisible until then.
     reportOf(this.#call(() => this.#store.lookAhead()))
@@ -245,16 +244,16 @@ class WasmEngineStore implements EngineStore {
   }
 
   async verify(control: EngineControl): Promise<VerifyReport> {
-    return reportOf(this.#call(() => this.#store.verify(watcherOf(control))))
+    return reportOf(this.#call(() => this.#store.verify(this.#long.watcherOf(control))))
   }
 
   async repair(dryRun: boolean, control: EngineControl): Promise<RepairReport> {
-    return reportOf(this.#call(() => this.#store.repair(dryRun, watcherOf(control))))
+    return reportOf(this.#call(() => this.#store.repair(dryRun, this.#long.watcherOf(control))))
   }
 
   async seal(target: string, since: readonly string[], control: EngineControl): Promise<SealReport> {
     const hosts = since.map(this.#layerHost)
-    return reportOf(this.#call(() => this.#store.seal(this.#layerHost(target), [...since], hosts, watcherOf(control))))
+    return reportOf(this.#call(() => this.#store.seal(this.#layerHost(target), [...since], hosts, this.#long.watcherOf(control))))
   }
 
   damageCount(): number {
@@ -276,11 +275,12 @@ class WasmEngineStore implements EngineStore {
   }
 
   #call<T>(call: () => T): T {
+    this.#long.check()
     return engineInstance.guarded(this.#owner, call)
   }
 
   #number(call: () => number): number {
-    const number = engineInstance.guarded(this.#owner, call)
+    const number = this.#call(call)
     return number === FAILED ? reportOf<never>(this.#store.failure()) : number
   }
 

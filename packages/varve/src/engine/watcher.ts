@@ -19,3 +19,27 @@ export function watcherOf({ signal, onProgress }: EngineControl): { report(done:
     },
   }
 }
+
+/** The long calls of one store. Until such a call ends, the module cannot answer others, which a listener of its progress may make. */
+export class LongCalls {
+  /** Whether a listener runs now. */
+  isReporting = false
+
+  /** Throws BUSY inside of a listener. */
+  check(): void {
+    if (!this.isReporting) return
+    throw new EngineFailure('BUSY', 'WebAssembly runs a call that reports its progress; use this cache after onProgress has returned')
+  }
+
+  watcherOf({ signal, onProgress }: EngineControl): ReturnType<typeof watcherOf> {
+    const report = (done: number, total: number): void => {
+      this.isReporting = true
+      try {
+        onProgress?.(done, total)
+      } finally {
+        this.isReporting = false
+      }
+    }
+    return watcherOf({ signal, onProgress: onProgress === undefined ? undefined : report })
+  }
+}
