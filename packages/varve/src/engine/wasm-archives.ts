@@ -49,12 +49,14 @@ function fromFile(path: string): Source & Closable {
 
 function fromBytes(bytes: Uint8Array): Source & Closable {
   let at = 0
-  const read = (target: Uint8Array): number => {
+  const next = (target: Uint8Array): number => {
     const piece = bytes.subarray(at, at + target.length)
     target.set(piece)
     at += piece.length
     return piece.length
   }
+  // Nothing may be thrown through the module: what it had borrowed would stay so, and the next archive would fail.
+  const read = (target: Uint8Array): number => attempt(() => next(target))
   return { read, close: () => undefined }
 }
 

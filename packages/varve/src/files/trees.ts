@@ -1,6 +1,6 @@
 /** Trees of files and archives, stored by their content: what the calls of `Files` do. */
 import { builtin } from '../host/builtin.ts'
-import { isBytes } from '../values/bytes.ts'
+import { isBytes, isGone } from '../values/bytes.ts'
 import type { EngineControl } from '../engine/engine.ts'
 import type { RestoreMode, StoredContent } from '../engine/files.ts'
 import { VarveError } from '../errors.ts'
@@ -79,6 +79,9 @@ export class FileTrees {
     }
     if (typeof archive !== 'string' && !isBytes(archive)) {
       throw new VarveError('INVALID_ARGUMENT', `files.importTar() takes a path, bytes or a stream, not ${describe(archive)}`)
+    }
+    if (typeof archive !== 'string' && isGone(archive)) {
+      throw new VarveError('INVALID_ARGUMENT', 'the memory of the archive was transferred; import it before, or a copy of it')
     }
     const { links, maxBytes = 0, maxFileBytes = 0, maxFiles = 0 } = options
     const inputBytes = typeof archive === 'string' ? await sizeOf(absolute('archive', archive)) : archive.length
