@@ -12,7 +12,8 @@
 //! 3. It renames blobs that no entry names to `.<random>.gone`. The random number is its own, so it only decides on
 //!    blobs that it has renamed itself. A writer that stores that content from now on finds it missing and writes it.
 //! 4. It loads the state again. A writer that found the content before step 3 had pinned it first. So the pin, or by
-//!    now the entry, is in its log. The collector gives the blob its name back, durably, and then removes the other one.
+//!    now the entry, is in its log. The collector gives the blob its name back, durably, and then removes the
+//!    other one.
 //! 5. It removes the rest once the logs read in step 4 are durable. If another collection died half way or runs at the
 //!    same time, the next one continues with the blobs it has renamed. Readers find them under that name, too.
 

@@ -51,9 +51,9 @@ pub(super) fn is_claimed(manifest: &Manifest, writer: u32, start: LogStart) -> b
     if listed.peek().is_some() { listed.any(|log| log.id == start.id) } else { start.base == manifest.id }
 }
 
-/// Whether the log that `view` has seen belongs to the manifest, or has been checkpointed into it. Several logs may have
-/// its number: its own, and a ghost, if both were claimed. If it had no commits, a power failure may have taken it, and
-/// a log that was begun since, and has seen `view`, may have its number.
+/// Whether the log that `view` has seen belongs to the manifest, or has been checkpointed into it. Several logs may
+/// have its number: its own, and a ghost, if both were claimed. If it had no commits, a power failure may have taken
+/// it, and a log that was begun since, and has seen `view`, may have its number.
 fn has(manifest: &Manifest, logs: &[LogView], foreign: &[usize], view: &LogView, seen: &KnownLog) -> bool {
     let is_seen = |known: &KnownLog| (known.writer, known.id) == (seen.writer, seen.id);
     if manifest.checkpointed_logs.iter().any(|known| is_seen(known) && known.end >= seen.end) {

@@ -7,8 +7,8 @@
 //!  1          2         3 |        4       5        6 |                     7
 //!             ^-----------+---------------------------+
 //! ```
-//! 1. The writer makes sure that the directory has a sure and durable manifest (`writer/create.rs`). While an older one is
-//!    there, the newest may not be durable.
+//! 1. The writer makes sure that the directory has a sure and durable manifest (`writer/create.rs`). While an older one
+//!    is there, the newest may not be durable.
 //! 2. It chooses a number above every number in the directory and not below the manifest's `next writer`. The rank of
 //!    the number differs from those of all open logs (`format/sequence.rs`).
 //! 3. It creates the log, which fails if another process was faster.

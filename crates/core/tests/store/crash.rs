@@ -110,8 +110,8 @@ fn a_log_without_commits_may_be_lost_in_a_power_failure_and_its_number_used_agai
     }
 }
 
-/// Another process began a log on a manifest that its publisher had not synced yet. A power failure took the manifest and
-/// left the log, which then counted as that of another copy of the cache, and everything was a miss.
+/// Another process began a log on a manifest that its publisher had not synced yet. A power failure took the manifest
+/// and left the log, which then counted as that of another copy of the cache, and everything was a miss.
 #[test]
 fn a_log_begun_while_a_manifest_is_published_damages_nothing_after_a_power_failure() {
     let vfs = SimVfs::new();

@@ -67,8 +67,8 @@ impl Participant {
         let here = Some(number).filter(|number| *number > 0);
         for (key, expected) in [("f", here), ("o", here), ("d", here.filter(|number| number % 3 != 0))] {
             let found = self.number(&format!("{index} {key}"))?;
-            // A writer may lose its pin with its log, to a process that cannot test locks, or if it pauses or a call fails;
-            // then the entry of the files is a miss.
+            // A writer may lose its pin with its log, to a process that cannot test locks, or if it pauses or a call
+            // fails; then the entry of the files is a miss.
             let cannot_test = self.world.groups().iter().any(|group| !group.has_lock);
             let may_lose = key == "o"
                 && (cannot_test || self.world.terms.turns_per_pause > 0 || self.world.terms.calls_per_fault > 0);

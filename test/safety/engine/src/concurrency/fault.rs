@@ -1,7 +1,7 @@
-//! Calls of a participant that fail in the middle of a schedule: the disk is full or broken, an answer is lost, an append
-//! is cut short. A call of the participant may then fail. What it had not acknowledged is there as a whole or not at all,
-//! and is part of its next commit; all else holds as without faults. `io_faults.rs` has syncs that lose bytes: a process
-//! that comes later cannot detect that.
+//! Calls of a participant that fail in the middle of a schedule: the disk is full or broken, an answer is lost, an
+//! append is cut short. A call of the participant may then fail. What it had not acknowledged is there as a whole or
+//! not at all, and is part of its next commit; all else holds as without faults. `io_faults.rs` has syncs that lose
+//! bytes: a process that comes later cannot detect that.
 
 use fastrand::Rng;
 use std::io::ErrorKind;
@@ -17,7 +17,7 @@ const SHORT_BYTES_MAX: usize = 300;
 pub(super) fn strike(vfs: &SimVfs, call: Call, random: &mut Rng) {
     let error = ERRORS[random.usize(..ERRORS.len())];
     let effect = match (call, random.u8(..3)) {
-        // A call that only reads says what it finds, or fails.
+        // A call that only reads can lose no answer.
         (Call::List | Call::Open | Call::Stat, _) | (_, 0) => Effect::Error(error),
         (Call::Append, 1) => Effect::Short { bytes: random.usize(..SHORT_BYTES_MAX), error },
         (_, _) => Effect::After(error),

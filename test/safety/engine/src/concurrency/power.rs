@@ -1,4 +1,4 @@
-//! The power fails at an operation of a schedule: what was not synced is lost, torn or zero, and every participant dies.
+//! The power fails at an operation of a schedule: what was not synced is lost, torn or zero, and all participants die.
 //! A new process then finds of each participant a commit between the last that was durable and the last that was begun.
 //! That commit is whole, and all are there that its participant had made before it, or had seen when it began its log.
 //! The new process can commit, and nothing changes by that.

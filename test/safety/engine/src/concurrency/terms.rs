@@ -9,9 +9,9 @@
 //! - **Reset**: if the whole cache is unrecoverable, the next commit starts a new one, while other participants do the
 //!   same or still commit to the old one. A new process finds each acknowledged commit that began after the reset
 //!   (planted: `reset-leaves-logs`, `reset-counts-old-logs`).
-//! - **Faults** (`fault.rs`): calls fail. Then the participant's own call may fail; what it had not acknowledged is there
-//!   as a whole or not at all. There are hard links: without them, a manifest whose sync fails is withdrawn, although
-//!   others may have seen it.
+//! - **Faults** (`fault.rs`): calls fail. Then the participant's own call may fail; what it had not acknowledged is
+//!   there as a whole or not at all. There are hard links: without them, a manifest whose sync fails is withdrawn,
+//!   although others may have seen it.
 //! - **Pauses**: participants pause for up to a thousand turns, as slow processes do. An entry whose blob was stored
 //!   before a pause may be a miss: a compaction that has waited long enough claims the log that pins the blob.
 //! - **Repair**: any participant may repair at any time. Without damage, repair finds nothing. If no other participant
