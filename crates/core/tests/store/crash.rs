@@ -1,7 +1,7 @@
 //! Regression tests for crashes. `npm run test:power-loss` tries all crash states of many histories.
 
 use crate::history::{Expected, commit, compact, dump, open, open_with_blobs};
-use crate::hooked::hooked_with;
+use crate::hooked::{hooked_with, open_seeded};
 use std::io::ErrorKind;
 use varve_core::testing::sim::{Call, Effect, Fault, LostPages, Model, SimVfs};
 use varve_core::vfs::Vfs;
@@ -88,7 +88,7 @@ fn a_log_without_commits_may_be_lost_in_a_power_failure_and_its_number_used_agai
         is_begun |= call == "create_new" && name.ends_with(".log");
         if is_begun && call == "list" {
             is_begun = false;
-            let mut killed = hooked_with(&other, Box::new(|_, _| ()), 2);
+            let mut killed = open_seeded(&other, 2);
             let effect = Effect::Error(ErrorKind::StorageFull);
             other.fail(Fault { call: Some(Call::Append), after: 1, forever: true, effect });
             let id = killed.namespace("n", "1").expect("namespace");
@@ -99,7 +99,7 @@ fn a_log_without_commits_may_be_lost_in_a_power_failure_and_its_number_used_agai
     };
     put(&mut hooked_with(&vfs, Box::new(begins_beside), 3), b"beside", b"value", Durability::Relaxed);
     for state in vfs.crash_states(Model::Posix, vfs.operation_count(), 1, 9) {
-        let open = |random| hooked_with(&state.vfs, Box::new(|_, _| ()), random);
+        let open = |random| open_seeded(&state.vfs, random);
         let found = all(&mut open(4));
         assert!(found.contains_key(b"before".as_slice()), "{}", state.description());
         put(&mut open(5), b"next", b"value", Durability::Relaxed);
@@ -123,7 +123,7 @@ fn a_log_begun_while_a_manifest_is_published_damages_nothing_after_a_power_failu
         is_linked |= call == "link" && name.starts_with("manifest-");
         if is_linked && call == "sync_folder" {
             is_linked = false;
-            put(&mut hooked_with(&other, Box::new(|_, _| ()), 2), b"beside", b"value", Durability::Relaxed);
+            put(&mut open_seeded(&other, 2), b"beside", b"value", Durability::Relaxed);
         }
     };
     compact(&hooked_with(&vfs, Box::new(commits_beside), 3), true).expect("compact");

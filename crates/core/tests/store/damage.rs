@@ -1,12 +1,13 @@
 //! Damage: files whose bytes are not what Varve wrote. Every lookup returns the correct value or a miss, never an older
 //! value. `verify` reports the damage, and the next commit works and can be read.
 
-use crate::history::{Expected, commit, compact, dump, open, open_with, open_with_blobs};
+use crate::history::{Expected, commit, compact, dump, open, open_with_blobs};
+use crate::hooked::open_seeded;
 use std::io::ErrorKind;
 use varve_core::testing::reseal;
 use varve_core::testing::sim::{Call, Effect, Fault, SimVfs};
 use varve_core::vfs::Vfs;
-use varve_core::{Durability, Handle, Options};
+use varve_core::{Durability, Handle};
 
 /// A small cache in which every key but one was written several times.
 fn small_cache(checkpoints: &[bool]) -> (SimVfs, Expected) {
@@ -285,7 +286,7 @@ fn entries_return_after_temporary_read_errors() {
 fn cache_of_logs(vfs: SimVfs, random: u64, rounds: usize, closes: bool) -> (SimVfs, Expected) {
     let mut content = Expected::new();
     for round in 0..rounds {
-        let mut handle = open_with(&vfs, Options { random, ..Options::default() }).expect("open");
+        let mut handle = open_seeded(&vfs, random);
         let id = handle.namespace("n", "1").expect("namespace");
         for number in 0..3 {
             let (key, value) = (format!("key {number}"), format!("value {number} of round {round} of {random}"));
@@ -452,7 +453,7 @@ fn an_open_cache_does_not_return_an_older_value_after_the_log_of_the_newer_one_w
             vfs.length("0.log")
         };
         let before = put(b"first");
-        let mut reader = open_with(&vfs, Options { random: 3, ..Options::default() }).expect("open");
+        let mut reader = open_seeded(&vfs, 3);
         let id = reader.namespace("n", "1").expect("namespace");
         put(b"second");
         reader.put(id, b"other", b"value").expect("put");

@@ -1,6 +1,6 @@
 //! A file system that runs a callback in the middle of calls, to reproduce races in one thread.
 
-use crate::history::{commit, open};
+use crate::history::{commit, open, open_with};
 use std::borrow::Cow;
 use std::fmt;
 use std::io;
@@ -146,6 +146,11 @@ pub(crate) fn with_a_commit_in(vfs: SimVfs) -> (SimVfs, Handle, u32) {
 /// Opens the directory as a new process whose calls run `hook`.
 pub(crate) fn hooked(vfs: &SimVfs, hook: Hook) -> Handle {
     hooked_with(vfs, hook, 1)
+}
+
+/// Opens the directory as a new process, for tests that open several. `random` determines the names that it uses.
+pub(crate) fn open_seeded(vfs: &SimVfs, random: u64) -> Handle {
+    open_with(vfs, Options { random, ..Options::default() }).expect("open")
 }
 
 /// Like [`hooked`], for tests that open several. `random` determines the names that the process uses.

@@ -1,10 +1,11 @@
 //! Files of an open cache are removed, truncated, replaced or renamed: by `rm -rf`, `npm ci`, `rsync --inplace` or a
 //! restore, or through locks that other machines cannot see. A new process finds the next commit of every live writer.
 
-use crate::history::{commit, compact, open_with};
+use crate::history::{commit, compact};
+use crate::hooked::open_seeded;
 use varve_core::testing::sim::SimVfs;
 use varve_core::vfs::Vfs;
-use varve_core::{BlobWriter, Durability, Handle, Options};
+use varve_core::{BlobWriter, Durability, Handle};
 
 /// Changes the directory. The second argument is an older copy of the log.
 type Event = (&'static str, fn(&SimVfs, &[u8]));
@@ -25,13 +26,9 @@ const EVENTS: &[Event] = &[
     ("a bit of the manifest flips", |vfs, _| vfs.flip(&manifest_of(vfs), 40, 0)),
     ("all files are replaced by those of a new cache", |vfs, _| {
         vfs.names().iter().for_each(|name| vfs.erase(name));
-        put(&mut open(vfs, 99), "other", Durability::Durable);
+        put(&mut open_seeded(vfs, 99), "other", Durability::Durable);
     }),
 ];
-
-fn open(vfs: &SimVfs, random: u64) -> Handle {
-    open_with(vfs, Options { random, ..Options::default() }).expect("open")
-}
 
 fn put(handle: &mut Handle, key: &str, durability: Durability) {
     let id = handle.namespace("n", "1").expect("namespace");
@@ -41,7 +38,7 @@ fn put(handle: &mut Handle, key: &str, durability: Durability) {
 
 /// Whether a new process finds the key.
 fn has(vfs: &SimVfs, key: &str) -> bool {
-    let mut reader = open(vfs, 1_000);
+    let mut reader = open_seeded(vfs, 1_000);
     let id = reader.namespace("n", "1").expect("namespace");
     reader.has(id, key.as_bytes()).expect("has")
 }
@@ -67,14 +64,14 @@ fn a_new_process_finds_every_commit_made_after_files_of_an_open_cache_were_lost(
     for (what, event) in EVENTS {
         for durability in [Durability::Relaxed, Durability::Durable] {
             for vfs in machines() {
-                let mut writer = open(&vfs, 1);
+                let mut writer = open_seeded(&vfs, 1);
                 put(&mut writer, "first", durability);
                 let older = vfs.contents(&log_of(&vfs));
                 (0..8).for_each(|number| put(&mut writer, &format!("before {number}"), durability));
                 event(&vfs, &older);
                 for round in 0..6 {
                     put(&mut writer, &format!("writer {round}"), durability);
-                    let mut other = open(&vfs, 10 + round);
+                    let mut other = open_seeded(&vfs, 10 + round);
                     put(&mut other, &format!("other {round}"), durability);
                     other.store().close().expect("close");
                     // The first of these commits that reads older damage resets the cache.
@@ -98,10 +95,10 @@ fn a_new_process_finds_every_commit_made_after_files_of_an_open_cache_were_lost(
 #[test]
 fn a_reset_by_another_process_loses_no_later_commit_of_a_live_durable_writer() {
     let vfs = SimVfs::new().padded();
-    let mut writer = open(&vfs, 1);
+    let mut writer = open_seeded(&vfs, 1);
     (0..3).for_each(|number| put(&mut writer, &format!("before {number}"), Durability::Durable));
     vfs.flip(&manifest_of(&vfs), 40, 0);
-    let mut other = open(&vfs, 2);
+    let mut other = open_seeded(&vfs, 2);
     put(&mut other, "other", Durability::Durable);
     for number in 0..30 {
         put(&mut writer, &format!("after {number}"), Durability::Durable);
@@ -115,12 +112,12 @@ fn a_reset_by_another_process_loses_no_later_commit_of_a_live_durable_writer() {
 #[test]
 fn a_durable_commit_is_found_after_a_longer_log_of_a_copy_was_put_over_the_padded_log() {
     let machine = SimVfs::new().padded();
-    put(&mut open(&machine, 1), "shared", Durability::Durable);
+    put(&mut open_seeded(&machine, 1), "shared", Durability::Durable);
     for bytes in [100, 3_000, 5_000, 60_000] {
         let (vfs, copy) = (machine.fork(), machine.fork());
-        let mut writer = open(&vfs, 2);
+        let mut writer = open_seeded(&vfs, 2);
         (0..3).for_each(|number| put(&mut writer, &format!("before {number}"), Durability::Durable));
-        let mut other = open(&copy, 3);
+        let mut other = open_seeded(&copy, 3);
         put(&mut other, &"other".repeat(bytes / 5), Durability::Durable);
         other.store().close().expect("close");
         copy.names().iter().for_each(|name| vfs.set_contents(name, copy.contents(name)));
@@ -136,7 +133,7 @@ fn a_durable_commit_is_found_after_a_longer_log_of_a_copy_was_put_over_the_padde
 fn a_durable_commit_is_found_after_an_earlier_copy_of_the_padded_log_was_put_over_it() {
     for count in [1, 3, 40] {
         let vfs = SimVfs::new().padded();
-        let mut writer = open(&vfs, 1);
+        let mut writer = open_seeded(&vfs, 1);
         put(&mut writer, "first", Durability::Durable);
         put(&mut writer, &"long".repeat(16_000), Durability::Durable);
         put(&mut writer, "last", Durability::Durable);
@@ -155,11 +152,11 @@ fn a_durable_commit_is_found_after_an_earlier_copy_of_the_padded_log_was_put_ove
 #[test]
 fn commits_are_found_although_another_machine_claimed_the_log_of_a_live_writer() {
     let vfs = SimVfs::new();
-    let mut writer = open(&vfs, 1);
+    let mut writer = open_seeded(&vfs, 1);
     put(&mut writer, "first", Durability::Relaxed);
     for round in 0..5 {
         let name = log_of(&vfs);
-        let (bytes, other) = (vfs.contents(&name), open(&vfs, 10 + round));
+        let (bytes, other) = (vfs.contents(&name), open_seeded(&vfs, 10 + round));
         // The same bytes in a file that is not locked.
         vfs.erase(&name);
         vfs.set_contents(&name, bytes);
@@ -174,13 +171,13 @@ fn commits_are_found_although_another_machine_claimed_the_log_of_a_live_writer()
 #[test]
 fn a_compaction_resets_a_cache_whose_open_log_is_damaged_where_it_was_read_before() {
     let vfs = SimVfs::new();
-    let mut writer = open(&vfs, 1);
+    let mut writer = open_seeded(&vfs, 1);
     (0..9).for_each(|number| put(&mut writer, &format!("key {number}"), Durability::Relaxed));
     let log = log_of(&vfs);
-    let mut other = open(&vfs, 2);
+    let mut other = open_seeded(&vfs, 2);
     put(&mut other, "other", Durability::Relaxed);
     other.store().close().expect("close");
-    let compactor = open(&vfs, 3);
+    let compactor = open_seeded(&vfs, 3);
     vfs.flip(&log, vfs.length(&log) / 2, 0);
     compact(&compactor, false).expect("compact");
     put(&mut writer, "after", Durability::Relaxed);
@@ -198,11 +195,11 @@ fn a_log_of_another_copy_that_was_written_over_an_open_one_is_not_damaged() {
     ];
     for (number, call) in calls.into_iter().enumerate() {
         let vfs = SimVfs::new();
-        let mut first = open(&vfs, 1);
+        let mut first = open_seeded(&vfs, 1);
         put(&mut first, "first", Durability::Relaxed);
         first.store().close().expect("close");
         let copy = vfs.fork();
-        let [mut writer, mut other] = [open(&vfs, 2), open(&copy, 3)];
+        let [mut writer, mut other] = [open_seeded(&vfs, 2), open_seeded(&copy, 3)];
         put(&mut writer, "writer", Durability::Relaxed);
         (0..3).for_each(|number| put(&mut other, &format!("other {number}"), Durability::Relaxed));
         let log = "1.log";
@@ -218,7 +215,7 @@ fn a_log_of_another_copy_that_was_written_over_an_open_one_is_not_damaged() {
 #[test]
 fn zeros_in_the_middle_of_durable_commits_are_reported_as_damage() {
     let vfs = SimVfs::new();
-    let mut writer = open(&vfs, 1);
+    let mut writer = open_seeded(&vfs, 1);
     (0..40).for_each(|number| put(&mut writer, &format!("key {number}"), Durability::Durable));
     let (name, sector) = (log_of(&vfs), 512);
     let bytes = vfs.contents(&name);
@@ -228,7 +225,7 @@ fn zeros_in_the_middle_of_durable_commits_are_reported_as_damage() {
         let mut zeroed = bytes.clone();
         zeroed[start..start + sector].fill(0);
         damaged.set_contents(&name, zeroed);
-        assert_ne!(open(&damaged, 2).store().status().damage.len(), 0, "sector at {start} of {}", bytes.len());
+        assert_ne!(open_seeded(&damaged, 2).store().status().damage.len(), 0, "sector at {start} of {}", bytes.len());
     }
 }
 
@@ -237,7 +234,7 @@ fn zeros_in_the_middle_of_durable_commits_are_reported_as_damage() {
 fn damage_to_a_closed_cache_never_brings_an_older_state_back() {
     let vfs = SimVfs::new();
     for round in 0..2 {
-        let mut writer = open(&vfs, round);
+        let mut writer = open_seeded(&vfs, round);
         put(&mut writer, "key", Durability::Relaxed);
         put(&mut writer, &format!("round {round}"), Durability::Relaxed);
         writer.store().close().expect("close");
@@ -251,7 +248,7 @@ fn damage_to_a_closed_cache_never_brings_an_older_state_back() {
                 Some(length) => damaged.truncate(name, length),
                 None => damaged.erase(name),
             }
-            let mut reader = open(&damaged, 9);
+            let mut reader = open_seeded(&damaged, 9);
             let id = reader.namespace("n", "1").expect("namespace");
             let found = ["key", "round 0", "round 1"].map(|key| reader.has(id, key.as_bytes()).expect("has"));
             assert!(found == [false; 3] || found == [true; 3], "{name} at {length:?}: {found:?}");

@@ -1,12 +1,12 @@
 //! The manifest, or the whole directory, is removed from outside in the middle of a call, and other processes create
 //! the cache again and commit. A new process finds those commits, however the call goes on.
 
-use crate::history::{compact, open, open_with};
-use crate::hooked::{Hook, first_frame, hooked, hooked_with, put};
+use crate::history::{compact, open};
+use crate::hooked::{Hook, first_frame, hooked, hooked_with, open_seeded, put};
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
+use varve_core::Handle;
 use varve_core::testing::sim::SimVfs;
-use varve_core::{Handle, Options};
 
 /// A call of a process whose cache has a damaged manifest, or none that is damaged.
 type Call = (&'static str, bool, fn(&mut Handle));
@@ -43,7 +43,7 @@ impl Loss {
         let lost = if self.is_whole { vfs.names() } else { manifests(vfs) };
         lost.iter().for_each(|name| vfs.erase(name));
         for number in 0..self.others {
-            let mut other = open_with(vfs, Options { random: 7 + number, ..Options::default() }).expect("open");
+            let mut other = open_seeded(vfs, 7 + number);
             put(&mut other, &Self::key(number));
             other.store().close().expect("close");
         }
@@ -57,7 +57,7 @@ impl Loss {
 /// A cache of several logs and tables, whose manifest has a higher number than one that is created.
 fn used(vfs: &SimVfs) {
     for round in 0..3 {
-        let mut handle = open_with(vfs, Options { random: 100 + round, ..Options::default() }).expect("open");
+        let mut handle = open_seeded(vfs, 100 + round);
         put(&mut handle, b"before");
         if round < 2 {
             compact(&handle, true).expect("compact");
@@ -94,7 +94,7 @@ fn is_lost_at(at: u32, machine: &SimVfs, (what, is_damaged, call): Call, loss: L
     if left.lock().expect("count").take().is_some() {
         return false;
     }
-    let mut reader = open_with(&vfs, Options { random: 9, ..Options::default() }).expect("open");
+    let mut reader = open_seeded(&vfs, 9);
     let id = reader.namespace("n", "1").expect("namespace");
     for number in 0..loss.others {
         let is_there = reader.has(id, &Loss::key(number)).expect("has");
@@ -138,7 +138,7 @@ fn a_commit_to_a_cache_created_again_stays_although_a_log_was_begun_on_the_lost_
     let mut created = 0;
     for read in 1..=4 {
         let begun = SimVfs::new();
-        put(&mut open_with(&begun, Options { random: 2, ..Options::default() }).expect("open"), b"late");
+        put(&mut open_seeded(&begun, 2), b"late");
         let (vfs, log) = (begun.fork(), begun.contents("0.log"));
         vfs.erase("0.log");
         let (other, start, mut reads) = (vfs.clone(), first_frame(&log), 0);

@@ -1,9 +1,9 @@
 //! Regression tests for races found by `npm run test:concurrency` (`interleavings`, `writers`). Another process or
 //! thread acts in the middle of a call, just before the file system is called.
 
-use crate::history::{commit, compact, open, open_with};
+use crate::history::{commit, compact, open};
 use crate::hooked::{
-    Hook, first_frame, hooked, hooked_with, opened_with, put, put_with, with_a_commit, with_a_commit_in,
+    Hook, first_frame, hooked, hooked_with, open_seeded, opened_with, put, put_with, with_a_commit, with_a_commit_in,
 };
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
@@ -11,7 +11,7 @@ use std::time::Duration;
 use varve_core::testing::reseal;
 use varve_core::testing::sim::SimVfs;
 use varve_core::vfs::Vfs;
-use varve_core::{BlobRef, BlobWriter, Durability, Handle, Options};
+use varve_core::{BlobRef, BlobWriter, Durability, Handle};
 
 /// Long enough for another thread to reach its lock. If it takes longer, the test proves less but does not fail.
 const WAIT: Duration = Duration::from_millis(200);
@@ -365,7 +365,7 @@ fn commits_to_a_cache_created_again_stay_although_the_writer_of_an_older_log_app
             if lists != list || call != "list" {
                 return;
             }
-            let late = hooked_with(&other, Box::new(|_, _| ()), 2);
+            let late = open_seeded(&other, 2);
             let _hold = BlobWriter::new(late.store()).expect("hold");
             let bytes = other.contents("0.log");
             // Cuts its last frame, which pins blobs.
@@ -379,7 +379,7 @@ fn commits_to_a_cache_created_again_stay_although_the_writer_of_an_older_log_app
             continue; // the cache was created before or reset
         }
         vfs.set_contents("0.log", log);
-        let mut reader = hooked_with(&vfs, Box::new(|_, _| ()), 3);
+        let mut reader = open_seeded(&vfs, 3);
         let id = reader.namespace("n", "1").expect("namespace");
         assert!(reader.has(id, b"key").expect("has"), "at list {list}: {:?}", reader.store().status().damage);
         created += 1;
@@ -405,7 +405,7 @@ fn a_commit_beside_compactions_that_claimed_two_logs_of_one_number_stays() {
                 other.set_contents(created, ghost.clone());
             }
             if (called, name) == ("link", "manifest-2") && !std::mem::replace(&mut committed, true) {
-                let mut third = open_with(&other, Options { random: 3, ..Options::default() }).expect("open");
+                let mut third = open_seeded(&other, 3);
                 put(&mut third, b"third");
             }
         });
@@ -424,7 +424,7 @@ fn a_commit_beside_compactions_that_claimed_two_logs_of_one_number_stays() {
 fn given_up_log(vfs: &SimVfs) -> Vec<u8> {
     let elsewhere = vfs.fork();
     elsewhere.remove("0.log").expect("remove");
-    let mut handle = open_with(&elsewhere, Options { random: 9, ..Options::default() }).expect("open");
+    let mut handle = open_seeded(&elsewhere, 9);
     put(&mut handle, b"key");
     first_frame(&elsewhere.contents("0.log"))
 }
@@ -435,7 +435,7 @@ fn given_up_log(vfs: &SimVfs) -> Vec<u8> {
 fn a_log_that_is_begun_and_sealed_while_it_is_read_is_no_damage() {
     let (vfs, _first, _) = with_a_commit_in(SimVfs::new());
     let elsewhere = vfs.fork();
-    let mut second = open_with(&elsewhere, Options { random: 2, ..Options::default() }).expect("open");
+    let mut second = open_seeded(&elsewhere, 2);
     put(&mut second, b"second");
     second.store().close().expect("close");
     vfs.create_new("1.log").expect("create");
@@ -447,7 +447,7 @@ fn a_log_that_is_begun_and_sealed_while_it_is_read_is_no_damage() {
         }
     });
     let mut reader = hooked_with(&vfs, hook, 3);
-    put(&mut open_with(&vfs, Options { random: 4, ..Options::default() }).expect("open"), b"third");
+    put(&mut open_seeded(&vfs, 4), b"third");
     let id = put(&mut reader, b"own");
     reader.store().refresh().expect("refresh");
     assert_eq!(reader.store().status().damage, []);
@@ -463,7 +463,7 @@ fn commits_after_a_reset_stay_although_another_process_that_resets_saw_its_manif
     let (vfs, _, _) = with_a_commit_in(SimVfs::new().without_links());
     vfs.flip("manifest-1", 40, 0);
     let other = vfs.fork();
-    put(&mut open_with(&other, Options { random: 3, ..Options::default() }).expect("open"), b"after the reset");
+    put(&mut open_seeded(&other, 3), b"after the reset");
     vfs.create_new("manifest-2").expect("create");
     let (here, mut finished) = (vfs.clone(), false);
     let hook: Hook = Box::new(move |call, name| {

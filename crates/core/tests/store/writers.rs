@@ -1,12 +1,12 @@
 //! Many writers use one directory at the same time, some without locks, while others checkpoint and compact. No
 //! acknowledged commit is lost, and the directory stays small.
 
-use crate::history::{Expected, commit, compact, dump, open, open_with, random_value};
-use crate::hooked::{Hook, hooked_with, put, with_a_commit_in};
+use crate::history::{Expected, commit, compact, dump, open, random_value};
+use crate::hooked::{Hook, hooked_with, open_seeded, put, with_a_commit_in};
 use crate::model::same_content;
 use varve_core::testing::sim::SimVfs;
 use varve_core::vfs::Vfs;
-use varve_core::{Durability, Handle, Options};
+use varve_core::{Durability, Handle};
 
 /// The most files that a directory may hold once every process has closed.
 const FILES_MAX: usize = 16;
@@ -240,10 +240,10 @@ fn a_commit_in_a_log_that_a_compaction_finds_without_a_start_stays() {
     let hook: Hook = Box::new(move |call, name| {
         if call == "list" && slow_log.is_none() && other.names().contains(&"1.log".to_owned()) {
             let elsewhere = other.fork();
-            put(&mut open_with(&elsewhere, Options { random: 4, ..Options::default() }).expect("open"), b"slow");
+            put(&mut open_seeded(&elsewhere, 4), b"slow");
             slow_log = Some(elsewhere.contents("2.log"));
             other.create_new("2.log").expect("create");
-            let mut third = open_with(&other, Options { random: 5, ..Options::default() }).expect("open");
+            let mut third = open_seeded(&other, 5);
             put(&mut third, b"third");
             other.rename("3.log", "3-4.taken").expect("claim");
         } else if let Some(log) = &slow_log {
