@@ -195,6 +195,26 @@ onEngine('native', (subject) => {
     expect([await build(), await build()]).toEqual([1, 0])
   })
 
+  it('a result is stored although a commit came while its work ran, and another run had read the same file', async () => {
+    const project = subject.project()
+    await project.settle('a.txt', 'one')
+    const read = (): Buffer => readFileSync(project.path('a.txt'))
+    await withCache(subject, project, async (cache) => {
+      const counted = new Counted(cache, project.root, { trackReads: true })
+      let goOn = (): void => {}
+      const committed = new Promise<void>((resolve) => (goOn = resolve))
+      const late = counted.run({ id: 'late' }, async () => {
+        read()
+        await committed
+      })
+      await counted.run({ id: 'early' }, read)
+      await cache.commit()
+      goOn()
+      await late
+    })
+    for (const id of ['early', 'late']) expect(await once(subject, project, read, id), id).toBe(0)
+  })
+
   it('a file that changes while the build runs is not stored', async () => {
     const project = subject.project()
     await project.settle('a.txt', 'one')

@@ -195,9 +195,9 @@ export class ReadScope implements Sink {
     })
   }
 
-  /** What a call read counts. @internal */
+  /** What a call read counts. A read that was sealed while the call ran counts already. @internal */
   count(keys: Iterable<string>): void {
-    for (const key of keys) this.#inputs.add(key)
+    for (const key of keys) if (this.#reads.has(key)) this.#inputs.add(key)
   }
 
   /** Whether results of that generation may be used. */
