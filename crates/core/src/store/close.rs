@@ -62,7 +62,14 @@ impl Store {
         // Damaged files are quarantined before a process closes after a commit, so that the next process opens a sound
         // cache.
         if logs > LOGS_LEFT || bytes > bytes_left || attached > 0 || self.context.damage.is_left() {
-            compact(&self.context, &self.state, &self.committer, false, &|_, _| ControlFlow::Continue(()))?;
+            let compacted =
+                compact(&self.context, &self.state, &self.committer, false, &|_, _| ControlFlow::Continue(()));
+            // Processes that are always faster have checkpointed, or will: the logs of this one are sealed.
+            if let Err(error) = compacted
+                && !matches!(*error, Error::Busy { .. })
+            {
+                return Err(error);
+            }
         }
         let mut committer = self.committer.lock()?;
         let is_sealed = committer.seal(&self.context, &self.state)?;

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
 use varve_core::testing::reseal;
-use varve_core::testing::sim::SimVfs;
+use varve_core::testing::sim::{Model, SimVfs};
 use varve_core::vfs::Vfs;
 use varve_core::{BlobRef, BlobWriter, Durability, Handle};
 
@@ -52,6 +52,40 @@ fn a_reader_that_loses_every_race_against_compactions_reports_no_damage() {
         }),
     );
     assert_eq!(found, (Some(b"value".to_vec()), 0));
+}
+
+/// Each time before this process publishes its table, another one has published and a third one has left a log. `close`
+/// reported BUSY although every commit was in place.
+#[test]
+fn a_process_whose_compaction_loses_every_race_closes_without_an_error() {
+    let (vfs, mut other, id) = with_a_commit();
+    let races = Arc::new(Mutex::new(0u32));
+    let (count, directory) = (Arc::clone(&races), vfs.clone());
+    let mut handle = hooked(
+        &vfs,
+        Box::new(move |call, name| {
+            if call == "link" && name.starts_with("manifest-") {
+                let mut races = count.lock().expect("count");
+                *races += 1;
+                other.put(id, b"other", &races.to_le_bytes()).expect("put");
+                commit(&mut other, Durability::Relaxed).expect("commit");
+                compact(&other, true).expect("compact");
+                let mut third = open_seeded(&directory, u64::from(*races));
+                put(&mut third, b"third");
+                third.store().close().expect("close");
+            }
+        }),
+    );
+    let id = handle.namespace("n", "1").expect("namespace");
+    handle.put(id, b"long", &[1; 300 << 10]).expect("put");
+    commit(&mut handle, Durability::Relaxed).expect("commit");
+    handle.store().close().expect("close");
+    assert_eq!(*races.lock().expect("count"), 16, "races lost");
+    for state in vfs.crash_states(Model::Posix, vfs.operation_count(), 1, 9) {
+        let mut found = open(&state.vfs).expect("open");
+        let id = found.namespace("n", "1").expect("namespace");
+        assert!(found.get(id, b"long", |_| ()).expect("get").is_some(), "lost after {}", state.description());
+    }
 }
 
 /// A writer without a lock commits enough for a table. Before it opens the table, another process checkpoints its log
