@@ -47,7 +47,6 @@ use crate::state::{State, outline};
 use crate::table::{TableFile, TableMeta, TableWriter, ValueBytes};
 use crate::writer::claim::claim_log;
 use crate::writer::exhausted::{is_exhausted, start_over};
-use crate::writer::layered::mark;
 use crate::writer::reset::reset;
 use std::sync::Arc;
 
@@ -169,9 +168,6 @@ impl Committer {
         };
         if state.read()?.manifest.id != found.manifest.id {
             renew(context, state)?;
-        }
-        if !state.read()?.layers.is_empty() {
-            mark(context)?;
         }
         self.base = found.manifest_file;
         (self.floor, self.cache_id) = (found.last_sequence, found.manifest.cache_id);

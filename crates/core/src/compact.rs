@@ -373,6 +373,7 @@ fn next_manifest(context: &Context, claimed: &ClaimedLogs, plans: &[Plan], writt
         parent: state.manifest.id,
         last_sequence: state.last_sequence,
         next_writer: claimed.next_writer(own),
+        layered: !state.layers.is_empty(),
         open_logs: open.into_iter().filter_map(|log| state.known_log(context, log)).collect(),
         checkpointed_logs: checkpointed.iter().filter_map(whole).collect(),
         namespaces: Vec::new(),

@@ -3,6 +3,7 @@
 //!
 //! ```text
 //! start body:  "LOCK" = the writer holds the file's lock while it lives, "NAME" = it has none;
+//!              u32 1 = the writer has layers below the cache, 0 = it has none |
 //!              u64 id of the log, random | u64 id of the manifest it was begun on
 //! seen body:   count x (u32 writer, u64 id, u64 end) synced logs that its commits may rest on, and their lengths
 //! commit body: u64 time in ms | u16 count | count x (u16 id, text name, text version) | entries until the end
@@ -30,6 +31,8 @@ use crate::format::bytes::Reader;
 pub(crate) struct LogStart {
     /// Whether its writer holds the file's lock while it lives.
     pub(crate) locked: bool,
+    /// Whether its writer has layers below the cache, so that its deletes may hide entries of them.
+    pub(crate) layered: bool,
     /// A random number.
     pub(crate) id: u64,
     /// The id of the manifest on which the log was begun.
@@ -38,13 +41,16 @@ pub(crate) struct LogStart {
 
 impl LogStart {
     fn write(self) -> Vec<u8> {
-        [if self.locked { &LOCK[..] } else { NAME }, &self.id.to_le_bytes(), &self.base.to_le_bytes()].concat()
+        let lock: &[u8] = if self.locked { LOCK } else { NAME };
+        let layered = u32::from(self.layered).to_le_bytes();
+        [lock, &layered, &self.id.to_le_bytes(), &self.base.to_le_bytes()].concat()
     }
 
     fn read(body: &[u8]) -> Option<Self> {
         let mut reader = Reader::new(body);
         let locked = reader.take(LOCK.len())? == LOCK;
-        let start = Self { locked, id: reader.u64()?, base: reader.u64()? };
+        let layered = reader.u32()? != 0;
+        let start = Self { locked, layered, id: reader.u64()?, base: reader.u64()? };
         reader.is_empty().then_some(start)
     }
 }

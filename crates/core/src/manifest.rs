@@ -5,6 +5,7 @@
 //! ```text
 //! one frame (kind VMAN, tag = format), file number = n; body:
 //! u64 id of the cache | u64 id of this manifest | u64 parent | u64 last sequence number | u32 next writer
+//! u32 1 = there were layers below the cache, 0 = there were none
 //! u32 count | count x log                                logs that are not checkpointed yet
 //! u32 count | count x log                                checkpointed by this manifest and not by its parent
 //! u32 count | count x namespace                          sorted by name
@@ -44,6 +45,8 @@ pub(crate) struct Manifest {
     pub(crate) last_sequence: u64,
     /// Writers below this number are used.
     pub(crate) next_writer: u32,
+    /// Whether a log or a compaction had layers below the cache. Then deletes may hide entries of layers.
+    pub(crate) layered: bool,
     pub(crate) open_logs: Vec<KnownLog>,
     /// Logs whose entries moved into the tables of this manifest.
     pub(crate) checkpointed_logs: Vec<KnownLog>,
@@ -167,6 +170,7 @@ impl Manifest {
             out.extend_from_slice(&number.to_le_bytes());
         }
         out.extend_from_slice(&self.next_writer.to_le_bytes());
+        out.extend_from_slice(&u32::from(self.layered).to_le_bytes());
         KnownLog::write_all(&self.open_logs, &mut out);
         KnownLog::write_all(&self.checkpointed_logs, &mut out);
         out.extend_from_slice(&(self.namespaces.len() as u32).to_le_bytes());
@@ -187,8 +191,8 @@ impl Manifest {
     pub(crate) fn read(number: u64, body: &[u8]) -> Option<Self> {
         let mut reader = Reader::new(body);
         let (cache_id, id, parent) = (reader.u64()?, reader.u64()?, reader.u64()?);
-        let (last_sequence, next_writer) = (reader.u64()?, reader.u32()?);
-        let mut manifest = Self { number, cache_id, id, parent, last_sequence, next_writer, ..Self::default() };
+        let (last_sequence, next_writer, layered) = (reader.u64()?, reader.u32()?, reader.u32()? != 0);
+        let mut manifest = Self { number, cache_id, id, parent, last_sequence, next_writer, layered, ..Self::default() };
         manifest.open_logs = KnownLog::read_all(&mut reader)?;
         manifest.checkpointed_logs = KnownLog::read_all(&mut reader)?;
         for _ in 0..reader.u32()? {

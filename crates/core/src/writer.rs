@@ -3,6 +3,5 @@
 pub(crate) mod claim;
 pub(crate) mod create;
 pub(crate) mod exhausted;
-pub(crate) mod layered;
 pub(crate) mod quarantine;
 pub(crate) mod reset;

@@ -38,7 +38,7 @@ const ID = 7n
 
 /** A log: its start and these commits. @param {bigint} writer @param {readonly Buffer[]} bodies @param {bigint} [order] of the first */
 export function logOf(writer, bodies, order = 1n << 16n) {
-  let log = frameOf('VLOG', 1n, writer, pack([['raw', Buffer.from('NAME')], ['u64', ID], ['u64', ID]]))
+  let log = frameOf('VLOG', 1n, writer, pack([['raw', Buffer.from('NAME')], ['u32', 0], ['u64', ID], ['u64', ID]]))
   for (const [index, body] of bodies.entries()) {
     log = Buffer.concat([log, frameOf('CMIT', (order + (BigInt(index) << 16n)) & MASK, writer, body, { offset: log.length })])
   }
@@ -93,6 +93,7 @@ export function manifestOf(
       ['u64', 0],
       ['u64', lastOrder],
       ['u32', nextWriter],
+      ['u32', 0],
       ['raw', logs],
       ['u32', 0],
       ['u32', count],

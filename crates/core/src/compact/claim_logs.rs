@@ -11,7 +11,6 @@ use crate::platform::vfs::is_gone_or_in_use;
 use crate::state::context::Context;
 use crate::state::{Layers, LogView, MemtableEntry, Namespace, State, catch_up, list, load};
 use crate::table::Table;
-use crate::writer::layered::is_marked;
 use std::collections::BTreeSet;
 
 /// What a compaction works on: a state of its own, independent of the visible one.
@@ -41,8 +40,8 @@ pub(crate) fn survey(
     claim: Option<u32>,
     patient: bool,
 ) -> Result<ClaimedLogs> {
-    let layers = layers_of(context, state)?;
-    let state = sealed(context, state, committer)?.over(layers);
+    let layers = state.read()?.layers.clone();
+    let state = over_layers(sealed(context, state, committer)?, layers);
     let (mut writers, mut untested) = (BTreeSet::new(), Vec::new());
     // Without a lock, the log of this process looks claimable; its pin would be lost with it.
     let pinning = committer.lock()?.pinning_writer();
@@ -62,10 +61,12 @@ pub(crate) fn survey(
     Ok(ClaimedLogs::new(state, writers, claim, context.blobs.missing()?))
 }
 
-/// The layers below the cache, as far as this process knows them.
-fn layers_of(context: &Context, state: &RwLock<State>) -> Result<Layers> {
-    let layers = state.read()?.layers.clone();
-    Ok(if layers.is_empty() && is_marked(context)? { Layers::unknown() } else { layers })
+/// A state over the layers of this process. If it has none and other processes had some, nobody here knows which keys
+/// those have, so every delete stays.
+fn over_layers(state: State, layers: Layers) -> State {
+    let mut starts = state.logs.iter().filter_map(LogView::start);
+    let is_layered = state.manifest.layered || starts.any(|start| start.layered);
+    state.over(if layers.is_empty() && is_layered { Layers::unknown() } else { layers })
 }
 
 /// The newest state, with the log of this process sealed. If only new commits were added, the loaded state is extended.
@@ -110,7 +111,7 @@ pub(crate) fn claim_logs(context: &Context, mut surveyed: ClaimedLogs, claim: u3
         return Ok(ClaimedLogs::new(surveyed.state, surveyed.writers, Some(claim), surveyed.missing));
     }
     // Load again what was appended before each log lost its name.
-    let state = load(context, &surveyed.state.tables())?.over(surveyed.state.layers.clone());
+    let state = over_layers(load(context, &surveyed.state.tables())?, surveyed.state.layers.clone());
     let claimed = state.logs.iter().filter(|view| matches!(view.name, FileName::Claimed { .. }));
     let mut writers = BTreeSet::new();
     writers.extend(claimed.map(|view| view.writer)); // `collect` would compile a sort for it

@@ -212,7 +212,7 @@ mod tests {
 
     fn log_in(vfs: &MemVfs) -> LogWriter {
         let file = vfs.create_new("0.log").unwrap();
-        let start = LogStart { locked: true, id: 7, base: 8 };
+        let start = LogStart { locked: true, layered: false, id: 7, base: 8 };
         LogWriter::start(file, vfs.stat("0.log").unwrap().unwrap(), Checksum::Open, 0, start).unwrap()
     }
 

@@ -106,7 +106,8 @@ fn create(context: &Context, found: &State, writer: u32) -> Result<Option<LogWri
         Err(source) => return Err(wrap("lock")(source)),
     };
     let Some(created) = context.vfs.stat(&name).map_err(wrap("check"))? else { return Ok(None) };
-    let start = LogStart { locked, id: context.new_id(), base: found.manifest.id };
+    let layered = !context.options.layers.is_empty() && !failpoints::bug("unmarked-layers");
+    let start = LogStart { locked, layered, id: context.new_id(), base: found.manifest.id };
     let checksum = found.checksum_of(context, FileName::Log(writer));
     LogWriter::start(file, created, checksum, writer, start).map(Some).map_err(wrap("write"))
 }

@@ -4,8 +4,10 @@ mod damage;
 mod delta;
 
 use crate::history::{Expected, commit, compact, dump, open, open_with};
+use crate::hooked::hooked;
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use varve_core::testing::sim::{Model, SimVfs};
 use varve_core::vfs::Vfs;
 use varve_core::{Durability, Handle, LayerSource, Options, SealReport, TopOrder};
@@ -70,8 +72,7 @@ fn base() -> SimVfs {
     seal(&handle, &[])
 }
 
-/// Regression: a process marked the cache as layered before its first log only, so one that was removed meanwhile had
-/// no mark. A compaction without the layers dropped the delete.
+/// Regression: a process marked the cache before its first log only, so one that was removed meanwhile had no mark. A compaction without the layers dropped the delete.
 #[test]
 fn a_delete_over_layers_stays_although_the_cache_was_removed_before_it() {
     let (vfs, layer) = (SimVfs::new(), base());
@@ -83,6 +84,38 @@ fn a_delete_over_layers_stays_although_the_cache_was_removed_before_it() {
     compact(&over(&vfs, &[]), true).expect("compact");
     let found: Vec<Vec<u8>> = values(&mut over(&vfs, &[&layer]), "1").into_keys().collect();
     assert_eq!(found, [b"b", b"c"]);
+}
+
+/// Regression: a compactor without layers looked for the mark of a cache over layers before it read the logs. A process
+/// with layers that began in between lost its delete.
+#[test]
+fn a_delete_over_a_layer_stays_whenever_a_process_without_layers_compacts() {
+    let mut calls = 1;
+    for at in 0.. {
+        if at >= calls {
+            break;
+        }
+        let (vfs, layer, count) = (SimVfs::new(), base(), Arc::new(AtomicU32::new(0)));
+        change(&mut over(&vfs, &[]), "1", &[("own", Some(b"own"))]);
+        let (directory, below, counted) = (vfs.clone(), layer.clone(), Arc::clone(&count));
+        let compactor = hooked(
+            &vfs,
+            Box::new(move |_, _| {
+                if counted.fetch_add(1, Ordering::Relaxed) == at {
+                    let seeded = Options { random: 7, ..options(&[&below]) };
+                    let mut other = open_with(&directory, seeded).expect("open");
+                    change(&mut other, "1", &[("a", None)]);
+                    other.store().close().expect("close");
+                }
+            }),
+        );
+        compact(&compactor, true).expect("compact");
+        calls = count.load(Ordering::Relaxed);
+        compact(&over(&vfs, &[]), true).expect("compact");
+        let found: Vec<Vec<u8>> = values(&mut over(&vfs, &[&layer]), "1").into_keys().collect();
+        assert_eq!(found, [&b"b"[..], b"c", b"own"], "a was deleted before call {at} of {calls}");
+    }
+    assert!(calls > 10, "{calls} calls");
 }
 
 #[test]
