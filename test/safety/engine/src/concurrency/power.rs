@@ -12,7 +12,7 @@ use super::world::World;
 use crate::history::{commit, compact, open_with_blobs};
 use crate::work::caught;
 use std::ops::ControlFlow;
-use varve_core::testing::sim::{CrashState, Model};
+use varve_core::testing::sim::CrashState;
 use varve_core::{Durability, Error, Handle};
 
 /// Random states for each model, besides those that `fate.rs` lists.
@@ -46,7 +46,7 @@ pub(super) enum Event {
 pub(super) fn fail(world: &World, seed: u64) {
     let mut random = fastrand::Rng::with_seed(seed ^ 0xdead);
     let operations = random.usize(..=world.vfs.operation_count());
-    for model in Model::ALL {
+    for &model in world.machine.models() {
         let states = world.vfs.crash_states(model, operations, seed, RANDOM_STATES);
         for (index, state) in states.take_while(|state| state.prefix == operations).enumerate() {
             if random.u64(..STATES_PER_TRIAL) > 0 {

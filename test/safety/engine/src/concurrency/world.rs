@@ -5,7 +5,7 @@ use super::power::{Event, Note};
 use super::terms::Terms;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use varve_core::testing::sim::{Call, SimVfs};
+use varve_core::testing::sim::{Call, Model, SimVfs};
 
 /// Calls after which a schedule counts as stuck: hundreds of times as many as the longest schedule needs.
 const CALLS_MAX: u64 = 300_000;
@@ -16,6 +16,7 @@ const TRACE_MAX: usize = 10_000;
 /// What participants share besides the folder.
 pub(super) struct World {
     pub(super) vfs: SimVfs,
+    pub(super) machine: Machine,
     pub(super) terms: Terms,
     inner: Mutex<Inner>,
 }
@@ -37,7 +38,7 @@ struct Inner {
     groups: Vec<Group>,
     shared: Vec<SharedCommit>,
     notes: Vec<Note>,
-    /// Microseconds by which the clock of each participant is off.
+    /// Microseconds by which the clock of each participant is off; none = all show the same.
     skews: Vec<u64>,
     /// How often a file was damaged.
     damages: u64,
@@ -71,6 +72,42 @@ pub(super) struct SharedCommit {
     pub(super) acknowledged: Option<u64>,
 }
 
+/// What distinguishes the file system from one with all abilities.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Machine {
+    Usual,
+    /// There are no hard links.
+    Linkless,
+    /// Durable appends are padded with zeros.
+    Padded,
+    /// A removed file keeps its name while it is open.
+    Windows,
+}
+
+impl Machine {
+    fn new(random: &mut fastrand::Rng) -> Self {
+        [Self::Usual, Self::Usual, Self::Linkless, Self::Padded][random.usize(..4)]
+    }
+
+    fn vfs(self) -> SimVfs {
+        match self {
+            Self::Usual => SimVfs::new(),
+            Self::Linkless => SimVfs::new().without_links(),
+            Self::Padded => SimVfs::new().padded(),
+            Self::Windows => SimVfs::new().windows(),
+        }
+    }
+
+    /// What a power failure may leave.
+    pub(super) fn models(self) -> &'static [Model] {
+        if self == Self::Windows { &[Model::Journaled] } else { &Model::ALL }
+    }
+}
+
+/// The most by which a clock is off, and one look in so many finds that it has jumped.
+const SKEW_US_MAX: u64 = 1_000_000;
+const LOOKS_PER_JUMP: u64 = 16;
+
 /// Microseconds that a call takes by the clock: more than a tick of the engine's.
 const CALL_US: u64 = 10;
 
@@ -83,13 +120,12 @@ pub(super) struct Killed;
 impl World {
     pub(super) fn new(seed: u64, locks: &[bool], is_traced: bool) -> Arc<Self> {
         let mut random = fastrand::Rng::with_seed(seed);
-        let has_links = random.u8(..4) > 0;
-        let vfs = if has_links { SimVfs::new() } else { SimVfs::new().without_links() };
+        let machine = Machine::new(&mut random);
         let calls_per_turn = [1, 2, 4, 16, 64][random.usize(..5)];
         let tears = [0, 2, 8][random.usize(..3)];
         let is_skewed = random.u8(..4) == 0;
-        let skews = locks.iter().map(|_| if is_skewed { random.u64(..1_000_000) } else { 0 }).collect();
-        let terms = Terms::new(&mut random, has_links);
+        let skews = if is_skewed { locks.iter().map(|_| random.u64(..SKEW_US_MAX)).collect() } else { Vec::new() };
+        let terms = Terms::new(&mut random, machine != Machine::Linkless);
         let inner = Inner {
             random,
             calls_per_turn,
@@ -110,7 +146,7 @@ impl World {
             violations: Vec::new(),
             counts: Counts::new(),
         };
-        Arc::new(Self { vfs, terms, inner: Mutex::new(inner) })
+        Arc::new(Self { vfs: machine.vfs(), machine, terms, inner: Mutex::new(inner) })
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
@@ -154,6 +190,7 @@ impl World {
         }
         hand_over();
         if std::mem::take(&mut self.inner().is_killed) || is_stuck {
+            self.vfs.kill(true);
             std::panic::resume_unwind(Box::new(Killed));
         }
     }
@@ -258,13 +295,20 @@ impl World {
 
     /// What the clock of a participant shows.
     pub(super) fn clock_us(&self, participant: usize) -> u64 {
-        let inner = self.inner();
-        START_US + inner.calls * CALL_US + inner.skews.get(participant).copied().unwrap_or(0)
+        let inner = &mut *self.inner();
+        let mut skew = 0;
+        if let Some(known) = inner.skews.get_mut(participant) {
+            if inner.random.u64(..LOOKS_PER_JUMP) == 0 {
+                *known = inner.random.u64(..SKEW_US_MAX);
+            }
+            skew = *known;
+        }
+        START_US + inner.calls * CALL_US + skew
     }
 
     /// Whether all clocks show the same.
     pub(super) fn is_in_step(&self) -> bool {
-        self.inner().skews.iter().all(|skew| *skew == 0)
+        self.inner().skews.is_empty()
     }
 
     /// The number of the next commit to the keys of all.
