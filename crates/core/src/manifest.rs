@@ -192,7 +192,8 @@ impl Manifest {
         let mut reader = Reader::new(body);
         let (cache_id, id, parent) = (reader.u64()?, reader.u64()?, reader.u64()?);
         let (last_sequence, next_writer, layered) = (reader.u64()?, reader.u32()?, reader.u32()? != 0);
-        let mut manifest = Self { number, cache_id, id, parent, last_sequence, next_writer, layered, ..Self::default() };
+        let mut manifest =
+            Self { number, cache_id, id, parent, last_sequence, next_writer, layered, ..Self::default() };
         manifest.open_logs = KnownLog::read_all(&mut reader)?;
         manifest.checkpointed_logs = KnownLog::read_all(&mut reader)?;
         for _ in 0..reader.u32()? {

@@ -122,7 +122,7 @@ impl DiskVfs {
         let file = platform::open_for_reading(&path).map_err(|error| match error.kind() {
             ErrorKind::NotFound => error,
             _ if is_irregular(&path) => irregular(),
-            _ => error,
+            _ => unless_removed(&path, error),
         })?;
         let metadata = file.metadata()?;
         if metadata.is_file() { Ok((file, metadata)) } else { Err(irregular()) }
@@ -174,13 +174,15 @@ impl Vfs for DiskVfs {
                 *self.named.lock().unwrap_or_else(PoisonError::into_inner) = None;
                 platform::create_new(&path)?
             }
+            Err(error) if platform::is_removed(&path, &error) => return Err(ErrorKind::AlreadyExists.into()),
             file => file?,
         };
         Ok(Arc::new(DiskFile::new(file, Some(path))))
     }
 
     fn stat(&self, name: &str) -> io::Result<Option<Stat>> {
-        match platform::stat(&self.path(name)?) {
+        let path = self.path(name)?;
+        match platform::stat(&path).map_err(|error| unless_removed(&path, error)) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             found => found,
         }
@@ -188,19 +190,24 @@ impl Vfs for DiskVfs {
 
     fn link(&self, source: &str, target: &str) -> io::Result<()> {
         self.check_real()?;
-        fs::hard_link(self.path(source)?, self.path(target)?).map_err(|error| {
-            if platform::means_no_links(&error) { io::Error::new(ErrorKind::Unsupported, error) } else { error }
+        let (source, target) = (self.path(source)?, self.path(target)?);
+        fs::hard_link(&source, &target).map_err(|error| match error {
+            error if platform::means_no_links(&error) => io::Error::new(ErrorKind::Unsupported, error),
+            error if platform::is_removed(&target, &error) => ErrorKind::AlreadyExists.into(),
+            error => unless_removed(&source, error),
         })
     }
 
     fn rename(&self, source: &str, target: &str) -> io::Result<()> {
         self.check_real()?;
-        fs::rename(self.path(source)?, self.path(target)?).map_err(in_use)
+        let source = self.path(source)?;
+        fs::rename(&source, self.path(target)?).map_err(|error| in_use(unless_removed(&source, error)))
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {
         self.check_real()?;
-        fs::remove_file(self.path(name)?).map_err(in_use)
+        let path = self.path(name)?;
+        fs::remove_file(&path).map_err(|error| in_use(unless_removed(&path, error)))
     }
 
     fn folder(&self, name: &str) -> io::Result<Arc<dyn Vfs>> {
@@ -231,11 +238,17 @@ fn in_use(error: io::Error) -> io::Error {
     if platform::means_in_use(&error) { io::Error::new(ErrorKind::ResourceBusy, error) } else { error }
 }
 
+/// A file that was removed is missing, although Windows keeps its name while it is open.
+fn unless_removed(path: &Path, error: io::Error) -> io::Error {
+    if platform::is_removed(path, &error) { ErrorKind::NotFound.into() } else { error }
+}
+
 fn irregular() -> io::Error {
     io::Error::new(ErrorKind::InvalidInput, "not a regular file")
 }
 
-#[cfg(test)]
+// Windows has no sync of directories.
+#[cfg(all(test, unix))]
 mod tests {
     use super::*;
 

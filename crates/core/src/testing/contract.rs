@@ -330,9 +330,24 @@ fn open_file_outlives_its_name(vfs: &dyn Vfs) {
             vfs.remove("a").expect("no handle is left");
             continue;
         }
+        name_is_gone(vfs, "b");
         write(vfs, "a", b"two");
         assert_eq!(&*file.read(0, 3).unwrap(), b"one");
         vfs.remove("a").unwrap();
+    }
+}
+
+/// The name of a removed file, which is still open. Wine keeps such a file usable until it is closed.
+fn name_is_gone(vfs: &dyn Vfs, name: &str) {
+    if cfg!(windows) && vfs.exists(name).unwrap() {
+        return;
+    }
+    assert_eq!(vfs.stat(name).unwrap(), None);
+    let attempts = [vfs.open(name, Access::Stream).map(drop), vfs.rename(name, "other"), vfs.remove(name)];
+    attempts.into_iter().for_each(|attempt| assert_eq!(kind(attempt), ErrorKind::NotFound));
+    match vfs.create_new(name) {
+        Ok(_) => vfs.remove(name).unwrap(),
+        Err(error) => assert_eq!(error.kind(), ErrorKind::AlreadyExists),
     }
 }
 

@@ -72,8 +72,8 @@ impl SimVfs {
 
     /// From now on as on Windows, if files are opened as `varve-disk` and Node.js open them (other processes may remove
     /// and rename them). Removing an open file frees its name only after the last handle is closed. Until then the name
-    /// is listed, and using it fails with `PermissionDenied`, and so does replacing an open file. Directories have no
-    /// sync. Only [`Model::Journaled`] fits.
+    /// is listed and taken, but counts as missing. Replacing an open file fails with `PermissionDenied`. Directories
+    /// have no sync. Only [`Model::Journaled`] fits.
     #[must_use]
     pub fn windows(self) -> Self {
         self.configure(|options| options.windows = true)
@@ -228,7 +228,7 @@ impl Vfs for SimVfs {
 
     fn stat(&self, name: &str) -> io::Result<Option<Stat>> {
         self.call(Call::Stat, |state| {
-            let inode = state.names.get(&*self.full(name)).copied();
+            let inode = state.find(&self.full(name)).ok();
             Ok(inode.map(|inode| {
                 let file = state.inode_ref(inode);
                 Stat { file: inode as u64, bytes: file.content.len(), changed: file.damages }

@@ -116,6 +116,11 @@ pub(crate) fn means_in_use(_error: &io::Error) -> bool {
     false
 }
 
+/// The name of a removed file goes at once.
+pub(crate) fn is_removed(_path: &Path, _error: &io::Error) -> bool {
+    false
+}
+
 /// The two errors are equal on Linux and differ on macOS, so they cannot be patterns.
 fn is_unsupported(error: &io::Error) -> bool {
     let code = error.raw_os_error();

@@ -103,12 +103,20 @@ pub(crate) fn means_no_links(error: &io::Error) -> bool {
     is_unsupported(error) || matches!(error.raw_os_error(), Some(ERROR_NOT_SAME_DEVICE | ERROR_TOO_MANY_LINKS))
 }
 
-/// Another program has the file open or mapped, or the file is being removed.
+/// Another program has the file open or mapped.
 pub(crate) fn means_in_use(error: &io::Error) -> bool {
-    matches!(
-        error.raw_os_error(),
-        Some(ERROR_SHARING_VIOLATION | ERROR_LOCK_VIOLATION | ERROR_DELETE_PENDING | ERROR_USER_MAPPED_FILE)
-    )
+    matches!(error.raw_os_error(), Some(ERROR_SHARING_VIOLATION | ERROR_LOCK_VIOLATION | ERROR_USER_MAPPED_FILE))
+}
+
+/// Whether the file is removed and keeps its name as long as it is open. The system denies every access to it. To another
+/// file that a process may not read, it grants the least access, which is a right of the directory.
+pub(crate) fn is_removed(path: &Path, error: &io::Error) -> bool {
+    let is_denied = |error: &io::Error| error.kind() == ErrorKind::PermissionDenied;
+    match error.raw_os_error() {
+        Some(ERROR_DELETE_PENDING) => true,
+        _ if is_denied(error) => open_unread(path).is_err_and(|error| is_denied(&error)),
+        _ => false,
+    }
 }
 
 fn is_unsupported(error: &io::Error) -> bool {

@@ -6,7 +6,7 @@ import type * as fs from 'node:fs'
 import type { Host } from '../../generated/varve_wasm.js'
 import { nowUs } from './clock.ts'
 import { codeOf, isSyncRefused } from '../host/permission.ts'
-import { errnoOf, FORBIDDEN, INVALID, NO_FOLDER, NOT_FOUND, READ_ONLY, REFUSED, UNSUPPORTED } from './errno.ts'
+import { errnoOf, EXISTS, FORBIDDEN, INVALID, NO_FOLDER, NOT_FOUND, READ_ONLY, REFUSED, UNSUPPORTED } from './errno.ts'
 
 /** Error codes of `link` on file systems without hard links. */
 const NO_LINKS: ReadonlySet<string> = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'EMLINK', 'EXDEV', 'ENOSYS'])
@@ -16,6 +16,9 @@ const ANCESTORS_SYNCED = 2
 
 /** Windows syncs a file only with write access, and the engine syncs files of other users, which stay readable. */
 const MAY_NOT_WRITE: ReadonlySet<number> = new Set([FORBIDDEN, READ_ONLY, REFUSED])
+
+/** The answers to a call that the system denies. */
+const DENIED: ReadonlySet<number> = new Set([FORBIDDEN, REFUSED])
 
 /** Read each time, because a test may change it. */
 const isWindows = (): boolean => process.platform === 'win32'
@@ -33,29 +36,31 @@ export function nodeHost(files: typeof fs, folder: string, above: readonly strin
   const ownName = new OwnName(files, folder)
   const checkReal = realCheck(files, [...above, folder])
   const create = (name: string): number => openRegular(name, O_CREAT | O_EXCL | O_RDWR)
+  const unlessRemoved = (name: string, answer: number, instead = NOT_FOUND): number =>
+    DENIED.has(answer) && isRemoved(files, pathOf(name)) ? instead : answer
   return {
     list: () => namesOf(files, folder, 'file'),
     folders: () => namesOf(files, folder, 'folder'),
     open(name) {
       const file = isWindows() ? attempt(() => openRegular(name, O_RDWR)) : REFUSED
-      return MAY_NOT_WRITE.has(file) ? attempt(() => openRegular(name, O_RDONLY)) : file
+      return MAY_NOT_WRITE.has(file) ? unlessRemoved(name, attempt(() => openRegular(name, O_RDONLY))) : file
     },
     createNew(name) {
       const file = attempt(() => {
         checkReal()
         return create(name)
       })
-      if (file !== NOT_FOUND) return file
+      if (file !== NOT_FOUND) return unlessRemoved(name, file, EXISTS)
       return attempt(() => {
         files.mkdirSync(folder, { recursive: true, mode: 0o700 })
         ownName.isSynced = false
         return create(name)
       })
     },
-    stat: (name, target) => attempt(() => statInto(files, pathOf(name), target)),
-    link: (source, target) => done(checkReal) || linkNew(files, pathOf(source), pathOf(target)),
-    rename: (source, target) => done(checkReal) || done(() => files.renameSync(pathOf(source), pathOf(target))),
-    remove: (name) => done(checkReal) || done(() => files.unlinkSync(pathOf(name))),
+    stat: (name, target) => unlessRemoved(name, attempt(() => statInto(files, pathOf(name), target)), 0),
+    link: (source, target) => done(checkReal) || unlessRemoved(source, linkNew(files, pathOf(source), pathOf(target))),
+    rename: (source, target) => done(checkReal) || unlessRemoved(source, done(() => files.renameSync(pathOf(source), pathOf(target)))),
+    remove: (name) => done(checkReal) || unlessRemoved(name, done(() => files.unlinkSync(pathOf(name)))),
     folder: (name) => (isNoFolder(files, pathOf(name)) ? noFolder : nodeHost(files, pathOf(name), [...above, folder])),
     syncFolder() {
       const synced = syncFolder(files, folder)
@@ -92,6 +97,15 @@ function statInto(files: typeof fs, path: string, target: Float64Array): number 
   target[1] = stats.size
   target[2] = stats.ctimeMs
   return 1
+}
+
+/**
+ * Whether a file is removed and keeps its name as long as it is open, as on Windows. The system denies every access to it. Of a file
+ * that a process may not read, it shows what the folder does.
+ */
+function isRemoved(files: typeof fs, path: string): boolean {
+  if (!isWindows()) return false
+  return DENIED.has(done(() => void files.lstatSync(path)))
 }
 
 /** Whether something else has the name: a link would lead out of the cache. */
@@ -170,6 +184,7 @@ function linkNew(files: typeof fs, source: string, target: string): number {
     files.linkSync(source, target)
     return 0
   } catch (error) {
+    if (isRemoved(files, target)) return EXISTS
     const code = codeOf(error)
     return typeof code === 'string' && NO_LINKS.has(code) ? UNSUPPORTED : errnoOf(error)
   }

@@ -93,10 +93,8 @@ impl State {
     }
 
     pub(super) fn find(&self, name: &str) -> io::Result<InodeId> {
-        if self.going.contains(name) {
-            return Err(ErrorKind::PermissionDenied.into());
-        }
-        self.names.get(name).copied().ok_or_else(|| ErrorKind::NotFound.into())
+        let found = self.names.get(name).filter(|_| !self.going.contains(name));
+        found.copied().ok_or_else(|| ErrorKind::NotFound.into())
     }
 
     /// A new file without a name and without an entry in the journal.
@@ -236,11 +234,7 @@ impl State {
     }
 
     fn check_free(&self, name: &str) -> io::Result<()> {
-        match self.names.contains_key(name) {
-            true if self.going.contains(name) => Err(ErrorKind::PermissionDenied.into()),
-            true => Err(ErrorKind::AlreadyExists.into()),
-            false => Ok(()),
-        }
+        if self.names.contains_key(name) { Err(ErrorKind::AlreadyExists.into()) } else { Ok(()) }
     }
 
     fn check_writable(&self) -> io::Result<()> {

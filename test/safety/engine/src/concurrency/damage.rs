@@ -45,7 +45,7 @@ pub(super) fn strike(world: &World, random: &mut Rng) {
     if reports_damage(&world.vfs.fork(), world) {
         return;
     }
-    let mut names = world.vfs.names();
+    let mut names = world.names_in_use();
     let is_manifest = |name: &String| name.starts_with("manifest"); // a temporary one is linked to its final name
     if names.iter().filter(|name| is_manifest(name)).count() > 1 {
         names.retain(|name| !is_manifest(name));

@@ -292,8 +292,8 @@ impl Participant {
         if bytes > self.world.terms.bytes_max {
             self.world.violation(format!("{bytes} bytes are left of a cap of {}", self.world.terms.bytes_max));
         }
-        let mut names = varve_core::vfs::Vfs::list(&self.world.vfs).unwrap_or_default();
-        names.retain(|name| !name.ends_with(".bad"));
+        let names = self.world.names_in_use().into_iter().filter(|name| !name.ends_with(".bad"));
+        let names: Vec<String> = names.filter(|name| !name.contains('/')).collect();
         if names.len() > files_max {
             self.world.violation(format!("files stay behind: {names:?}"));
         }

@@ -6,6 +6,7 @@ use super::terms::Terms;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use varve_core::testing::sim::{Call, Model, SimVfs};
+use varve_core::vfs::Vfs;
 
 /// Calls after which a schedule counts as stuck: hundreds of times as many as the longest schedule needs.
 const CALLS_MAX: u64 = 300_000;
@@ -86,7 +87,7 @@ pub(super) enum Machine {
 
 impl Machine {
     fn new(random: &mut fastrand::Rng) -> Self {
-        [Self::Usual, Self::Usual, Self::Linkless, Self::Padded][random.usize(..4)]
+        [Self::Usual, Self::Usual, Self::Linkless, Self::Padded, Self::Windows][random.usize(..5)]
     }
 
     fn vfs(self) -> SimVfs {
@@ -161,6 +162,13 @@ impl World {
         let mut inner = self.inner();
         let one_in = inner.tears;
         one_in > 0 && !inner.is_over && inner.random.u64(..one_in) == 0
+    }
+
+    /// Names of all files, without those that Windows keeps for removed ones.
+    pub(super) fn names_in_use(&self) -> Vec<String> {
+        let mut names = self.vfs.names();
+        names.retain(|name| self.vfs.exists(name).is_ok_and(|exists| exists));
+        names
     }
 
     /// Runs before each call of the participant whose turn it is.
