@@ -61,7 +61,7 @@ pub(crate) fn survey(
     Ok(ClaimedLogs::new(state, writers, claim, context.blobs.missing()?))
 }
 
-/// A state over the layers of this process. If it has none and other processes had some, nobody here knows which keys
+/// A state over the layers of this process. If it has none and other processes had some, it does not know which keys
 /// those have, so every delete stays.
 fn over_layers(state: State, layers: Layers) -> State {
     let mut starts = state.logs.iter().filter_map(LogView::start);

@@ -72,7 +72,8 @@ fn base() -> SimVfs {
     seal(&handle, &[])
 }
 
-/// Regression: a process marked the cache before its first log only, so one that was removed meanwhile had no mark. A compaction without the layers dropped the delete.
+/// Regression: a process marked the cache before its first log only, so one that was removed meanwhile had no mark. A
+/// compaction without the layers dropped the delete.
 #[test]
 fn a_delete_over_layers_stays_although_the_cache_was_removed_before_it() {
     let (vfs, layer) = (SimVfs::new(), base());

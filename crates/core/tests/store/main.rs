@@ -3,6 +3,7 @@
 mod blobs;
 mod canonical;
 mod clock;
+mod closing;
 mod crash;
 mod damage;
 mod damaged_rows;

@@ -108,8 +108,8 @@ pub(crate) fn means_in_use(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(ERROR_SHARING_VIOLATION | ERROR_LOCK_VIOLATION | ERROR_USER_MAPPED_FILE))
 }
 
-/// Whether the file is removed and keeps its name as long as it is open. The system denies every access to it. To another
-/// file that a process may not read, it grants the least access, which is a right of the directory.
+/// Whether the file is removed and keeps its name as long as it is open. The system denies every access to it. To
+/// another file that a process may not read, it grants the least access, which is a right of the directory.
 pub(crate) fn is_removed(path: &Path, error: &io::Error) -> bool {
     let is_denied = |error: &io::Error| error.kind() == ErrorKind::PermissionDenied;
     match error.raw_os_error() {

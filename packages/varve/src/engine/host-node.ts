@@ -36,8 +36,7 @@ export function nodeHost(files: typeof fs, folder: string, above: readonly strin
   const ownName = new OwnName(files, folder)
   const checkReal = realCheck(files, [...above, folder])
   const create = (name: string): number => openRegular(name, O_CREAT | O_EXCL | O_RDWR)
-  const unlessRemoved = (name: string, answer: number, instead = NOT_FOUND): number =>
-    DENIED.has(answer) && isRemoved(files, pathOf(name)) ? instead : answer
+  const unlessRemoved = (name: string, answer: number, instead = NOT_FOUND): number => answerTo(files, pathOf(name), answer, instead)
   return {
     list: () => namesOf(files, folder, 'file'),
     folders: () => namesOf(files, folder, 'folder'),
@@ -46,10 +45,7 @@ export function nodeHost(files: typeof fs, folder: string, above: readonly strin
       return MAY_NOT_WRITE.has(file) ? unlessRemoved(name, attempt(() => openRegular(name, O_RDONLY))) : file
     },
     createNew(name) {
-      const file = attempt(() => {
-        checkReal()
-        return create(name)
-      })
+      const file = done(checkReal) || attempt(() => create(name))
       if (file !== NOT_FOUND) return unlessRemoved(name, file, EXISTS)
       return attempt(() => {
         files.mkdirSync(folder, { recursive: true, mode: 0o700 })
@@ -106,6 +102,11 @@ function statInto(files: typeof fs, path: string, target: Float64Array): number 
 function isRemoved(files: typeof fs, path: string): boolean {
   if (!isWindows()) return false
   return DENIED.has(done(() => void files.lstatSync(path)))
+}
+
+/** The answer to a call, or `instead` if the system denied it because the file is removed. */
+function answerTo(files: typeof fs, path: string, answer: number, instead: number): number {
+  return DENIED.has(answer) && isRemoved(files, path) ? instead : answer
 }
 
 /** Whether something else has the name: a link would lead out of the cache. */

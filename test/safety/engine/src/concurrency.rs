@@ -8,8 +8,8 @@
 //! explores those (`test/safety/concurrency/threads`).
 //!
 //! 1. The seed determines the participants, how often turns change, how often a participant pauses, whether lists and
-//!    appends are torn (`turn.rs`), whether clocks differ and jump, and the file system: usual, without hard links, with
-//!    padded appends, or of Windows.
+//!    appends are torn (`turn.rs`), whether clocks differ and jump, and the file system: usual, without hard links,
+//!    with padded appends, or of Windows.
 //! 2. Each participant lives several lives (`participant.rs`), and may be killed between two calls.
 //! 3. At every open and refresh no acknowledged commit is missing, all keys of a commit have the same number, no number
 //!    decreases, every file that an entry needs exists, and no damage is reported (`check.rs`).
