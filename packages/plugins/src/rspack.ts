@@ -16,6 +16,7 @@ import { installReads } from 'varve/reads'
 import { type CachedOptions, FIELDS } from './build/options.ts'
 import { digest } from './build/digest.ts'
 import { checkOptions } from './build/validate.ts'
+import { followBuilds } from './loader/builds.ts'
 import { LoaderCache } from './loader/cache.ts'
 import type { ChainContext } from './loader/context.ts'
 import { attach } from './loader/shared.ts'
@@ -49,8 +50,7 @@ export class VarveRspackPlugin {
     const warn = (text: string): void => logger.warn(text)
     const info = (text: string): void => logger.info(text)
     const build = { tool: 'rspack', root: compiler.context, inputs, warn, info }
-    compiler.hooks.beforeRun.tap(NAME, () => cache.begin(build))
-    compiler.hooks.watchRun.tap(NAME, () => cache.begin(build))
+    followBuilds(NAME, compiler, cache, build)
     compiler.hooks.thisCompilation.tap(NAME, (compilation) => {
       const hooks = compiler.rspack.NormalModule.getCompilationHooks(compilation)
       hooks.loader.tap(NAME, (context, module) => {
@@ -61,8 +61,6 @@ export class VarveRspackPlugin {
         cache.surround(chainContext, LOADER)
       })
     })
-    compiler.hooks.done.tapPromise(NAME, () => cache.end(compiler.watchMode))
-    compiler.hooks.failed.tap(NAME, () => void cache.end(compiler.watchMode))
     compiler.hooks.watchClose.tap(NAME, () => void cache.close())
     compiler.hooks.shutdown.tapPromise(NAME, () => cache.close())
   }

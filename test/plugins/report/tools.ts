@@ -1,4 +1,4 @@
-/** One build by each tool, with two cached plugins or with loaders: what its logger printed. The loader alone reports when its process ends. */
+/** One build by each tool, with two cached plugins or with loaders: what its logger printed. */
 import { spawn } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -28,7 +28,7 @@ import { type Run, surroundLoader } from './surround.ts'
 class Miss extends Error {}
 
 /** The description of a build when it begins. */
-interface Build {
+export interface Build {
   readonly tool: string
   readonly root: string
   readonly inputs: Identity
@@ -69,6 +69,7 @@ export class LoaderCache {
 
   /** Called when a build is over. Commits new results, and closes the cache unless another build will follow. */
   async end(isWatching: boolean): Promise<void> {
+    if (this.#builds === 0) return
     this.#builds -= 1
     if (this.#builds > 0) return
     this.#recordings.clear()

@@ -1,12 +1,14 @@
 /**
  * Finds the cache of a loader context: the cache of the plugin that attached it, or a separate one if the loader is used alone. The
- * separate cache commits when no result has arrived for a while, and is closed on `beforeExit`.
+ * separate cache follows the builds of the compilers whose modules it gets. In a process without a compiler, such as that of
+ * thread-loader, it commits when no result has arrived for a while, and is closed on `beforeExit`.
  */
 import { closeBeforeExit } from '../build/before-exit.ts'
 import { digest } from '../build/digest.ts'
 import { FIELDS, type CachedOptions } from '../build/options.ts'
 import { checkOptions } from '../build/validate.ts'
-import { LoaderCache } from './cache.ts'
+import { type BuildingCompiler, followBuilds } from './builds.ts'
+import { type Build, LoaderCache } from './cache.ts'
 import type { ChainContext, LoaderContext, Logger } from './context.ts'
 
 const NAME = '@varve/plugins/loader'
@@ -16,8 +18,24 @@ const QUIET_MS = 200
 
 const attached: WeakMap<ChainContext, LoaderCache> = new WeakMap()
 
+/** The cache of a loader without a plugin. */
+interface Alone {
+  readonly cache: LoaderCache
+  readonly build: Build
+  /** The compilers whose builds it follows. */
+  readonly compilers: WeakSet<object>
+  timer: NodeJS.Timeout | undefined
+}
+
 /** Caches of loaders without a plugin, by root and options. */
-const alone: Map<string, { readonly cache: LoaderCache; timer: NodeJS.Timeout | undefined }> = new Map()
+const alone: Map<string, Alone> = new Map()
+
+/** The public part of webpack's compiler that is used here. */
+interface AnyCompiler extends BuildingCompiler {
+  /** The compiler that made this one, or itself. */
+  readonly root: AnyCompiler
+  getInfrastructureLogger(name: string): Logger
+}
 
 /** Attaches `context` to `cache`. */
 export function attach(context: ChainContext, cache: LoaderCache): void {
@@ -30,7 +48,13 @@ export function cacheOf(context: LoaderContext): LoaderCache {
   if (known !== undefined) return known
   const options: CachedOptions = context.getOptions()
   const id = JSON.stringify([context.rootContext, { ...options, cacheKey: digest(options.cacheKey, 'cacheKey') }])
-  return alone.get(id)?.cache ?? makeAlone(id, options, context)
+  const one = alone.get(id) ?? makeAlone(id, options, context)
+  const compiler = compilerOf(context)
+  if (compiler !== undefined && !one.compilers.has(compiler)) {
+    one.compilers.add(compiler)
+    followBuilds(NAME, compiler, one.cache, one.build, true)
+  }
+  return one.cache
 }
 
 /** Called for each new result. Delays the commit until no result has arrived for a while. */
@@ -42,22 +66,26 @@ export function noteActivity(cache: LoaderCache): void {
   }
 }
 
-/** A logger whose lines are printed at once: the stats of a build do not have its report, which comes after them. */
-function loggerOf(context: LoaderContext): Logger {
+/** The compiler that the program made; undefined in a process without one. */
+function compilerOf(context: LoaderContext): AnyCompiler | undefined {
   const compiler: unknown = Reflect.get(context, '_compiler')
-  return hasLogger(compiler) ? compiler.getInfrastructureLogger(NAME) : context.getLogger(NAME)
+  return isCompiler(compiler) ? compiler.root : undefined
 }
 
-function hasLogger(compiler: unknown): compiler is { getInfrastructureLogger(name: string): Logger } {
-  return typeof compiler === 'object' && compiler !== null && typeof Reflect.get(compiler, 'getInfrastructureLogger') === 'function'
+function isCompiler(value: unknown): value is AnyCompiler {
+  return typeof value === 'object' && value !== null && ['root', 'hooks', 'getInfrastructureLogger'].every((name) => name in value)
 }
 
-function makeAlone(id: string, options: CachedOptions, context: LoaderContext): LoaderCache {
+function makeAlone(id: string, options: CachedOptions, context: LoaderContext): Alone {
   checkOptions(`loader '${NAME}'`, options, FIELDS)
-  const logger = loggerOf(context)
+  const compiler = compilerOf(context)
+  // A logger whose lines are printed at once: the stats of a build do not have its report, which comes after them.
+  const logger = compiler?.getInfrastructureLogger(NAME) ?? context.getLogger(NAME)
   const cache = new LoaderCache(options)
-  cache.begin({ tool: 'loader', root: context.rootContext, inputs: {}, warn: (text) => logger.warn(text), info: (text) => logger.info(text) })
-  closeBeforeExit({ close: () => cache.end(false) })
-  alone.set(id, { cache, timer: undefined })
-  return cache
+  const build = { tool: 'loader', root: context.rootContext, inputs: {}, warn: (text: string) => logger.warn(text), info: (text: string) => logger.info(text) }
+  if (compiler === undefined) cache.begin(build)
+  closeBeforeExit({ close: () => cache.end(false).then(() => cache.close()) })
+  const one: Alone = { cache, build, compilers: new WeakSet(), timer: undefined }
+  alone.set(id, one)
+  return one
 }
