@@ -161,6 +161,32 @@ describe('after a change everything is built again, and the reason is named:', (
     project.write('node_modules/words/package.json', '{ "name": "words", "version": "1.0.1" }')
     expect(await project.build()).toEqual({ built: ALL, changed: ['node_modules/words/package.json'] })
   })
+
+  // A workspace gets a version of its own: `npm install` puts it before the one of the root. Babel finds its plugins in both of these ways.
+  it.each([
+    ['require', "word = require(require.resolve('words', { paths: [from] }))"],
+    ['a look at the directory', `
+      const { dirname } = require('node:path')
+      for (let folder = from; word === ''; folder = dirname(folder)) {
+        const found = join(folder, 'node_modules/words')
+        if (fs.statSync(found, { throwIfNoEntry: false })?.isDirectory()) word = require(found)
+      }`],
+  ])('everything is built after a package appears that is nearer to a workspace, found by %s', async (_, find) => {
+    const wordsIn = (folder: string, version: string): Record<string, string> => ({
+      [`${folder}node_modules/words/package.json`]: `{ "name": "words", "version": "${version}" }`,
+      [`${folder}node_modules/words/index.js`]: `module.exports = '${version}'\n`,
+    })
+    const project = makeProject(`const from = join(__dirname, 'packages/a'); ${find}`, { 'packages/a/package.json': '{}', ...wordsIn('', '1.0.0') })
+    expect(await project.build()).toEqual({ built: ALL, changed: [] })
+    expect(await project.build()).toEqual(NOTHING)
+    for (const [path, text] of Object.entries(wordsIn('packages/a/', '2.0.0'))) project.write(path, text)
+    expect((await project.build()).built).toEqual(ALL)
+    expect(await project.build()).toEqual(NOTHING)
+    rmSync(join(project.folder, 'packages/a/node_modules'), { recursive: true })
+    expect(readFileSync(join(project.folder, 'dist/main.js'), 'utf8')).toContain('2.0.0')
+    await project.build()
+    expect(readFileSync(join(project.folder, 'dist/main.js'), 'utf8')).toContain('1.0.0')
+  })
 })
 
 it('a cache in a folder that a loader lists does not change that folder', slow, async () => {

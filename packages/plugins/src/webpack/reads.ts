@@ -173,11 +173,14 @@ export class BuildReads {
   }
 }
 
-/** The input that a read is. A file of a package counts as the package; hidden directories in `node_modules` belong to tools. */
+/**
+ * The input that a read is. A file of a package counts as the package, also if it is only looked for: a tool finds a package in the nearest
+ * `node_modules` that has it. Hidden directories in `node_modules` belong to tools.
+ */
 function inputOfRead(read: ReadKind, path: string): string | undefined {
   const kind = INPUT_KINDS.has(read) ? (read as InputKind) : 'content'
   if (!isInstalled(path)) return isArchive(path) ? undefined : inputOf(kind, path)
-  const manifest = kind === 'content' ? manifestOf(path) : undefined
+  const manifest = manifestOf(path)
   return manifest === undefined ? undefined : inputOf(isPlugged() ? 'package' : 'content', manifest)
 }
 

@@ -3,7 +3,8 @@
  * because programs load optional modules that way.
  *
  *   './config'  config, config.js, .json, .node, config/package.json, config/index.js, ...
- *   'name'      node_modules/name in each directory from that of the parent upwards; only if it is missing, or a link into the project
+ *   'name'      node_modules/name in each directory from that of the parent upwards. A package that is nearer may appear, as when a
+ *               package of a workspace gets a version of its own. What installed packages require of each other is not looked for
  */
 import type * as nodePath from 'node:path'
 import { builtin } from '../host/builtin.ts'
@@ -30,8 +31,10 @@ export interface ModuleRequest {
 export function noteResolution(sink: Sink, Module: Resolver, asked: ModuleRequest): string | undefined {
   const found = unrecordedNow(() => resolve(Module, asked))
   const paths = builtin('node:path')
-  if (paths === undefined || (found !== undefined && (!paths.isAbsolute(found) || isInPackage(found)))) return found
-  const reads = isPath(paths, asked.request) ? candidates(paths, Module, asked, found) : packages(paths, Module, asked, found)
+  if (paths === undefined || (found !== undefined && !paths.isAbsolute(found))) return found
+  const isName = !isPath(paths, asked.request)
+  if (found !== undefined && isInPackage(found) && (!isName || foldersOf(paths, asked).every(isInPackage))) return found
+  const reads = isName ? packages(paths, Module, asked, found) : candidates(paths, Module, asked, found)
   for (const [kind, path] of reads) sink.read(kind, path)
   return found
 }
