@@ -6,7 +6,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, it } from 'vitest'
 import { identityOf } from '../../../packages/plugins/dist/build/identity.js'
-import { installedTrees, unlocked } from '../../../packages/plugins/dist/build/installed.js'
+import { installedBeside, unlocked } from '../../../packages/plugins/dist/build/installed.js'
 import { localModules } from '../../../packages/plugins/dist/build/modules.js'
 import { Root } from '../../../packages/plugins/dist/build/root.js'
 import { makeFolder } from '../../folders.ts'
@@ -52,7 +52,7 @@ it("what Plug'n'Play gives to a package counts, and not where the archives are",
   const treeOf = (reference: string, cache?: string): string[] => {
     const folder = makeFolder()
     write(folder, { '.pnp.data.json': JSON.stringify(plugged(reference, cache), null, 2) })
-    return installedTrees(join(folder, 'yarn.lock'))
+    return installedBeside(join(folder, 'yarn.lock'), '')
   }
   expect(treeOf('npm:1.0.0', '../../home/.yarn/berry/cache')).toEqual(treeOf('npm:1.0.0'))
   expect(treeOf('npm:1.1.0')).not.toEqual(treeOf('npm:1.0.0'))
@@ -65,7 +65,7 @@ it.each([
   const treeOf = (version: string): string[] => {
     const folder = makeFolder()
     write(folder, { [`node_modules/${place.replace('VERSION', version)}/package.json`]: '{}' })
-    return installedTrees(join(folder, lock))
+    return installedBeside(join(folder, lock), '')
   }
   expect(treeOf('1.1.0')).not.toEqual(treeOf('1.0.0'))
 })
@@ -76,6 +76,40 @@ it('what pnpm gives to a package counts if both versions of it are in the lock f
   const folder = makeFolder()
   write(folder, { 'node_modules/.pnpm/lock.yaml': textOf('1.0.0', '1.1.0') })
   expect(unlocked(join(folder, 'pnpm-lock.yaml'), textOf('1.1.0', '1.0.0'))).not.toEqual([])
+})
+
+it('where Yarn puts a package with nodeLinker: node-modules counts if both versions of it are in the lock file', () => {
+  const stateOf = (one: string, two: string): string =>
+    `"plug@npm:${one}":\n  locations:\n    - "node_modules/plug"\n\n"plug@npm:${two}":\n  locations:\n    - "packages/a/node_modules/plug"\n`
+  const treeOf = (state: string): string[] => {
+    const folder = makeFolder()
+    write(folder, { 'node_modules/.yarn-state.yml': state })
+    return installedBeside(join(folder, 'yarn.lock'), '')
+  }
+  expect(treeOf(stateOf('1.0.0', '1.1.0'))).not.toEqual(treeOf(stateOf('1.1.0', '1.0.0')))
+})
+
+it.each([
+  ['package.json', '{ "workspaces": ["packages/*"] }'],
+  ['pnpm-workspace.yaml', ''],
+])('what the root of workspaces has installed counts in one with a lock file left from before (%s)', (name, text) => {
+  const folder = makeFolder()
+  write(folder, { 'packages/a/package-lock.json': '{}', [name]: text })
+  const packagesWith = (record: string): string | undefined => {
+    write(folder, { 'node_modules/.package-lock.json': record })
+    return identityOf({ cacheKey: 'none' }, new Root(join(folder, 'packages/a')))['packages']
+  }
+  expect(packagesWith('two')).not.toBe(packagesWith('one'))
+})
+
+it('what a directory above has installed does not count in a project with a lock file, without workspaces', () => {
+  const folder = makeFolder()
+  write(folder, { 'app/package-lock.json': '{}', 'package.json': '{}' })
+  const packagesWith = (record: string): string | undefined => {
+    write(folder, { 'node_modules/.package-lock.json': record })
+    return identityOf({ cacheKey: 'none' }, new Root(join(folder, 'app')))['packages']
+  }
+  expect(packagesWith('two')).toBe(packagesWith('one'))
 })
 
 const PATCH = '--- a/node_modules/plug/index.js\n+++ b/node_modules/plug/index.js\n@@ -1 +1 @@\n-one\n+two\n'

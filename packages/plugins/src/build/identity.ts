@@ -2,13 +2,13 @@
  * The inputs that all calls of a plugin share: installed packages, config files, environment variables and Node. They are
  * determined once per build.
  */
-import { readdirSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import Module, { createRequire } from 'node:module'
 import { dirname, join, relative, resolve } from 'node:path'
 import { VarveError } from 'varve'
 import { digest, digestOfTexts } from './digest.ts'
 import { isFile, textOf } from './files.ts'
-import { installedTrees, recordsOf, unlocked } from './installed.ts'
+import { installedBeside, recordsOf, unlocked } from './installed.ts'
 import type { CachedOptions } from './options.ts'
 import { bounded, packageParts, type Parts, valueParts, versionPart } from './parts.ts'
 import type { Root } from './root.ts'
@@ -84,7 +84,7 @@ function nameIn(root: Root, path: string): string {
 }
 
 function lockParts(folder: string): Parts {
-  const texts = locksAbove(folder).paths.map((path) => [path, path.endsWith('b') ? '' : (contentOf(path) ?? '')] as const)
+  const texts = locksAbove(folder).map((path) => [path, path.endsWith('b') ? '' : (contentOf(path) ?? '')] as const)
   const locked = texts.flatMap(([, lock]) => Object.entries(packageParts(lock)))
   const installed = texts.flatMap(([path, lock]) => unlocked(path, lock))
   return bounded([...locked, ...installed.map((name) => [`installed ${name.split('\n', 1)[0]?.trim()}`, '='] as const)])
@@ -93,7 +93,7 @@ function lockParts(folder: string): Parts {
 /** The files that `identityOf` compares. */
 export function identityFiles({ files = [], packages }: CachedOptions, { folder }: Root): string[] {
   const configs = [...CONFIG_FILES, ...files].map((file) => resolve(folder, file))
-  const { paths } = locksAbove(folder)
+  const paths = locksAbove(folder)
   const locks = paths.length === 0 ? [join(folder, 'package-lock.json')] : paths
   if (packages === undefined) return [...configs, ...locks, ...locks.flatMap(recordsOf)]
   return [...configs, ...packages.flatMap((name) => manifestsOf(name, folder))]
@@ -104,25 +104,39 @@ export function filesDigest(paths: readonly string[], root: Root): string {
   return digestOfTexts(paths.flatMap((path) => [root.toRelative(path.replaceAll('\\', '/')), contentOf(path) ?? '-']))
 }
 
-/** The digest of the nearest records of installed packages, and of patches to them. */
+/** The digest of the records of installed packages, and of patches to them. */
 function lockDigest(start: string): string {
-  const { folder, paths } = locksAbove(start)
+  const paths = locksAbove(start)
   if (paths.length === 0) return 'no lock file'
   const installed = paths.flatMap((path) => {
     const lock = contentOf(path) ?? '-'
-    return [lock, ...unlocked(path, lock), ...installedTrees(path)]
+    return [lock, ...installedBeside(path, lock)]
   })
-  return digestOfTexts([...installed, ...patchesIn(folder)])
+  return digestOfTexts([...installed, ...[...new Set(paths.map((path) => dirname(path)))].flatMap(patchesIn)])
 }
 
-/** The nearest directory with lock files, and those, with npm's record in the place of its own. */
-function locksAbove(start: string): { readonly folder: string; readonly paths: readonly string[] } {
+/**
+ * The lock files of the nearest directory that has any, with npm's record in the place of its own, and those of workspaces that it may be
+ * in: a package that became a workspace may still have a lock file, and gets what the root has installed.
+ */
+function locksAbove(start: string): string[] {
+  const paths: string[] = []
+  let isNearest = true
   for (let folder = start; ; folder = dirname(folder)) {
-    const own = NPM_FILES.map((name) => join(folder, name)).find(isFile)
-    const others = LOCK_FILES.map((name) => join(folder, name)).filter(isFile)
-    const paths = own === undefined ? others : [own, ...others]
-    if (paths.length > 0 || dirname(folder) === folder) return { folder, paths }
+    if (isNearest || hasWorkspaces(folder)) paths.push(...locksIn(folder))
+    isNearest = paths.length === 0
+    const isEnd = !isNearest && existsSync(join(folder, '.git'))
+    if (isEnd || dirname(folder) === folder) return paths
   }
+}
+
+function locksIn(folder: string): string[] {
+  const own = NPM_FILES.map((name) => join(folder, name)).find(isFile)
+  return [...(own === undefined ? [] : [own]), ...LOCK_FILES.map((name) => join(folder, name)).filter(isFile)]
+}
+
+function hasWorkspaces(folder: string): boolean {
+  return isFile(join(folder, 'pnpm-workspace.yaml')) || /"workspaces"\s*:/.test(contentOf(join(folder, 'package.json')) ?? '')
 }
 
 /** The patches to packages, and the files that they patch: a patch in a checkout is applied later, by the installation. */

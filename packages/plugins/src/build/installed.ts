@@ -8,7 +8,7 @@
  *   yarn.lock        node_modules/.yarn-integrity (Yarn 1)                the address of an archive
  *   yarn.lock        .pnp.cjs, .pnp.data.json (Plug'n'Play)               "name", "npm:1.0.0"
  *
- * A record of Plug'n'Play also counts as a whole, because it decides which package gets which of several versions that both name. Yarn with
+ * The records of Yarn 2 and newer count as a whole, because they decide which package gets which of several versions that both name. Yarn with
  * `nodeLinker: pnpm` and Bun with `linker = "isolated"` write no record, so the names of their directories count, which have the versions.
  * npm's own record takes the place of its lock file (`identity.ts`), and Bun writes none.
  */
@@ -21,7 +21,7 @@ interface InstallRecord {
   /** The packages in the record, and in the lock file. Groups are joined: name and reference. */
   readonly installed: RegExp
   readonly locked: RegExp
-  /** If the whole record counts as well: what differs in it between two checkouts. */
+  /** If the whole record counts: what differs in it between two checkouts. */
   readonly leftOut?: RegExp
 }
 
@@ -34,9 +34,11 @@ const PLUGGED = /\[\s*(?:"[^"]+",\s*\[\s*)?"([^"]+)",\s*"([^"]+)"\s*\]/g
 /** Where the archives are: in a directory of the project or in one of the user. */
 const LOCATION = /"packageLocation": "[^"]*"/g
 
+const NOTHING = /(?!)/g
+
 const RECORDS: readonly InstallRecord[] = [
   { lock: 'pnpm-lock.yaml', record: 'node_modules/.pnpm/lock.yaml', installed: ENTRY, locked: ENTRY },
-  { lock: 'yarn.lock', record: 'node_modules/.yarn-state.yml', installed: /^"([^"]+)":$/gm, locked: RESOLUTION },
+  { lock: 'yarn.lock', record: 'node_modules/.yarn-state.yml', installed: /^"([^"]+)":$/gm, locked: RESOLUTION, leftOut: NOTHING },
   { lock: 'yarn.lock', record: 'node_modules/.yarn-integrity', installed: /^ {4}"[^"]+": "([^"]+)",?$/gm, locked: /^ {2}resolved "([^"]+)"$/gm },
   ...['.pnp.cjs', '.pnp.data.json'].map((record) => ({ lock: 'yarn.lock', record, installed: PLUGGED, locked: RESOLUTION, leftOut: LOCATION })),
 ]
@@ -51,22 +53,26 @@ export function recordsOf(lockPath: string): string[] {
 
 /** What the records name and the lock file does not, in the order of the records. `lock` is the text of the lock file. */
 export function unlocked(lockPath: string, lock: string): string[] {
-  return recordsBeside(lockPath).flatMap(({ record, installed, locked }) => {
-    const text = textOf(join(dirname(lockPath), record), 'latin1')
-    if (text === undefined || text === lock) return [] // pnpm writes the same text, of which a large project has a megabyte
-    const known = new Set(namesIn(lock, locked))
-    return namesIn(text, installed).filter((name) => !known.has(name))
-  })
+  return recordsBeside(lockPath).flatMap((record) => unlockedIn(record, textIn(record, lockPath), lock))
 }
 
-/** What counts as a whole. */
-export function installedTrees(lockPath: string): string[] {
-  const trees = recordsBeside(lockPath).flatMap(({ record, leftOut }) => {
-    if (leftOut === undefined) return []
-    const text = textOf(join(dirname(lockPath), record), 'latin1')
-    return text === undefined ? [] : [text.replaceAll(leftOut, '')]
+/** What is installed and not in the lock file: whole records, what others name besides, and the names of directories. */
+export function installedBeside(lockPath: string, lock: string): string[] {
+  const records = recordsBeside(lockPath).flatMap((record) => {
+    const text = textIn(record, lockPath)
+    return record.leftOut === undefined || text === undefined ? unlockedIn(record, text, lock) : [text.replaceAll(record.leftOut, '')]
   })
-  return [...trees, ...['.store', '.bun'].flatMap((name) => namesOf(join(dirname(lockPath), 'node_modules', name)))]
+  return [...records, ...['.store', '.bun'].flatMap((name) => namesOf(join(dirname(lockPath), 'node_modules', name)))]
+}
+
+function unlockedIn({ installed, locked }: InstallRecord, text: string | undefined, lock: string): string[] {
+  if (text === undefined || text === lock) return [] // pnpm writes the same text, of which a large project has a megabyte
+  const known = new Set(namesIn(lock, locked))
+  return namesIn(text, installed).filter((name) => !known.has(name))
+}
+
+function textIn({ record }: InstallRecord, lockPath: string): string | undefined {
+  return textOf(join(dirname(lockPath), record), 'latin1')
 }
 
 function recordsBeside(lockPath: string): readonly InstallRecord[] {
