@@ -73,7 +73,11 @@ const ROWS: readonly [name: string, work: (project: Project) => unknown, change:
   ['a module that takes the place of another', ({ path }) => resolveOrNothing(path('module')), ({ write }) => write('module.js', '')],
   ['a missing module that is resolved', ({ path }) => resolveOrNothing(path('b')), ({ write }) => write('b.js', 'module.exports = 2')],
   ['a missing package', ({ path }) => moduleOrNothing('gone', path('a.cjs')), ({ write }) => write('node_modules/gone/package.json', '{}')],
-  ['a package of the folder above', ({ path }) => moduleOrNothing('above', path('list/a.cjs')), ({ write }) => write('list/node_modules/above/package.json', '{}')],
+  [
+    'a package of the folder above',
+    ({ path }) => moduleOrNothing('above', path('list/a.cjs')),
+    ({ write }) => write('list/node_modules/above/package.json', '{}'),
+  ],
   ['a module that is required', ({ path }) => createRequire(import.meta.url)(path('a.cjs')), ({ write }) => write('a.cjs', 'module.exports = 2')],
 ]
 

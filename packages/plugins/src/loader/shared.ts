@@ -82,7 +82,9 @@ function makeAlone(id: string, options: CachedOptions, context: LoaderContext): 
   // A logger whose lines are printed at once: the stats of a build do not have its report, which comes after them.
   const logger = compiler?.getInfrastructureLogger(NAME) ?? context.getLogger(NAME)
   const cache = new LoaderCache(options)
-  const build = { tool: 'loader', root: context.rootContext, inputs: {}, warn: (text: string) => logger.warn(text), info: (text: string) => logger.info(text) }
+  const warn = (text: string): void => logger.warn(text)
+  const info = (text: string): void => logger.info(text)
+  const build = { tool: 'loader', root: context.rootContext, inputs: {}, warn, info }
   if (compiler === undefined) cache.begin(build)
   closeBeforeExit({ close: () => cache.end(false).then(() => cache.close()) })
   const one: Alone = { cache, build, compilers: new WeakSet(), timer: undefined }
