@@ -32,4 +32,5 @@ function ignoreBusy(error) {
   if (!(error instanceof Error && 'code' in error && error.code === 'BUSY')) throw error
 }
 
-if (!isMainThread) await work(workerData)
+// Not awaited: V8 ends the process (`ExecuteAsyncModule`) if a thread is terminated just when it begins a module that awaits.
+if (!isMainThread) void work(workerData)
