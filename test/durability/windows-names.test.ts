@@ -7,9 +7,10 @@ import fs from 'node:fs'
 import { join } from 'node:path'
 import { openCache, type VarveError } from 'varve'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { nodeHost } from '../../packages/varve/dist/engine/host-node.js'
 import { makeFolder } from '../folders.ts'
 
-const { openSync, closeSync, lstatSync } = fs
+const { openSync, closeSync, lstatSync, renameSync, linkSync, unlinkSync } = fs
 const platform = Object.getOwnPropertyDescriptor(process, 'platform')
 
 /** A program that changes the cache of its directory and compacts it. */
@@ -53,6 +54,12 @@ beforeEach(() => {
     check(path)
     return lstatSync(path, options)
   }) as typeof fs.lstatSync)
+  for (const [name, call] of Object.entries({ renameSync, linkSync, unlinkSync })) {
+    vi.spyOn(fs, name as 'renameSync').mockImplementation((...paths) => {
+      paths.forEach(check)
+      Reflect.apply(call, fs, paths)
+    })
+  }
 })
 
 afterEach(() => {
@@ -74,4 +81,18 @@ it('a cache opens while another process removes the table that it reads, and a t
   expect([late.namespace('n').get('key'), late.namespace('n').get('other')]).toEqual([Uint8Array.of(1), Uint8Array.of(2)])
   expect(warnings).toEqual([])
   expect(denied, 'calls that the system denied').toBeGreaterThan(0)
+})
+
+it('a file that was removed while it is open is missing to every call, and its name is taken, on Windows', () => {
+  const folder = makeFolder()
+  const host = nodeHost(fs, folder)
+  const [NOT_FOUND, EXISTS] = [-2, -17]
+  const file = host.createNew('a')
+  host.close(host.createNew('b'))
+  unlinkSync(join(folder, 'a'))
+  const missing = [host.open('a'), host.link('a', 'c'), host.rename('a', 'c'), host.remove('a')]
+  expect(missing).toEqual(missing.map(() => NOT_FOUND))
+  expect(host.stat('a', new Float64Array(3))).toBe(0)
+  expect([host.createNew('a'), host.link('b', 'a')]).toEqual([EXISTS, EXISTS])
+  host.close(file)
 })

@@ -345,6 +345,7 @@ fn name_is_gone(vfs: &dyn Vfs, name: &str) {
     assert_eq!(vfs.stat(name).unwrap(), None);
     let attempts = [vfs.open(name, Access::Stream).map(drop), vfs.rename(name, "other"), vfs.remove(name)];
     attempts.into_iter().for_each(|attempt| assert_eq!(kind(attempt), ErrorKind::NotFound));
+    assert!(matches!(kind(vfs.link(name, "other")), ErrorKind::NotFound | ErrorKind::Unsupported));
     match vfs.create_new(name) {
         Ok(_) => vfs.remove(name).unwrap(),
         Err(error) => assert_eq!(error.kind(), ErrorKind::AlreadyExists),

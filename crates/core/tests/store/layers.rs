@@ -91,11 +91,8 @@ fn a_delete_over_layers_stays_although_the_cache_was_removed_before_it() {
 /// with layers that began in between lost its delete.
 #[test]
 fn a_delete_over_a_layer_stays_whenever_a_process_without_layers_compacts() {
-    let mut calls = 1;
-    for at in 0.. {
-        if at >= calls {
-            break;
-        }
+    let (mut at, mut calls) = (0, 1);
+    while at < calls {
         let (vfs, layer, count) = (SimVfs::new(), base(), Arc::new(AtomicU32::new(0)));
         change(&mut over(&vfs, &[]), "1", &[("own", Some(b"own"))]);
         let (directory, below, counted) = (vfs.clone(), layer.clone(), Arc::clone(&count));
@@ -115,6 +112,7 @@ fn a_delete_over_a_layer_stays_whenever_a_process_without_layers_compacts() {
         compact(&over(&vfs, &[]), true).expect("compact");
         let found: Vec<Vec<u8>> = values(&mut over(&vfs, &[&layer]), "1").into_keys().collect();
         assert_eq!(found, [&b"b"[..], b"c", b"own"], "a was deleted before call {at} of {calls}");
+        at += 1;
     }
     assert!(calls > 10, "{calls} calls");
 }

@@ -36,7 +36,7 @@ export function nodeHost(files: typeof fs, folder: string, above: readonly strin
   const ownName = new OwnName(files, folder)
   const checkReal = realCheck(files, [...above, folder])
   const create = (name: string): number => openRegular(name, O_CREAT | O_EXCL | O_RDWR)
-  const unlessRemoved = (name: string, answer: number, instead = NOT_FOUND): number => answerTo(files, pathOf(name), answer, instead)
+  const unlessRemoved = (name: string, answer: number, instead = NOT_FOUND): number => (isRemoved(files, pathOf(name), answer) ? instead : answer)
   return {
     list: () => namesOf(files, folder, 'file'),
     folders: () => namesOf(files, folder, 'folder'),
@@ -54,7 +54,7 @@ export function nodeHost(files: typeof fs, folder: string, above: readonly strin
       })
     },
     stat: (name, target) => unlessRemoved(name, attempt(() => statInto(files, pathOf(name), target)), 0),
-    link: (source, target) => done(checkReal) || unlessRemoved(source, linkNew(files, pathOf(source), pathOf(target))),
+    link: (source, target) => done(checkReal) || linkNew(files, pathOf(source), pathOf(target)),
     rename: (source, target) => done(checkReal) || unlessRemoved(source, done(() => files.renameSync(pathOf(source), pathOf(target)))),
     remove: (name) => done(checkReal) || unlessRemoved(name, done(() => files.unlinkSync(pathOf(name)))),
     folder: (name) => (isNoFolder(files, pathOf(name)) ? noFolder : nodeHost(files, pathOf(name), [...above, folder])),
@@ -96,17 +96,11 @@ function statInto(files: typeof fs, path: string, target: Float64Array): number 
 }
 
 /**
- * Whether a file is removed and keeps its name as long as it is open, as on Windows. The system denies every access to it. Of a file
- * that a process may not read, it shows what the folder does.
+ * Whether a call got this answer because the file is removed and keeps its name as long as it is open, as on Windows. The system
+ * denies every access to it. Of a file that a process may not read, it shows what the folder does.
  */
-function isRemoved(files: typeof fs, path: string): boolean {
-  if (!isWindows()) return false
-  return DENIED.has(done(() => void files.lstatSync(path)))
-}
-
-/** The answer to a call, or `instead` if the system denied it because the file is removed. */
-function answerTo(files: typeof fs, path: string, answer: number, instead: number): number {
-  return DENIED.has(answer) && isRemoved(files, path) ? instead : answer
+function isRemoved(files: typeof fs, path: string, answer: number): boolean {
+  return DENIED.has(answer) && isWindows() && DENIED.has(done(() => void files.lstatSync(path)))
 }
 
 /** Whether something else has the name: a link would lead out of the cache. */
@@ -185,9 +179,11 @@ function linkNew(files: typeof fs, source: string, target: string): number {
     files.linkSync(source, target)
     return 0
   } catch (error) {
-    if (isRemoved(files, target)) return EXISTS
+    const answer = errnoOf(error)
+    if (isRemoved(files, target, answer)) return EXISTS
+    if (isRemoved(files, source, answer)) return NOT_FOUND
     const code = codeOf(error)
-    return typeof code === 'string' && NO_LINKS.has(code) ? UNSUPPORTED : errnoOf(error)
+    return typeof code === 'string' && NO_LINKS.has(code) ? UNSUPPORTED : answer
   }
 }
 

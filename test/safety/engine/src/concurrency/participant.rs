@@ -292,8 +292,8 @@ impl Participant {
         if bytes > self.world.terms.bytes_max {
             self.world.violation(format!("{bytes} bytes are left of a cap of {}", self.world.terms.bytes_max));
         }
-        let names = self.world.names_in_use().into_iter().filter(|name| !name.ends_with(".bad"));
-        let names: Vec<String> = names.filter(|name| !name.contains('/')).collect();
+        let mut names = self.world.names_in_use();
+        names.retain(|name| !name.contains('/') && !name.ends_with(".bad"));
         if names.len() > files_max {
             self.world.violation(format!("files stay behind: {names:?}"));
         }
