@@ -10,9 +10,9 @@ const STORED = 'test/plugins/webpack/stored.test.ts'
 export default [
   {
     name: 'webpack: what was put counts as written before it is committed',
-    file: LAYER,
-    find: 'if (this.#writing.isDone && (',
-    replace: 'if (this.#writing.pending.size === 0 && (',
+    file: WRITING,
+    find: 'return this.pending.size === 0 && !this.#isUncommitted',
+    replace: 'return this.pending.size === 0',
     test: CLOSING,
     only: 'what was put before a build that stores nothing is committed in the idle time after it',
   },
