@@ -47,6 +47,7 @@ use collect_blobs::collect;
 use evict::Evictions;
 use merge::{Merge, Progress, merge};
 pub(crate) use obsolete_files::remove_older_manifests;
+pub(crate) use pick::Extent;
 use pick::{Candidate, pick};
 use prune_usage::prune_usage_records;
 use std::sync::Arc;
@@ -62,14 +63,15 @@ const ATTEMPTS_PATIENT: u32 = 8;
 /// entry is an estimate.
 const EIGHTHS_LEFT: [u8; 3] = [7, 6, 4];
 
-/// Checkpoints and merges; `full` = everything into one table for each namespace.
+/// Checkpoints and merges.
 pub(crate) fn compact(
     context: &Context,
     state: &RwLock<State>,
     committer: &Mutex<Committer>,
-    full: bool,
+    mut extent: Extent,
     watch: Watch<'_>,
 ) -> Result<CompactReport> {
+    let full = extent == Extent::Full;
     let mut claim: Option<LogWriter> = None;
     let mut tries = 0;
     for attempt in 0..ATTEMPTS {
@@ -83,7 +85,7 @@ pub(crate) fn compact(
         let is_over = surveyed.state.manifest.total_bytes() > context.options.bytes_max;
         // If the manifest is not sure, publish it again above the other name.
         let is_settled = surveyed.state.is_sure() && surveyed.writers.is_empty();
-        if is_settled && !is_over && plan(context, &surveyed, &Goal::full(full)).is_empty() {
+        if is_settled && !is_over && plan(context, &surveyed, &Goal::new(extent)).is_empty() {
             remove_obsolete(context, names, &surveyed.state, None)?;
             context.usage_folder.remove_damaged(surveyed.state.manifest.cache_id);
             let blobs_removed = collect_blobs(context, &surveyed.state.tables(), full)?;
@@ -108,7 +110,7 @@ pub(crate) fn compact(
             claim = Some(log);
             continue;
         }
-        let goal = Goal::of(context, state, &claimed, full, tries)?;
+        let goal = Goal::of(context, state, &claimed, extent, tries)?;
         let plans = plan(context, &claimed, &goal);
         if names_blobs(&claimed, &plans) {
             context.blobs.set_collect_due(true);
@@ -126,7 +128,7 @@ pub(crate) fn compact(
                 return Ok(report);
             }
             Checkpoint::Over => tries += 1,
-            Checkpoint::Lost => {}
+            Checkpoint::Lost => extent = extent.after_loss(),
         }
         claim = Some(log);
     }
@@ -164,33 +166,38 @@ fn may_write(context: &Context, visible: &RwLock<State>, claimed: &State, log: &
 }
 
 /// What a compaction aims for.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Goal {
-    /// One table for each namespace.
-    full: bool,
+    extent: Extent,
     evictions: Option<Evictions>,
     /// Evicting entries was not enough: evict whole tables.
     is_last: bool,
 }
 
 impl Goal {
-    fn full(full: bool) -> Self {
-        Self { full, ..Self::default() }
+    fn new(extent: Extent) -> Self {
+        Self { extent, evictions: None, is_last: false }
     }
 
     /// If the cache is over its limit, entries are evicted until it is well below, so that the next compactions need
     /// not evict. Each further try aims lower.
-    fn of(context: &Context, state: &RwLock<State>, claimed: &ClaimedLogs, full: bool, tries: usize) -> Result<Self> {
+    fn of(
+        context: &Context,
+        state: &RwLock<State>,
+        claimed: &ClaimedLogs,
+        extent: Extent,
+        tries: usize,
+    ) -> Result<Self> {
         let bytes_max = context.options.bytes_max;
         if tries == 0 && claimed.total_bytes() <= bytes_max {
-            return Ok(Self::full(full));
+            return Ok(Self::new(extent));
         }
         let eighths = EIGHTHS_LEFT.get(tries).copied();
         let target = (u128::from(bytes_max) * u128::from(eighths.unwrap_or(1)) / 8) as u64;
         let evictions = Evictions::find(context, state, claimed, target)?;
         let garbage = tries > 0 || claimed.state.manifest.total_bytes() > bytes_max;
-        let full = full || garbage || evictions.is_any();
-        Ok(Self { full, evictions: Some(evictions), is_last: eighths.is_none() })
+        let extent = if garbage || evictions.is_any() { Extent::Full } else { extent };
+        Ok(Self { extent, evictions: Some(evictions), is_last: eighths.is_none() })
     }
 
     fn is_evicting(&self) -> bool {
@@ -207,7 +214,6 @@ struct Plan {
 }
 
 fn plan(context: &Context, claimed: &ClaimedLogs, goal: &Goal) -> Vec<Plan> {
-    let full = goal.full;
     let has_evictions = |number| goal.evictions.as_ref().is_some_and(|evictions| evictions.namespaces.contains(number));
     let mut plans = Vec::new();
     for Current { id, .. } in claimed.state.current.values() {
@@ -218,7 +224,8 @@ fn plan(context: &Context, claimed: &ClaimedLogs, goal: &Goal) -> Vec<Plan> {
                 live.is_some_and(|live| claimed.may_merge(live.attached_by) && !live.table.is_unreadable())
             })
             .collect();
-        let garbage = if full { vec![0; namespace.tables.len()] } else { garbage_of(claimed, namespace) };
+        let is_counted = matches!(goal.extent, Extent::Due | Extent::Closing);
+        let garbage = if is_counted { garbage_of(claimed, namespace) } else { vec![0; namespace.tables.len()] };
         let candidates: Vec<Candidate> = ours
             .iter()
             .filter_map(|index| namespace.tables.get(*index).zip(garbage.get(*index)))
@@ -238,7 +245,7 @@ fn plan(context: &Context, claimed: &ClaimedLogs, goal: &Goal) -> Vec<Plan> {
             .collect();
         let entries = claimed.entries(namespace).filter_map(|(_, found)| found.entry());
         let checkpoint_bytes = entries.map(|entry| entry.bytes() as u64).sum();
-        let picked = pick(&candidates, checkpoint_bytes, full, claimed.alone);
+        let picked = pick(&candidates, checkpoint_bytes, goal.extent, claimed.alone);
         if checkpoint_bytes > 0 || !picked.is_empty() {
             let merge = picked.iter().filter_map(|at| ours.get(*at).copied()).collect::<Vec<_>>();
             let whole = merge.len() == namespace.tables.len();
@@ -277,8 +284,8 @@ enum Checkpoint {
         /// Whether evicted entries may still be visible to a handle.
         evicted: bool,
     },
-    /// Another process was faster, or seemed to be. This manifest may be published after all, so the new tables stay;
-    /// if they are obsolete, a later compaction removes them.
+    /// Another process was faster, or seemed to be. If this manifest may be published after all, the new tables stay,
+    /// and a later compaction removes them if they are obsolete.
     Lost,
     /// The result would exceed the size limit. The new tables are discarded.
     Over,
@@ -297,13 +304,15 @@ fn checkpoint(
     let mut report =
         CompactReport { changed: true, logs_checkpointed: claimed.writers.len() as u64, ..CompactReport::default() };
     report.bytes_before = claimed.bytes();
-    let mut progress = Progress::new(watch, claimed, plans.iter().map(|plan| (plan.id.number, plan.merge.as_slice())));
+    let merges = plans.iter().map(|plan| (plan.id.number, plan.merge.as_slice()));
+    let mut progress = Progress::new(context, watch, claimed, merges);
     let written = write_tables(context, claimed, plans, goal, &mut log.tables, &mut progress, &mut report);
     let (written, marks) = match written {
         Ok(written) => written,
         Err(error) => {
+            let is_lost = progress.is_lost;
             obsolete_files::discard_tables(context, log)?;
-            return Err(error);
+            return if is_lost { Ok(Checkpoint::Lost) } else { Err(error) };
         }
     };
     // An entry of an open log may be the reason why an older one is dropped here, so it must be as durable as the

@@ -15,7 +15,7 @@ use crate::batch::Batch;
 use crate::blobs::Pin;
 use crate::commit::Committer;
 use crate::commit::reload::{Replaced, advance, look_ahead, renew, replace};
-use crate::compact::compact;
+use crate::compact::{Extent, compact};
 use crate::error::{Error, Result};
 use crate::format::digest::BlobRef;
 use crate::maintain::repair::repair;
@@ -133,7 +133,7 @@ impl Store {
             let _no_commit = committer.lock()?;
             renew(context, state)?;
         }
-        compact(context, state, committer, false, &|_, _| ControlFlow::Continue(()))?;
+        compact(context, state, committer, Extent::Due, &|_, _| ControlFlow::Continue(()))?;
         let state = state.read()?;
         // If the writer of a log lives, the sync fails in its own process, too.
         let is_left = |view: &LogView| view.commits > 0 && view.is_done().unwrap_or(true);
@@ -252,7 +252,8 @@ impl Store {
         let _one = self.maintenance()?;
         self.replaced.drop(context);
         let damaged = context.damage.count();
-        let report = compact(context, &self.state, &self.committer, full, watch)?;
+        let extent = if full { Extent::Full } else { Extent::Due };
+        let report = compact(context, &self.state, &self.committer, extent, watch)?;
         context.damage.merged(damaged);
         Ok(report)
     }

@@ -17,8 +17,10 @@ use crate::format::blob_refs::BlobRefs;
 use crate::format::digest::BlobRef;
 use crate::format::file_names::FileName;
 use crate::log::NewTables;
+use crate::manifest::ManifestFile;
 use crate::options::Watch;
 use crate::platform::failpoints;
+use crate::platform::vfs::Vfs;
 use crate::read::entries::{Entries, Range, Ranges, Source, Visit};
 use crate::state::context::Context;
 use crate::state::{Namespace, State};
@@ -30,6 +32,9 @@ use std::ops::ControlFlow;
 
 /// Entries between two calls of the watch.
 const WATCH_ENTRIES: u64 = 512;
+
+/// Bytes between two looks whether another process was faster.
+const LOOK_BYTES: u64 = 1 << 20;
 
 /// The merge to do.
 #[derive(Debug)]
@@ -55,16 +60,24 @@ pub(crate) struct Merged {
     pub(crate) marks: Vec<Mark>,
 }
 
-/// Reports the progress to the caller.
+/// Reports the progress to the caller, and stops merges that are in vain.
 pub(crate) struct Progress<'a> {
     watch: Watch<'a>,
     done: u64,
     total: u64,
     entries: u64,
+    vfs: &'a dyn Vfs,
+    /// The manifest on which the next one builds.
+    base: ManifestFile,
+    /// `done` at the last look.
+    looked: u64,
+    /// Another process has published a manifest and removed `base`.
+    pub(crate) is_lost: bool,
 }
 
 impl<'a> Progress<'a> {
     pub(crate) fn new<'p>(
+        context: &'a Context,
         watch: Watch<'a>,
         claimed: &ClaimedLogs,
         plans: impl Iterator<Item = (u32, &'p [usize])>,
@@ -76,7 +89,8 @@ impl<'a> Progress<'a> {
                 total += picked.map(|live| live.table.meta.key_bytes + live.table.meta.value_bytes).sum::<u64>();
             }
         }
-        Self { watch, done: 0, total, entries: 0 }
+        let (vfs, base) = (&*context.vfs, claimed.state.manifest_file);
+        Self { watch, done: 0, total, entries: 0, vfs, base, looked: 0, is_lost: false }
     }
 
     fn step(&mut self, bytes: usize) -> Result<()> {
@@ -88,7 +102,11 @@ impl<'a> Progress<'a> {
                 return Err(Error::Cancelled.boxed());
             }
         }
-        Ok(())
+        if self.done - self.looked >= LOOK_BYTES {
+            self.looked = self.done;
+            self.is_lost = !self.base.is_in_place(self.vfs).unwrap_or(true);
+        }
+        if self.is_lost { Err(Error::Cancelled.boxed()) } else { Ok(()) }
     }
 }
 

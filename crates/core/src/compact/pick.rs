@@ -23,6 +23,27 @@ const RUN_RATIO: u64 = 2;
 /// Everything is merged if more than one byte in this many is garbage.
 const GARBAGE_PART: u64 = 4;
 
+/// How much a compaction merges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// Everything, into one table for each namespace.
+    Full,
+    /// What pays.
+    Due,
+    /// The same for a process that closes. Once another process was faster, it goes on with `Logs`: builds that end at
+    /// the same moment would merge the same tables, and each other's, one after the other.
+    Closing,
+    /// Only what must be merged.
+    Logs,
+}
+
+impl Extent {
+    /// The extent of the next try after another process was faster.
+    pub(crate) fn after_loss(self) -> Self {
+        if self == Self::Closing { Self::Logs } else { self }
+    }
+}
+
 /// The properties of a table that decide.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Candidate {
@@ -42,12 +63,15 @@ pub(crate) struct Candidate {
 }
 
 /// Indexes of the tables to merge with `checkpoint_bytes` from logs.
-pub(crate) fn pick(tables: &[Candidate], checkpoint_bytes: u64, full: bool, alone: bool) -> Vec<usize> {
+pub(crate) fn pick(tables: &[Candidate], checkpoint_bytes: u64, extent: Extent, alone: bool) -> Vec<usize> {
     let everything = || (0..tables.len()).collect::<Vec<_>>();
     if tables.iter().any(|table| table.is_damaged || table.has_evictions) {
         return everything();
     }
-    if full {
+    if extent == Extent::Logs {
+        return Vec::new();
+    }
+    if extent == Extent::Full {
         let one_settled = matches!(tables, [table] if table.is_settled);
         let nothing_to_gain = checkpoint_bytes == 0 && (one_settled || (!alone && tables.len() <= 1));
         return if nothing_to_gain { Vec::new() } else { everything() };
@@ -143,10 +167,10 @@ mod tests {
     #[test]
     fn small_tables_are_merged_and_a_large_one_is_left() {
         let mib = |sizes: &[u64]| tables(&sizes.iter().map(|size| size << 20).collect::<Vec<_>>());
-        assert_eq!(pick(&mib(&[1_000, 10, 12]), 8 << 20, false, true), [1, 2]);
-        assert_eq!(pick(&mib(&[1_000]), 8 << 20, false, true), Vec::<usize>::new());
-        assert_eq!(pick(&mib(&[15]), 8 << 20, false, true), [0]);
-        assert_eq!(pick(&mib(&[20]), 0, false, true), Vec::<usize>::new());
+        assert_eq!(pick(&mib(&[1_000, 10, 12]), 8 << 20, Extent::Due, true), [1, 2]);
+        assert_eq!(pick(&mib(&[1_000]), 8 << 20, Extent::Due, true), Vec::<usize>::new());
+        assert_eq!(pick(&mib(&[15]), 8 << 20, Extent::Due, true), [0]);
+        assert_eq!(pick(&mib(&[20]), 0, Extent::Due, true), Vec::<usize>::new());
     }
 
     #[test]
@@ -154,7 +178,7 @@ mod tests {
         let (mut sizes, mut copied): (Vec<u64>, u64) = (Vec::new(), 0);
         for _ in 0..100 {
             let checkpointed = 32 << 20;
-            let picked = pick(&tables(&sizes), checkpointed, false, true);
+            let picked = pick(&tables(&sizes), checkpointed, Extent::Due, true);
             let merged = checkpointed + picked.iter().map(|index| sizes[*index]).sum::<u64>();
             copied += merged - checkpointed;
             let kept = sizes.iter().enumerate().filter(|(index, _)| !picked.contains(index));
@@ -170,21 +194,21 @@ mod tests {
     #[test]
     fn one_tiny_table_does_not_keep_larger_ones_from_being_merged() {
         let mib = |sizes: &[u64]| tables(&sizes.iter().map(|size| size << 20).collect::<Vec<_>>());
-        assert_eq!(pick(&mib(&[6, 1, 6, 6]), 0, false, true), [1, 0, 2, 3]);
-        assert_eq!(pick(&mib(&[1, 4]), 0, false, true), Vec::<usize>::new());
-        assert_eq!(pick(&mib(&[1_000, 1, 6, 6]), 0, false, true), [1, 2, 3]);
+        assert_eq!(pick(&mib(&[6, 1, 6, 6]), 0, Extent::Due, true), [1, 0, 2, 3]);
+        assert_eq!(pick(&mib(&[1, 4]), 0, Extent::Due, true), Vec::<usize>::new());
+        assert_eq!(pick(&mib(&[1_000, 1, 6, 6]), 0, Extent::Due, true), [1, 2, 3]);
     }
 
     /// Regression: the tables of 1 GiB of one merge looked similar, and were merged again with every build.
     #[test]
     fn small_builds_on_a_cache_of_many_gigabytes_copy_a_few_times_what_they_write() {
         let part = Candidate { bytes: 1 << 30, merge: Some(7), ..Candidate::default() };
-        assert_eq!(pick(&[part; 3], 0, false, true), Vec::<usize>::new());
-        assert_eq!(pick(&[part; 20], 64 << 20, false, true), Vec::<usize>::new());
+        assert_eq!(pick(&[part; 3], 0, Extent::Due, true), Vec::<usize>::new());
+        assert_eq!(pick(&[part; 20], 64 << 20, Extent::Due, true), Vec::<usize>::new());
         let (mut all, mut copied) = (vec![part; 6], 0);
         for _ in 0..10 {
             all.extend(tables(&[12 << 20, 48 << 20]));
-            let picked = pick(&all, 0, false, true);
+            let picked = pick(&all, 0, Extent::Due, true);
             let merged = picked.iter().map(|index| all[*index].bytes).sum::<u64>();
             copied += merged;
             let kept = (0..all.len()).filter(|index| !picked.contains(index)).map(|index| all[index]);
@@ -197,8 +221,8 @@ mod tests {
     #[test]
     fn a_table_with_much_garbage_is_merged() {
         let garbage = |bytes| [Candidate { bytes: 100 << 20, garbage_bytes: bytes, ..Candidate::default() }; 1];
-        assert_eq!(pick(&garbage(20 << 20), 1 << 20, false, true), Vec::<usize>::new());
-        assert_eq!(pick(&garbage(30 << 20), 1 << 20, false, true), [0]);
+        assert_eq!(pick(&garbage(20 << 20), 1 << 20, Extent::Due, true), Vec::<usize>::new());
+        assert_eq!(pick(&garbage(30 << 20), 1 << 20, Extent::Due, true), [0]);
     }
 
     /// Regression: a thousand processes with one tiny commit each left a table for every third of them. The
@@ -208,7 +232,7 @@ mod tests {
         for checkpointed in [20, 100, 5_000, 1 << 20] {
             let mut sizes: Vec<u64> = Vec::new();
             for _ in 0..10_000 {
-                let picked = pick(&tables(&sizes), checkpointed, false, true);
+                let picked = pick(&tables(&sizes), checkpointed, Extent::Due, true);
                 let merged = checkpointed + 200 + picked.iter().map(|index| sizes[*index]).sum::<u64>();
                 let kept = sizes.iter().enumerate().filter(|(index, _)| !picked.contains(index));
                 sizes = kept.map(|(_, size)| *size).collect();
@@ -221,15 +245,15 @@ mod tests {
     #[test]
     fn a_full_compaction_of_a_settled_table_does_nothing() {
         let settled = Candidate { bytes: 10, is_settled: true, ..Candidate::default() };
-        assert_eq!(pick(&[settled], 0, true, true), Vec::<usize>::new());
-        assert_eq!(pick(&[settled], 5, true, true), [0]);
-        assert_eq!(pick(&[settled, settled], 0, true, true), [0, 1]);
+        assert_eq!(pick(&[settled], 0, Extent::Full, true), Vec::<usize>::new());
+        assert_eq!(pick(&[settled], 5, Extent::Full, true), [0]);
+        assert_eq!(pick(&[settled, settled], 0, Extent::Full, true), [0, 1]);
     }
 
     #[test]
     fn a_damaged_table_is_merged_with_all_others() {
         let mut both = tables(&[1_000, 1]);
         both[1].is_damaged = true;
-        assert_eq!(pick(&both, 0, false, false), [0, 1]);
+        assert_eq!(pick(&both, 0, Extent::Due, false), [0, 1]);
     }
 }

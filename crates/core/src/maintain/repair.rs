@@ -8,7 +8,7 @@
 //! 4. Every byte is read again. Remaining damage belongs to a writer that lives, and can be repaired once that is done.
 
 use crate::commit::Committer;
-use crate::compact::compact;
+use crate::compact::{Extent, compact};
 use crate::error::{Error, Result};
 use crate::format::order;
 use crate::maintain::verify::{Verified, verify};
@@ -54,7 +54,7 @@ pub(crate) fn repair(
         context.blobs.report(file, "missing file");
     }
     if !failpoints::bug("repair-without-merge") {
-        compact(context, state, committer, false, watch)?;
+        compact(context, state, committer, Extent::Due, watch)?;
     }
     let after = verify(context, watch)?.report;
     let mut quarantined = Vec::new();

@@ -1,8 +1,8 @@
 //! Closing a store: what is due is checkpointed, the log is sealed, every file is closed.
 
 use crate::commit::Committer;
-use crate::compact::compact;
 use crate::compact::list_logs::list_logs;
+use crate::compact::{Extent, compact};
 use crate::error::{Error, Result};
 use crate::platform::failpoints;
 use crate::platform::sync::atomic::Ordering;
@@ -62,8 +62,8 @@ impl Store {
         // Damaged files are quarantined before a process closes after a commit, so that the next process opens a sound
         // cache.
         if logs > LOGS_LEFT || bytes > bytes_left || attached > 0 || self.context.damage.is_left() {
-            let compacted =
-                compact(&self.context, &self.state, &self.committer, false, &|_, _| ControlFlow::Continue(()));
+            let go_on = |_, _| ControlFlow::Continue(());
+            let compacted = compact(&self.context, &self.state, &self.committer, Extent::Closing, &go_on);
             // Processes that are always faster have checkpointed, or will: the logs of this one are sealed.
             if let Err(error) = compacted
                 && !matches!(*error, Error::Busy { .. })

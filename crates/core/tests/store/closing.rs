@@ -1,11 +1,11 @@
 //! What closing a store does beside other threads and processes.
 
 use crate::history::{commit, compact, open};
-use crate::hooked::{hooked, open_seeded, put, with_a_commit};
+use crate::hooked::{Hook, hooked, hooked_with, open_seeded, put, with_a_commit};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
-use varve_core::testing::sim::Model;
+use varve_core::testing::sim::{Model, SimVfs};
 use varve_core::{Durability, Handle};
 
 /// Long enough for another thread to reach its lock. If it takes longer, the test proves less but does not fail.
@@ -81,4 +81,85 @@ fn a_process_whose_compaction_loses_every_race_closes_without_an_error() {
         let id = found.namespace("n", "1").expect("namespace");
         assert!(found.get(id, b"long", |_| ()).expect("get").is_some(), "lost after {}", state.description());
     }
+}
+
+const BYTES: usize = 3 << 20;
+const VALUE_BYTES: usize = 8 << 10;
+
+/// Commits random bytes, enough for a table of their own.
+fn with_tables(mut handle: Handle, seed: u64) -> Handle {
+    let (id, mut random) = (handle.namespace("n", "1").expect("namespace"), fastrand::Rng::with_seed(seed));
+    let mut value = vec![0; VALUE_BYTES];
+    for number in 0..BYTES / VALUE_BYTES {
+        let key = format!("key {number} of {seed}");
+        random.fill(&mut value);
+        handle.put(id, key.as_bytes(), &value).expect("put");
+    }
+    commit(&mut handle, Durability::Relaxed).expect("commit");
+    handle
+}
+
+/// The values that one of those processes has lost.
+fn lost(vfs: &SimVfs, seed: u64) -> usize {
+    let mut handle = open(vfs).expect("open");
+    let id = handle.namespace("n", "1").expect("namespace");
+    let is_lost = |number: &usize| {
+        let key = format!("key {number} of {seed}");
+        handle.get(id, key.as_bytes(), |_| ()).expect("get").is_none()
+    };
+    (0..BYTES / VALUE_BYTES).filter(is_lost).count()
+}
+
+/// Eight builds that ended at the same moment wrote many times what they had stored: each merged what the faster ones had
+/// written, and began again whenever one more was.
+#[test]
+fn a_process_that_closes_merges_nothing_more_once_another_was_faster() {
+    let (vfs, mut other, _) = with_a_commit();
+    let (merged, is_closing) = (Arc::new(Mutex::new(0)), Arc::new(Mutex::new(false)));
+    let (count, begun, directory) = (Arc::clone(&merged), Arc::clone(&is_closing), vfs.clone());
+    let mut races = 0;
+    let hook: Hook = Box::new(move |call, name| {
+        if !*begun.lock().expect("begun") {
+            return;
+        }
+        if call == "create_new" && name.ends_with(".table") {
+            *count.lock().expect("count") += 1;
+        }
+        if call == "link" && name.starts_with("manifest-") && races < 4 {
+            races += 1;
+            put(&mut other, b"other");
+            compact(&other, true).expect("compact");
+            drop(with_tables(open_seeded(&directory, races), races));
+        }
+    });
+    let handle = with_tables(hooked_with(&vfs, hook, 5), 5);
+    *is_closing.lock().expect("closing") = true;
+    handle.store().close().expect("close");
+    assert_eq!(*merged.lock().expect("count"), 0, "tables written");
+    assert_eq!((1..=5).map(|seed| lost(&vfs, seed)).sum::<usize>(), 0, "lost");
+}
+
+/// A merge went on to its end after another process had published, although nothing of it could count any more.
+#[test]
+fn a_merge_ends_as_soon_as_another_process_was_faster() {
+    let vfs = SimVfs::new();
+    with_tables(open_seeded(&vfs, 3), 3).store().close().expect("close");
+    let other = Arc::new(Mutex::new(None));
+    let (published, faster) = (Arc::new(Mutex::new(0)), Arc::clone(&other));
+    let count = Arc::clone(&published);
+    let hook: Hook = Box::new(move |call, name| match call {
+        "create_new" if name.ends_with(".table") => {
+            let other: Option<Handle> = faster.lock().expect("other").take();
+            other.iter().for_each(|other| drop(compact(other, true).expect("compact")));
+        }
+        "create_new" if name.ends_with(".tmp") => *count.lock().expect("count") += 1,
+        _ => {}
+    });
+    let handle = with_tables(hooked_with(&vfs, hook, 1), 1);
+    *other.lock().expect("other") = Some(with_tables(open_seeded(&vfs, 2), 2));
+    *published.lock().expect("count") = 0;
+    compact(&handle, true).expect("compact");
+    assert!(other.lock().expect("other").is_none(), "the other one compacted");
+    assert_eq!(*published.lock().expect("count"), 1, "manifests written");
+    assert_eq!((1..=3).map(|seed| lost(&vfs, seed)).sum::<usize>(), 0, "lost");
 }
