@@ -42,7 +42,7 @@ use crate::table::TableMeta;
 use crate::usage::Marks;
 use crate::writer::claim::claim_number;
 use crate::writer::reset::reset;
-use claim_logs::{ClaimedLogs, claim_logs, survey};
+use claim_logs::{ClaimedLogs, Patience, claim_logs, survey};
 use collect_blobs::collect;
 use evict::Evictions;
 use merge::{Merge, Progress, merge};
@@ -76,8 +76,8 @@ pub(crate) fn compact(
     let mut tries = 0;
     for attempt in 0..ATTEMPTS {
         let names = list(context)?;
-        let patient = attempt < ATTEMPTS_PATIENT;
-        let surveyed = survey(context, state, committer, claim.as_ref().map(|log| log.writer), patient)?;
+        let patience = Patience { unbegun: attempt < ATTEMPTS_PATIENT, claimed: !full };
+        let surveyed = survey(context, state, committer, claim.as_ref().map(|log| log.writer), patience)?;
         if surveyed.state.unrecoverable {
             reset(context, state)?;
             continue;
@@ -102,11 +102,14 @@ pub(crate) fn compact(
                 log
             }
         };
-        let mut claimed = claim_logs(context, surveyed, log.writer)?;
+        let is_any_free = !surveyed.writers.is_empty();
+        let mut claimed = claim_logs(context, surveyed, log.writer, patience)?;
         if !may_write(context, state, &claimed.state, &mut log)? {
             continue;
         }
-        if claimed.has_unbegun(log.writer) {
+        // Another process has claimed them all meanwhile.
+        let is_late = is_any_free && claimed.writers.is_empty();
+        if is_late || claimed.has_unbegun(log.writer) {
             claim = Some(log);
             continue;
         }

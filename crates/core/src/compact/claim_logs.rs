@@ -30,15 +30,23 @@ pub(crate) struct ClaimedLogs {
 /// This costs a few calls and never a commit.
 const UNTESTED_LOGS_LEFT: usize = 8;
 
+/// The logs that a compaction leaves to others.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Patience {
+    /// A log whose writer is about to write the start.
+    pub(crate) unbegun: bool,
+    /// A log that another process has claimed, as long as that one lives.
+    pub(crate) claimed: bool,
+}
+
 /// Seals the log of this process and finds the logs that can be claimed. The result keeps their locks. `claim` is the
-/// number under which the compaction itself writes. While it is `patient`, it leaves a log whose writer is about to
-/// write the start.
+/// number under which the compaction itself writes.
 pub(crate) fn survey(
     context: &Context,
     state: &RwLock<State>,
     committer: &Mutex<Committer>,
     claim: Option<u32>,
-    patient: bool,
+    patience: Patience,
 ) -> Result<ClaimedLogs> {
     let layers = state.read()?.layers.clone();
     let state = over_layers(sealed(context, state, committer)?, layers);
@@ -47,8 +55,11 @@ pub(crate) fn survey(
     let pinning = committer.lock()?.pinning_writer();
     let is_ours = |writer| Some(writer) == claim || Some(writer) == pinning;
     for view in state.logs.iter().filter(|view| !is_ours(view.writer)) {
-        let is_claimed = matches!(view.name, FileName::Claimed { .. });
-        if is_claimed || view.is_done()? || !patient && view.start().is_none() {
+        if matches!(view.name, FileName::Claimed { .. }) {
+            if !(patience.claimed && is_left(context, &state, view, claim)?) {
+                writers.insert(view.writer);
+            }
+        } else if view.is_done()? || !patience.unbegun && view.start().is_none() {
             writers.insert(view.writer);
         } else if !view.is_lock_testable() {
             untested.push(view.writer);
@@ -85,9 +96,26 @@ fn sealed(context: &Context, state: &RwLock<State>, committer: &Mutex<Committer>
     load(context, &open)
 }
 
+/// Whether another process that lives has claimed the log, and will checkpoint it. Otherwise each of several compactors
+/// would write the entries of all.
+fn is_left(context: &Context, state: &State, view: &LogView, claim: Option<u32>) -> Result<bool> {
+    let FileName::Claimed { by, .. } = view.name else { return Ok(false) };
+    // No process waits for another one with what the disk may lack.
+    if Some(by) == claim || context.failed_syncs.has(view.writer) {
+        return Ok(false);
+    }
+    let claimer = state.logs.iter().find(|log| log.name == FileName::Log(by));
+    claimer.map_or(Ok(false), |log| Ok(!log.is_done()? && log.is_lock_testable()))
+}
+
 /// Claims the logs of the survey by renaming them. The new name contains the number of this process. The old name may
 /// already belong to a slow writer that tries the number; renaming that log must not replace a claimed one.
-pub(crate) fn claim_logs(context: &Context, mut surveyed: ClaimedLogs, claim: u32) -> Result<ClaimedLogs> {
+pub(crate) fn claim_logs(
+    context: &Context,
+    mut surveyed: ClaimedLogs,
+    claim: u32,
+    patience: Patience,
+) -> Result<ClaimedLogs> {
     failpoints::panics("take");
     let mut complete = true;
     for view in surveyed.state.logs.iter_mut().filter(|view| surveyed.writers.contains(&view.writer)) {
@@ -112,9 +140,12 @@ pub(crate) fn claim_logs(context: &Context, mut surveyed: ClaimedLogs, claim: u3
     }
     // Load again what was appended before each log lost its name.
     let state = over_layers(load(context, &surveyed.state.tables())?, surveyed.state.layers.clone());
-    let claimed = state.logs.iter().filter(|view| matches!(view.name, FileName::Claimed { .. }));
     let mut writers = BTreeSet::new();
-    writers.extend(claimed.map(|view| view.writer)); // `collect` would compile a sort for it
+    for view in state.logs.iter().filter(|view| matches!(view.name, FileName::Claimed { .. })) {
+        if !(patience.claimed && is_left(context, &state, view, Some(claim))?) {
+            writers.insert(view.writer);
+        }
+    }
     Ok(ClaimedLogs::new(state, writers, Some(claim), surveyed.missing))
 }
 

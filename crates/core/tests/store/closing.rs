@@ -165,3 +165,28 @@ fn a_merge_ends_as_soon_as_another_process_was_faster() {
     assert_eq!(*published.lock().expect("count"), 1, "manifests written");
     assert_eq!((1..=3).map(|seed| lost(&vfs, seed)).sum::<usize>(), 0, "lost");
 }
+
+/// Each of several processes that compacted at the same time wrote the entries of all of them.
+#[test]
+fn a_process_leaves_the_logs_that_another_one_is_checkpointing() {
+    let (vfs, mut other, id) = with_a_commit();
+    let checkpointed = Arc::new(Mutex::new(Vec::new()));
+    let list = Arc::clone(&checkpointed);
+    let hook: Hook = Box::new(move |call, name| {
+        if call == "create_new" && name.ends_with(".table") && list.lock().expect("list").is_empty() {
+            for key in [b"one", b"two"] {
+                other.put(id, key, b"value").expect("put");
+                commit(&mut other, Durability::Relaxed).expect("commit");
+                list.lock().expect("list").push(compact(&other, false).expect("compact").logs_checkpointed);
+            }
+        }
+    });
+    let mut handle = hooked(&vfs, hook);
+    put(&mut handle, b"three");
+    let own = compact(&handle, false).expect("compact").logs_checkpointed;
+    assert_eq!((&*checkpointed.lock().expect("list"), own), (&vec![1, 1], 1), "logs that each compaction checkpointed");
+    let mut found = open(&vfs).expect("open");
+    let id = found.namespace("n", "1").expect("namespace");
+    let keys = [&b"key"[..], b"one", b"two", b"three"];
+    assert!(keys.iter().all(|key| found.get(id, key, |_| ()).expect("get").is_some()), "lost");
+}
