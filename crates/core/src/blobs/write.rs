@@ -18,7 +18,7 @@ use crate::platform::failpoints;
 use crate::platform::pool::Pool;
 use crate::platform::sync::Mutex;
 use crate::platform::sync::atomic::Ordering;
-use crate::platform::vfs::{Access, File, Vfs};
+use crate::platform::vfs::{Access, File, Vfs, is_gone_or_in_use};
 use std::io::{self, ErrorKind};
 use std::sync::{Arc, PoisonError};
 
@@ -111,7 +111,8 @@ impl Blobs {
     pub(super) fn quarantine(&self, shard: &dyn Vfs, digest: &Digest) -> io::Result<()> {
         let bad = BlobName::Bad(*digest).to_string();
         match shard.rename(&BlobName::Content(*digest).to_string(), &bad) {
-            Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+            // Another process was faster, or has one of the files open on a system that locks open files.
+            Err(error) if !is_gone_or_in_use(&error) => Err(error),
             _ => Ok(()),
         }
     }

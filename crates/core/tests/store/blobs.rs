@@ -202,6 +202,32 @@ fn a_damaged_blob_is_quarantined_and_stored_again_by_the_same_process() {
     assert!(is_sound(&open(&vfs).expect("open")));
 }
 
+/// Regression: two processes found a damaged blob and stored it again at once. On Windows, the second one could not
+/// rename the file to the name that the first one had just used, and its commit failed. Found by interleavings.
+#[test]
+fn a_damaged_blob_that_two_processes_store_again_at_once_fails_neither() {
+    for machine in MACHINES.into_iter().chain([(|| SimVfs::new().windows()) as fn() -> SimVfs]) {
+        for at in 0.. {
+            let vfs = machine();
+            put(&mut open_with_blobs(&vfs, BLOB_BYTES_MIN).expect("open"), b"kept", &value(2));
+            vfs.flip(&files_of(&vfs).remove(0), 100, 3);
+            let other = vfs.clone();
+            let (mut handle, calls) = open_interrupted(&vfs, at, move || {
+                put(&mut open_with_blobs(&other, BLOB_BYTES_MIN).expect("open"), b"other", &value(2));
+            });
+            put(&mut handle, b"kept", &value(2));
+            let is_done = calls.load(Ordering::Relaxed) <= at;
+            drop(handle);
+            let mut reader = open_with_blobs(&vfs, BLOB_BYTES_MIN).expect("open");
+            assert_eq!(get(&mut reader, b"kept"), Some(value(2)), "before call {at}");
+            if is_done {
+                break;
+            }
+            assert_eq!(get(&mut reader, b"other"), Some(value(2)), "before call {at}");
+        }
+    }
+}
+
 #[test]
 fn blobs_count_towards_the_size_cap() {
     let vfs = SimVfs::new();
