@@ -45,7 +45,7 @@ use crate::writer::reset::reset;
 use claim_logs::{ClaimedLogs, Patience, claim_logs, survey};
 use collect_blobs::collect;
 use evict::Evictions;
-use merge::{Merge, Progress, merge};
+use merge::{Merge, Merged, Progress, merge};
 pub(crate) use obsolete_files::remove_older_manifests;
 pub(crate) use pick::Extent;
 use pick::{Candidate, pick};
@@ -284,7 +284,7 @@ enum Checkpoint {
         /// Number of the manifest.
         manifest: u64,
         marks: Marks,
-        /// Whether evicted entries may still be visible to a handle.
+        /// Whether evicted entries may still be visible to a handle, or those of layers that are hidden now.
         evicted: bool,
     },
     /// Another process was faster, or seemed to be. If this manifest may be published after all, the new tables stay,
@@ -334,15 +334,15 @@ fn checkpoint(
     report.bytes_after = manifest.table_bytes();
     match publish(&*context.vfs, &context.checksum, writer, claimed.state.manifest_file, manifest)? {
         Published::Won(manifest) => {
-            let evicted = evicted > 0 || goal.is_evicting();
+            let evicted = evicted > 0 || goal.is_evicting() || written.iter().any(|(_, merged)| merged.hides_layers);
             Ok(Checkpoint::Published { report, manifest, marks, evicted })
         }
         Published::Lost => Ok(Checkpoint::Lost),
     }
 }
 
-/// The new tables of a namespace.
-type Written = (u32, Vec<TableMeta>);
+/// The merge of a namespace, without its marks.
+type Written = (u32, Merged);
 
 /// Writes one new table for each plan, rarely more.
 fn write_tables(
@@ -360,12 +360,12 @@ fn write_tables(
         let evictions = goal.evictions.as_ref();
         let drop_deletes = settle || failpoints::bug("missing-tombstone");
         let merge_plan = Merge { number: plan.id.number, tables: &plan.merge, settle, drop_deletes, evictions };
-        let merged = merge(context, claimed, &merge_plan, tables, progress)?;
+        let mut merged = merge(context, claimed, &merge_plan, tables, progress)?;
         report.tables_merged += plan.merge.len() as u64;
         report.tables_written += merged.tables.len() as u64;
         report.entries_dropped += merged.dropped;
-        written.push((plan.id.number, merged.tables));
-        marks.add(plan.id.space(), merged.marks);
+        marks.add(plan.id.space(), std::mem::take(&mut merged.marks));
+        written.push((plan.id.number, merged));
     }
     Ok((written, marks))
 }
@@ -398,11 +398,14 @@ fn next_manifest(context: &Context, claimed: &ClaimedLogs, plans: &[Plan], writt
             !merged && claimed.may_merge(live.attached_by) && live.table.meta.sequence_max >= namespace.hidden_below
         });
         let mut tables: Vec<TableMeta> = kept.map(|(_, live)| live.table.meta).collect();
-        tables.extend(written.iter().filter(|(number, _)| *number == id.number).flat_map(|(_, metas)| metas));
+        let merged = written.iter().find(|(number, _)| *number == id.number).map(|(_, merged)| merged);
+        tables.extend(merged.iter().flat_map(|merged| &merged.tables));
+        let hides_layers = namespace.hides_layers || merged.is_some_and(|merged| merged.hides_layers);
         let settled = plan.is_some_and(|plan| plan.whole) && claimed.alone;
         let hidden_below = if settled { 0 } else { namespace.hidden_below };
         let (name, version) = (id.name.clone(), id.version.clone());
-        manifest.namespaces.push(ManifestNamespace { name, version, latest: *latest, hidden_below, tables });
+        let latest = *latest;
+        manifest.namespaces.push(ManifestNamespace { name, version, latest, hidden_below, hides_layers, tables });
     }
     order::sort_by(&mut manifest.namespaces, |left, right| left.name.cmp(&right.name));
     manifest

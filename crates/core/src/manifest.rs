@@ -11,7 +11,7 @@
 //! u32 count | count x namespace                          sorted by name
 //! log: u32 writer | u64 id | u64 end                     it has at least `end` bytes
 //! namespace: text name | text version | u64 latest sequence number | u64 hidden below
-//!            | u32 count | count x table (112 bytes)
+//!            | u32 1 = it hides layers, 0 = it does not | u32 count | count x table (112 bytes)
 //! ```
 //! `parent` is the id of the manifest that this one was built on. It is 0 for the first manifest of a cache, and after
 //! a reset.
@@ -110,7 +110,7 @@ impl KnownLog {
 }
 
 /// One namespace at its current version.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ManifestNamespace {
     pub(crate) name: String,
     pub(crate) version: String,
@@ -118,6 +118,8 @@ pub(crate) struct ManifestNamespace {
     pub(crate) latest: u64,
     /// Entries below this sequence number are hidden: they are of another version, evicted, or unrecoverable.
     pub(crate) hidden_below: u64,
+    /// Whether it hides the layers below: nothing shows any more which of their keys it had.
+    pub(crate) hides_layers: bool,
     pub(crate) tables: Vec<TableMeta>,
 }
 
@@ -179,6 +181,7 @@ impl Manifest {
             put_text(&mut out, &namespace.version);
             out.extend_from_slice(&namespace.latest.to_le_bytes());
             out.extend_from_slice(&namespace.hidden_below.to_le_bytes());
+            out.extend_from_slice(&u32::from(namespace.hides_layers).to_le_bytes());
             out.extend_from_slice(&(namespace.tables.len() as u32).to_le_bytes());
             for table in &namespace.tables {
                 table.write(&mut out);
@@ -198,12 +201,12 @@ impl Manifest {
         manifest.checkpointed_logs = KnownLog::read_all(&mut reader)?;
         for _ in 0..reader.u32()? {
             let (name, version) = (reader.text()?.to_owned(), reader.text()?.to_owned());
-            let (latest, hidden_below) = (reader.u64()?, reader.u64()?);
+            let (latest, hidden_below, hides_layers) = (reader.u64()?, reader.u64()?, reader.u32()? != 0);
             let mut tables = Vec::new();
             for _ in 0..reader.u32()? {
                 tables.push(TableMeta::read(&mut reader)?);
             }
-            manifest.namespaces.push(ManifestNamespace { name, version, latest, hidden_below, tables });
+            manifest.namespaces.push(ManifestNamespace { name, version, latest, hidden_below, hides_layers, tables });
         }
         reader.is_empty().then_some(manifest)
     }

@@ -79,7 +79,7 @@ pub(crate) fn seal(
         let has_new_version = before.is_some_and(|before| before.number != id.number);
         if !tables.is_empty() || has_new_version {
             let version = id.version.clone();
-            namespaces.push(ManifestNamespace { name, version, latest: 0, hidden_below: 0, tables });
+            namespaces.push(ManifestNamespace { name, version, latest: 0, tables, ..ManifestNamespace::default() });
         }
     }
     let parent = sealing.base.reports().first().and_then(|layer| u64::from_str_radix(&layer.id, 16).ok());
@@ -92,7 +92,7 @@ pub(crate) fn seal(
 
 fn bytes_of(state: &State, id: &NamespaceId) -> u64 {
     let live = state.namespace(id.number).into_iter().flat_map(|namespace| &namespace.tables);
-    let tables = live.map(|live| &live.table).chain(state.layers.tables(id.number));
+    let tables = live.map(|live| &live.table).chain(state.tables_below(id.number));
     tables.map(|table| table.meta.key_bytes + table.meta.value_bytes).sum()
 }
 

@@ -79,6 +79,7 @@ export function manifestOf(
       ['text', version],
       ['u64', latest],
       ['u64', 0],
+      ['u32', 0],
       ['u32', tablesCount],
       ['raw', Buffer.concat(tables)],
     ]),

@@ -67,14 +67,13 @@ impl Blobs {
         read.into_iter().find(|content| matches!(content, Content::Whole(_))).unwrap_or(Content::Missing)
     }
 
-    /// Whether the blob exists with its full length, here or in a layer. Called while it is pinned.
+    /// Whether the cache itself has the blob with its full length: other processes may not have the layers of this one.
+    /// Called while it is pinned.
     pub(crate) fn is_stored(&self, file: &BlobRef) -> Result<bool> {
         let wrap = |source| Error::io("check", &path_of(BlobName::Content(file.digest), file.digest.shard()), source);
         match self.shard(file.digest.shard())?.open(&BlobName::Content(file.digest).to_string(), Access::Stream) {
             Ok(open) => Ok(open.len().map_err(wrap)? == file.bytes),
-            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidInput) => {
-                Ok(self.below.iter().any(|layer| layer.is_stored(file).unwrap_or(false)))
-            }
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidInput) => Ok(false),
             Err(source) => Err(wrap(source)),
         }
     }

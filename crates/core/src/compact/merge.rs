@@ -7,7 +7,8 @@
 //! - It is a delete that hides nothing any more, neither in the cache nor in a layer below it.
 //!
 //! A value that cannot be read becomes a delete, so that no older one takes its place. For the same reason, a damaged
-//! block that the merge leaves out becomes deletes of all entries that it hid in open logs and in layers.
+//! block that the merge leaves out becomes deletes of all entries that it hid in open logs and in layers. If layers are
+//! not open, the namespace hides all of them.
 
 use super::claim_logs::ClaimedLogs;
 use super::evict::{Evictions, Ranks};
@@ -58,6 +59,8 @@ pub(crate) struct Merged {
     pub(crate) dropped: u64,
     /// Entries that are younger than the time of their new table.
     pub(crate) marks: Vec<Mark>,
+    /// A hole may have hidden keys of layers that are not open.
+    pub(crate) hides_layers: bool,
 }
 
 /// Reports the progress to the caller, and stops merges that are in vain.
@@ -121,8 +124,9 @@ pub(crate) fn merge(
     let Some(namespace) = claimed.state.namespace(plan.number) else { return Ok(Merged::default()) };
     let picked = || plan.tables.iter().filter_map(|index| namespace.tables.get(*index));
     let is_damaged = picked().any(|live| context.damage.has(&live.table.meta.name.to_string()));
-    let (merged, found_holes) = merge_over(context, claimed, namespace, plan, is_damaged, new_tables, progress)?;
-    if !found_holes || is_damaged || claimed.state.layers.is_empty() {
+    let (mut merged, found_holes) = merge_over(context, claimed, namespace, plan, is_damaged, new_tables, progress)?;
+    merged.hides_layers = found_holes && claimed.state.layers.is_partial();
+    if !found_holes || is_damaged || merged.hides_layers || claimed.state.layers.is_empty() {
         return Ok(merged);
     }
     // The tables written so far count for nothing: their holes would show entries of layers.
@@ -149,7 +153,7 @@ fn merge_over(
         times.oldest_ms = times.oldest_ms.min(live.table.meta.oldest_ms);
         sources.push(Source::Table(live.table.clone()));
     }
-    let below = if is_damaged { claimed.state.layers.tables(plan.number) } else { &[] };
+    let below = if is_damaged { claimed.state.tables_below(plan.number) } else { &[] };
     sources.extend(below.iter().cloned().map(Source::Table));
     let (state, ranks) =
         (&claimed.state, plan.evictions.and_then(|evictions| evictions.ranks(plan.number, &claimed.state)));
@@ -290,7 +294,7 @@ impl Output<'_> {
         if value.is_some() && known_day > day_of(self.times.oldest_ms) {
             self.merged.marks.push(Mark::new(hash, known_day, false));
         }
-        let hides = || self.state.layers.may_have(plan.number, key) && !failpoints::bug("layers-lose-deletes");
+        let hides = || self.state.may_be_below(plan.number, key) && !failpoints::bug("layers-lose-deletes");
         let is_obsolete = value.is_none() && (is_hidden || plan.drop_deletes) && !hides();
         let obsolete = is_obsolete || shadowed > 0 && failpoints::bug("compaction-drops-newest");
         self.merged.dropped += u64::from(obsolete || is_evicted);

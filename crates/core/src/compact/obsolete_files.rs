@@ -103,16 +103,19 @@ fn remove(context: &Context, name: &str) -> Result<()> {
 }
 
 /// Evicts whole tables until tables and blobs are below the size limit, those written to longest ago first. What an
-/// evicted table hid stays hidden. Returns the number of evicted entries, overwritten ones included.
+/// evicted table hid stays hidden, and with it all layers. Returns the number of evicted entries, overwritten ones
+/// included.
 pub(crate) fn evict(manifest: &mut Manifest, bytes_max: u64) -> u64 {
     let entries = |manifest: &Manifest| manifest.tables().map(|table| table.entries).sum::<u64>();
     let before = entries(manifest);
+    let hides_layers = manifest.layered && !failpoints::bug("evicted-tables-show-layers");
     while manifest.total_bytes() > bytes_max {
         let oldest = manifest.tables().min_by_key(|table| (table.newest_ms, table.sequence_max)).copied();
         let Some(oldest) = oldest else { break };
         for namespace in &mut manifest.namespaces {
             if namespace.tables.iter().any(|table| table.name == oldest.name) {
                 namespace.hidden_below = namespace.hidden_below.max(oldest.sequence_max.saturating_add(1));
+                namespace.hides_layers |= hides_layers;
                 let hidden_below = namespace.hidden_below;
                 namespace.tables.retain(|table| table.sequence_max >= hidden_below);
             }

@@ -101,7 +101,7 @@ pub(crate) fn lookup<'a>(state: &'a State, id: u32, hash: u64, key: &[u8]) -> Op
     if wasted > 1 {
         namespace.selector.count_wasted(wasted);
     }
-    if best_sequence.is_none() { in_layers(state, id, hash, key) } else { best }
+    if best_sequence.is_none() && !namespace.hides_layers { in_layers(state, id, hash, key) } else { best }
 }
 
 /// The value of a key that the cache itself does not have.

@@ -33,7 +33,7 @@ pub(crate) fn with_tables<'a>(memtable: Option<Source<'a>>, state: &State, id: u
         visible.map(|live| Arc::clone(&live.table)).collect::<Vec<_>>()
     };
     let tables = state.namespace(id).map(live).unwrap_or_default();
-    let tables = tables.into_iter().chain(state.layers.tables(id).iter().cloned());
+    let tables = tables.into_iter().chain(state.tables_below(id).iter().cloned());
     memtable.into_iter().chain(tables.map(Source::Table)).collect()
 }
 

@@ -191,7 +191,7 @@ impl WalkNamespace {
                 bytes += live.table.meta.key_bytes + live.table.meta.value_bytes;
             }
         }
-        for table in state.layers.tables(id.number) {
+        for table in state.tables_below(id.number) {
             entries += table.entries();
             bytes += table.meta.key_bytes + table.meta.value_bytes;
         }

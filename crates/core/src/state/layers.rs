@@ -7,6 +7,8 @@
 //! level 2   the next one                        a name has one version: that of the first layer with this name
 //! ```
 //! A layer that is missing, damaged or not sealed is reported once, and its entries are misses.
+//!
+//! If nothing shows any more which keys of layers a namespace of the cache hid, it hides all of them (`hides_layers`).
 
 use super::State;
 use super::current_manifest::{NewestManifest, newest_manifest};
@@ -173,8 +175,13 @@ impl Layers {
         self.reports.is_empty() && !self.is_partial
     }
 
-    /// Whether a layer has this key, or may have it. If so, a delete of the key stays in the cache.
-    pub(crate) fn may_have(&self, number: u32, key: &[u8]) -> bool {
+    /// Whether the cache was written over layers that are not open.
+    pub(crate) fn is_partial(&self) -> bool {
+        self.is_partial
+    }
+
+    /// Whether a layer has this key, or may have it.
+    fn may_have(&self, number: u32, key: &[u8]) -> bool {
         let has = || !matches!(self.get(number, key_hash(key), key), Found::Miss | Found::Deleted { .. });
         self.is_partial || !self.tables(number).is_empty() && has()
     }
@@ -184,6 +191,21 @@ impl State {
     /// This state over these layers.
     pub(crate) fn over(self, layers: Layers) -> Self {
         Self { layers, ..self }
+    }
+
+    /// The tables of the layers that readers of a namespace see, in the order of their levels.
+    pub(crate) fn tables_below(&self, number: u32) -> &[Arc<Table>] {
+        if self.hides_layers(number) { &[] } else { self.layers.tables(number) }
+    }
+
+    /// Whether a layer shows this key unless the cache has an entry of it, or may show it. If so, a delete of the key
+    /// stays in the cache.
+    pub(crate) fn may_be_below(&self, number: u32, key: &[u8]) -> bool {
+        !self.hides_layers(number) && self.layers.may_have(number, key)
+    }
+
+    fn hides_layers(&self, number: u32) -> bool {
+        self.namespace(number).is_some_and(|namespace| namespace.hides_layers)
     }
 
     /// The namespaces that readers see, each at one version: that of the cache, or that of its layers. Reserved ones

@@ -217,6 +217,7 @@ fn open_tables(context: &Context, state: &mut State, open: &OpenTables, last: bo
         // The manifest has one version of each namespace.
         if let Some(target) = state.namespace_mut(id.number) {
             target.hidden_below = namespace.hidden_below;
+            target.hides_layers = namespace.hides_layers;
             namespace.tables.iter().for_each(|meta| target.record_times(meta.oldest_ms, meta.newest_ms));
             target.add_tables(added);
         }

@@ -21,6 +21,8 @@ pub(crate) struct Namespace {
     pub(crate) tables: Vec<LiveTable>,
     pub(crate) selector: TableSelector,
     pub(crate) hidden_below: u64,
+    /// Whether lookups end with the cache, and see nothing of layers.
+    pub(crate) hides_layers: bool,
     pub(crate) oldest_ms: u64,
     pub(crate) newest_ms: u64,
 }
@@ -107,7 +109,7 @@ impl State {
 impl Namespace {
     fn new(id: Arc<NamespaceId>, hidden_below: u64) -> Self {
         let (memtable, tables, selector) = (Memtable::default(), Vec::new(), TableSelector::default());
-        Self { id, memtable, tables, selector, hidden_below, oldest_ms: 0, newest_ms: 0 }
+        Self { id, memtable, tables, selector, hidden_below, hides_layers: false, oldest_ms: 0, newest_ms: 0 }
     }
 
     pub(super) fn snapshot(&self) -> Self {

@@ -2,6 +2,7 @@
 
 mod damage;
 mod delta;
+mod eviction;
 
 use crate::history::{Expected, commit, compact, dump, open, open_with};
 use crate::hooked::hooked;
@@ -291,28 +292,4 @@ fn a_layer_that_is_opened_as_a_cache_is_read_only() {
     handle.store().set_now(1_700_000_000_000);
     handle.store().close().expect("close");
     assert_eq!(layer.operation_count(), operations);
-}
-
-/// A cache was over its cap and evicted a key that a layer has with an older value.
-#[test]
-fn an_evicted_entry_does_not_show_the_older_one_of_a_layer() {
-    let (vfs, layer) = (SimVfs::new(), base());
-    let capped = |layers: &[&SimVfs]| open_with(&vfs, Options { bytes_max: 1 << 16, ..options(layers) }).expect("open");
-    let noise =
-        |seed: u8| (0..1_500usize).map(|at| (at * 31 % 251) as u8 ^ seed.wrapping_mul(at as u8)).collect::<Vec<_>>();
-    change(&mut capped(&[&layer]), "1", &[("a", Some(b"newer a"))]);
-    for round in 0..120u8 {
-        let key = format!("key {round}");
-        change(&mut capped(&[&layer]), "1", &[(&key, Some(&noise(round)))]);
-        if round % 10 == 0 {
-            let layers = [&layer];
-            compact(&capped(&layers[..usize::from(round % 20 == 0)]), false).expect("compact");
-        }
-    }
-    let mut handle = capped(&[&layer]);
-    let id = handle.namespace("n", "1").expect("namespace");
-    let found = handle.get(id, b"a", <[u8]>::to_vec).expect("get");
-    assert!(found.is_none() || found.as_deref() == Some(b"newer a"), "an older value");
-    let entries = values(&mut handle, "1").len();
-    assert!(entries < 110, "{entries}: nothing was evicted");
 }
