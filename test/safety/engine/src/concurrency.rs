@@ -14,12 +14,14 @@
 //! 3. At every open and refresh no acknowledged commit is missing, all keys of a commit have the same number, no number
 //!    decreases, every file that an entry needs exists, and no damage is reported (`check.rs`).
 //! 4. Some schedules have a cap, commits that attach tables, or damage; `terms.rs` lists what must hold then.
-//! 5. At last one participant repairs and compacts alone: nothing is lost, nothing needless stays.
-//! 6. The power fails at a random operation of the schedule (`power.rs`).
+//! 5. In half of the schedules, participants open the cache over sealed layers (`layers.rs`).
+//! 6. At last one participant repairs and compacts alone: nothing is lost, nothing needless stays.
+//! 7. The power fails at a random operation of the schedule (`power.rs`).
 
 mod check;
 mod damage;
 mod fault;
+mod layers;
 mod newcomer;
 mod participant;
 mod power;
@@ -37,9 +39,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use world::{Killed, Summary, World};
 
-const LENGTH: Length = Length { seeds_short: 2700, seeds_long: 2_000_000 };
-const GOALS: [(&str, u64); 9] = [
+const LENGTH: Length = Length { seeds_short: 3600, seeds_long: 2_000_000 };
+const GOALS: [(&str, u64); 10] = [
     ("schedules", 1000),
+    ("layered", 1000),
     ("repeated", 1),
     ("capped", 200),
     ("attached", 20),
@@ -97,7 +100,7 @@ fn count(tally: &mut Tally, seed: u64, summary: &Summary) {
 
 #[expect(clippy::print_stderr, reason = "a replay of a schedule shows it")]
 fn print_trace(summary: &Summary) {
-    eprintln!("{}", summary.trace.join("\n"));
+    eprintln!("{}\n{}", summary.terms, summary.trace.join("\n"));
 }
 
 /// Runs one schedule to its end.
@@ -108,6 +111,9 @@ fn schedule(seed: u64, is_traced: bool) -> Summary {
     let world = World::new(seed, &locks, is_traced);
     if world.terms.is_capped() {
         world.count("capped");
+    }
+    if world.layers.is_any() {
+        world.count("layered");
     }
     let kill_one_in = [0, 50, 200][random.usize(..3)];
     let mut pauses = Pauses::new(world.terms.turns_per_pause, count);

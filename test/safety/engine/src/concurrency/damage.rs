@@ -59,7 +59,7 @@ pub(super) fn strike(world: &World, random: &mut Rng) {
         if reports_damage(&trial, world) {
             world.note(|| format!("DAMAGE {name}: {damage:?}"));
             damage.strike(&world.vfs, name);
-            world.damaged();
+            world.damaged(name);
             world.count("damages");
             return;
         }

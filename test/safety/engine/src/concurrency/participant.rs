@@ -6,7 +6,10 @@
 //! - `p o`: an entry that needs a file whose content other participants store, too;
 //! - `p d`: written only if n is not a multiple of 3;
 //! - `p #n`: a key of this commit alone.
+//!
+//! Over layers (`layers.rs`), each commit also deletes the key `gone` of `versions`.
 
+use super::layers::{Space, Stack, VERSIONS};
 use super::newcomer;
 use super::turn::TurnVfs;
 use super::world::World;
@@ -16,9 +19,6 @@ use varve_core::{BlobRef, BlobWriter, Clock, Durability, Error, Handle, Options,
 
 /// The most steps of one life.
 const STEPS_MAX: u64 = 6;
-
-/// Versions of the namespace that changes.
-const VERSIONS: [&str; 2] = ["1", "2"];
 
 /// One commit in so many is looked for by a new process; after damage, every one.
 const COMMITS_PER_LOOK: u64 = 8;
@@ -50,6 +50,8 @@ pub(super) struct Participant {
     pub(super) id: u32,
     /// Of each version of the namespace that changes.
     pub(super) versions: Vec<u32>,
+    /// The layers below the cache of this life.
+    pub(super) stack: Option<&'static Stack>,
     /// When what it sees was read: in calls, and how often a file had been damaged.
     pub(super) read_at: u64,
     pub(super) damages: u64,
@@ -69,12 +71,15 @@ pub(super) struct Participant {
 impl Participant {
     pub(super) fn open(world: &Arc<World>, me: usize, has_locks: bool) -> Result<Self> {
         let (groups, read_at, damages, clocks) = (world.groups(), world.now(), world.damages(), Arc::clone(world));
+        let stack = world.layers.draw();
+        world.note(|| format!("open over {stack:?}"));
         let options = Options {
             clock: Clock::new(move || clocks.clock_us(me)),
             block_cache_bytes: 1 << 16,
             bytes_max: world.terms.bytes_max,
             blob_bytes_min: world.terms.blob_bytes_min(),
             random: world.random(u64::MAX),
+            layers: stack.map_or_else(Vec::new, Stack::sources),
             ..Options::default()
         };
         let store = Store::open(Arc::new(TurnVfs::new(world, has_locks)), Arc::new(SerialPool), options)?;
@@ -90,6 +95,7 @@ impl Participant {
             handle,
             id,
             versions,
+            stack,
             read_at,
             damages,
             seen,
@@ -144,7 +150,7 @@ impl Participant {
     fn commit(&mut self) -> Result<()> {
         let (world, me, id) = (Arc::clone(&self.world), self.me, self.id);
         self.begin_log();
-        let number = world.begin(me, &self.base);
+        let number = world.begin(me, &self.base, self.stack.is_some());
         world.note(|| format!("commit {number}"));
         let damages = world.damages();
         let is_looked_for = !world.terms.is_capped() && (damages > 0 || number.is_multiple_of(COMMITS_PER_LOOK));
@@ -173,17 +179,20 @@ impl Participant {
             self.handle.put(id, format!("{me} large").as_bytes(), &vec![b'x'; LARGE_BYTES])?;
             world.count("attached");
         }
-        let shared = world.begin_shared();
+        let shared = world.begin_shared(self.stack.is_some());
         self.handle.put(id, b"shared", shared.to_string().as_bytes())?;
         let drawn = self.versions[world.random(VERSIONS.len() as u64) as usize];
         let version = *self.version.get_or_insert(drawn);
         self.handle.put(version, b"shared", shared.to_string().as_bytes())?;
+        if world.layers.is_any() {
+            self.handle.delete(version, b"gone")?;
+        }
         let durability = if world.random(4) == 0 { Durability::Durable } else { Durability::Relaxed };
         if let Some(commit) = self.handle.begin_commit() {
             commit.run(Some(durability), 1_000 + number)?;
         }
         world.note(|| format!("acknowledged {number}"));
-        world.acknowledge(me, number);
+        world.acknowledge(me, number, self.stack.is_some());
         world.acknowledge_shared(shared);
         self.seen[me] = number;
         (self.committed, self.version) = (Some(number), None);
@@ -194,6 +203,11 @@ impl Participant {
             newcomer::look_for(&world, me, number, was_sound && world.damages() == damages);
         }
         self.check_group(me)
+    }
+
+    /// The namespace of an id.
+    pub(super) fn space(&self, id: u32) -> Space {
+        self.versions.iter().position(|version| *version == id).map_or(Space::Fixed, Space::Version)
     }
 
     /// Its commits of this life survive a power failure from now on.
@@ -238,7 +252,7 @@ impl Participant {
         match self.handle.store().repair(false, &|_, _| ControlFlow::Continue(())) {
             Err(error) if matches!(*error, Error::Busy { .. }) => self.world.count("busy"),
             outcome => {
-                let damage = outcome?.damage;
+                let damage = self.damage_here(outcome?.damage);
                 if self.world.damages() == 0 && !damage.is_empty() {
                     self.world.violation(format!("a repair reports damage, although nothing was damaged: {damage:?}"));
                 }
@@ -265,7 +279,7 @@ impl Participant {
         self.check()?;
         let watch = &|_, _| ControlFlow::Continue(());
         if self.world.damages() > 0 {
-            let remaining = self.handle.store().repair(false, watch)?.remaining;
+            let remaining = self.damage_here(self.handle.store().repair(false, watch)?.remaining);
             if !remaining.is_empty() {
                 self.world.violation(format!("a repair leaves {remaining:?}"));
             }
@@ -278,14 +292,15 @@ impl Participant {
         self.compact(true)?;
         self.compact(true)?;
         self.check()?;
-        let report = self.handle.store().verify(watch)?;
-        if !report.damage.is_empty() {
-            self.world.violation(format!("verify found {:?}", report.damage));
+        let damage = self.damage_here(self.handle.store().verify(watch)?.damage);
+        if !damage.is_empty() {
+            self.world.violation(format!("verify found {damage:?}"));
         }
         let stored = self.handle.store().list_blobs()?.len() as u64;
         let stats = self.handle.store().stats()?;
         let named = stats.blobs;
-        if stored != named {
+        // After damage, a file may be one of the layers.
+        if stored != named && !(stored < named && self.world.damages() > 0 && self.world.layers.is_any()) {
             self.world.violation(format!("{stored} files of content are stored, entries name {named}"));
         }
         let bytes = stats.table_bytes + stats.blob_bytes;

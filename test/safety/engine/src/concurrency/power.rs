@@ -6,14 +6,17 @@
 //! The commits of participants that run at the same time do not depend on one another. Appends that become visible in
 //! parts are left out, because a disk writes a sector as it is in memory.
 //!
+//! Over layers (`layers.rs`), the new process has those of any participant, or none, and so has the one after it.
+//!
 //! A state is `<model> <number>` of the schedule's own crash; the seed chooses its operation.
 
+use super::layers::{Space, Stack};
 use super::world::World;
-use crate::history::{commit, compact, open_with_blobs};
+use crate::history::{commit, compact, open_with};
 use crate::work::caught;
 use std::ops::ControlFlow;
 use varve_core::testing::sim::CrashState;
-use varve_core::{Durability, Error, Handle};
+use varve_core::{Durability, Error, Handle, Options};
 
 /// Random states for each model, besides those that `fate.rs` lists.
 const RANDOM_STATES: usize = 4;
@@ -36,6 +39,7 @@ pub(super) enum Event {
     /// Its log began, or will begin, when its participant had seen these commits of each.
     Begun {
         base: Vec<u64>,
+        has_layers: bool,
     },
     Acknowledged,
     /// It survives a power failure, with those before it.
@@ -53,7 +57,8 @@ pub(super) fn fail(world: &World, seed: u64) {
                 continue;
             }
             world.count("crashes");
-            let outcome = caught(|| After::new(world, &state).check()).and_then(|outcome| outcome);
+            let stacks = [(); 2].map(|()| world.layers.draw());
+            let outcome = caught(|| After::new(world, &state).check(stacks)).and_then(|outcome| outcome);
             if let Err(what) = outcome {
                 return world.violation(format!("{what}; {model:?} {index}: {}", state.description()));
             }
@@ -76,15 +81,16 @@ impl<'w> After<'w> {
         Self { world, state, notes }
     }
 
-    fn check(&self) -> Result<(), String> {
-        let mut cache = Cache::open(self.world, self.state)?;
+    /// The layers are those of the first and of the second new process.
+    fn check(&self, [first, second]: [Option<&'static Stack>; 2]) -> Result<(), String> {
+        let mut cache = Cache::open(self.world, self.state, first)?;
         let found = self.numbers(&mut cache)?;
         for (participant, number) in found.iter().enumerate() {
             self.check_base(participant, *number, &found)?;
         }
         cache.commit("next").map_err(said)?;
         drop(cache);
-        let mut cache = Cache::open(self.world, self.state)?;
+        let mut cache = Cache::open(self.world, self.state, second)?;
         let after = self.numbers(&mut cache)?;
         if after != found {
             return Err(format!("the next commit changes commits {found:?} to {after:?}"));
@@ -94,7 +100,7 @@ impl<'w> After<'w> {
         }
         let damage = cache.damage().map_err(said)?;
         // A blob that was not synced may be lost. Then its entry is a miss.
-        let is_blob = |file: &String| file.starts_with("files/");
+        let is_blob = |file: &String| file.starts_with("files/") || file.starts_with("/layer/");
         match damage.into_iter().find(|file| !is_blob(file)) {
             Some(file) => Err(format!("{file} is damaged after the next commit")),
             None => Ok(()),
@@ -122,10 +128,16 @@ impl<'w> After<'w> {
         if found < durable || found > begun {
             return Err(format!("{participant} has commit {found}, not from {durable} to {begun}"));
         }
-        for (key, expected) in [("f", here), ("o", here), ("d", here.filter(|number| number % 3 != 0))] {
-            let other = cache.number(&format!("{participant} {key}"))?;
+        for key in ["a", "f", "o", "d"] {
+            let name = format!("{participant} {key}");
+            let expected = match found {
+                0 => cache.below(&name).map(|_| 0),
+                _ => here.filter(|number| key != "d" || number % 3 != 0),
+            };
+            let other = cache.number(&name)?;
             let may_lose = key == "o" || key == "f" && found > durable;
-            if other != expected && !(may_lose && other.is_none()) {
+            let may_show = expected.is_none() && other == Some(0) && self.may_show(participant, found, &name);
+            if other != expected && !may_show && !(may_lose && other.is_none()) {
                 return Err(format!("a mixture: {participant} a has {here:?}, {participant} {key} {other:?}"));
             }
         }
@@ -138,10 +150,19 @@ impl<'w> After<'w> {
         Ok(found)
     }
 
+    /// Whether layers may show a key that this commit has deleted. A commit over layers before it may be lost.
+    fn may_show(&self, participant: usize, number: u64, key: &str) -> bool {
+        let has_layers = self.notes.iter().any(|note| match note.event {
+            Event::Begun { has_layers, .. } => has_layers && (note.participant, note.number) == (participant, number),
+            _ => false,
+        });
+        self.world.may_show(Space::Fixed, key, !has_layers)
+    }
+
     /// What the newest commit of a participant builds on is there.
     fn check_base(&self, participant: usize, number: u64, found: &[u64]) -> Result<(), String> {
         let base = self.notes.iter().find_map(|note| match &note.event {
-            Event::Begun { base } if (note.participant, note.number) == (participant, number) => Some(base),
+            Event::Begun { base, .. } if (note.participant, note.number) == (participant, number) => Some(base),
             _ => None,
         });
         match base.into_iter().flatten().zip(found).enumerate().find(|(_, (seen, found))| seen > found) {
@@ -157,13 +178,22 @@ impl<'w> After<'w> {
 struct Cache {
     handle: Handle,
     id: u32,
+    stack: Option<&'static Stack>,
 }
 
 impl Cache {
-    fn open(world: &World, state: &CrashState) -> Result<Self, String> {
-        let mut handle = open_with_blobs(&state.vfs, world.terms.blob_bytes_min()).map_err(said)?;
+    fn open(world: &World, state: &CrashState, stack: Option<&'static Stack>) -> Result<Self, String> {
+        let layers = stack.map_or_else(Vec::new, Stack::sources);
+        let blob_bytes_min = world.terms.blob_bytes_min();
+        let options = Options { block_cache_bytes: 1 << 20, blob_bytes_min, layers, ..Options::default() };
+        let mut handle = open_with(&state.vfs, options).map_err(said)?;
         let id = handle.namespace("n", "1").map_err(said)?;
-        Ok(Self { handle, id })
+        Ok(Self { handle, id, stack })
+    }
+
+    /// The value that the layers have.
+    fn below(&self, key: &str) -> Option<&'static [u8]> {
+        self.stack?.value(Space::Fixed, key)
     }
 
     fn commit(&mut self, key: &str) -> Result<(), Box<Error>> {
@@ -181,6 +211,9 @@ impl Cache {
     fn number(&mut self, key: &str) -> Result<Option<u64>, String> {
         let Some(text) = self.text(key)? else { return Ok(None) };
         let number = text.split(' ').next().and_then(|word| word.parse().ok());
+        if number == Some(0) && self.below(key) != Some(text.as_bytes()) {
+            return Err(format!("{key} has a value that the layers below do not have"));
+        }
         number.map(Some).ok_or_else(|| format!("the value of {key} was never written"))
     }
 

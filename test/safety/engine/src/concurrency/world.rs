@@ -1,6 +1,7 @@
 //! One schedule: the folder, the participant whose turn it is, and the commits acknowledged so far.
 
 use super::fault;
+use super::layers::{Layers, Space};
 use super::power::{Event, Note};
 use super::terms::Terms;
 use std::collections::BTreeMap;
@@ -19,6 +20,7 @@ pub(super) struct World {
     pub(super) vfs: SimVfs,
     pub(super) machine: Machine,
     pub(super) terms: Terms,
+    pub(super) layers: Layers,
     inner: Mutex<Inner>,
 }
 
@@ -43,6 +45,10 @@ struct Inner {
     skews: Vec<u64>,
     /// How often a file was damaged.
     damages: u64,
+    /// A manifest or a log was damaged, after which the next commit resets the cache.
+    may_be_reset: bool,
+    /// A participant with layers had a commit, so that no compaction drops a delete that a layer may need.
+    is_layered: bool,
     /// Of each participant, whether its calls may fail now.
     exposed: Vec<bool>,
     violations: Vec<String>,
@@ -63,14 +69,18 @@ pub(super) struct Group {
     pub(super) history: Vec<u64>,
     /// Those that a new process has found since a file was last damaged.
     pub(super) established: Vec<u64>,
+    /// Those whose deletes a compaction may drop although a layer has the key.
+    loose: Vec<u64>,
 }
 
-/// A commit to the keys that all participants write; its number is its place in the list.
+/// A commit to the keys that all participants write; its number is one more than its place in the list.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SharedCommit {
     /// When it was begun and acknowledged, in calls.
     pub(super) begun: u64,
     pub(super) acknowledged: Option<u64>,
+    /// A compaction may drop its delete although a layer has the key.
+    pub(super) is_loose: bool,
 }
 
 /// What distinguishes the file system from one with all abilities.
@@ -143,11 +153,13 @@ impl World {
             notes: Vec::new(),
             skews,
             damages: 0,
+            may_be_reset: false,
+            is_layered: false,
             exposed: vec![false; locks.len()],
             violations: Vec::new(),
             counts: Counts::new(),
         };
-        Arc::new(Self { vfs: machine.vfs(), machine, terms, inner: Mutex::new(inner) })
+        Arc::new(Self { vfs: machine.vfs(), machine, terms, layers: Layers::new(seed), inner: Mutex::new(inner) })
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
@@ -261,13 +273,17 @@ impl World {
     }
 
     /// The number of the next commit of a participant whose log builds on these of each.
-    pub(super) fn begin(&self, participant: usize, base: &[u64]) -> u64 {
+    pub(super) fn begin(&self, participant: usize, base: &[u64], has_layers: bool) -> u64 {
         let number = {
-            let group = &mut self.inner().groups[participant];
+            let inner = &mut *self.inner();
+            let group = &mut inner.groups[participant];
             group.begun += 1;
+            if !has_layers && !inner.is_layered {
+                group.loose.push(group.begun);
+            }
             group.begun
         };
-        self.record(participant, number, Event::Begun { base: base.to_vec() });
+        self.record(participant, number, Event::Begun { base: base.to_vec(), has_layers });
         number
     }
 
@@ -286,8 +302,9 @@ impl World {
         self.record(participant, number, Event::Durable);
     }
 
-    pub(super) fn acknowledge(&self, participant: usize, number: u64) {
+    pub(super) fn acknowledge(&self, participant: usize, number: u64, has_layers: bool) {
         let mut inner = self.inner();
+        inner.is_layered |= has_layers;
         let group = &mut inner.groups[participant];
         group.acknowledged = number;
         group.history.push(number);
@@ -320,16 +337,16 @@ impl World {
     }
 
     /// The number of the next commit to the keys of all.
-    pub(super) fn begin_shared(&self) -> usize {
+    pub(super) fn begin_shared(&self, has_layers: bool) -> usize {
         let mut inner = self.inner();
-        let begun = inner.calls;
-        inner.shared.push(SharedCommit { begun, acknowledged: None });
-        inner.shared.len() - 1
+        let (begun, is_loose) = (inner.calls, !has_layers && !inner.is_layered);
+        inner.shared.push(SharedCommit { begun, acknowledged: None, is_loose });
+        inner.shared.len()
     }
 
     pub(super) fn acknowledge_shared(&self, number: usize) {
         let mut inner = self.inner();
-        inner.shared[number].acknowledged = Some(inner.calls);
+        inner.shared[number - 1].acknowledged = Some(inner.calls);
     }
 
     pub(super) fn shared(&self) -> Vec<SharedCommit> {
@@ -337,9 +354,10 @@ impl World {
     }
 
     /// A file was damaged: only what a new process finds from now on has to stay.
-    pub(super) fn damaged(&self) {
+    pub(super) fn damaged(&self, file: &str) {
         let mut inner = self.inner();
         inner.damages += 1;
+        inner.may_be_reset |= !file.contains('/') && !file.ends_with(".table");
         inner.groups.iter_mut().for_each(|group| group.established.clear());
     }
 
@@ -362,6 +380,17 @@ impl World {
         self.terms.is_capped() || self.damages() > 0
     }
 
+    /// Whether layers may show a key of an acknowledged commit that is loose or not, if that has a delete or is a miss;
+    /// see `layers.rs`.
+    pub(super) fn may_show(&self, space: Space, key: &str, is_loose: bool) -> bool {
+        is_loose || !self.layers.keep_deletes(space, key) || self.inner().may_be_reset
+    }
+
+    /// Whether a compaction may have dropped the deletes of this commit.
+    pub(super) fn is_loose(&self, participant: usize, number: u64) -> bool {
+        self.inner().groups[participant].loose.contains(&number)
+    }
+
     pub(super) fn count(&self, what: &'static str) {
         *self.inner().counts.entry(what).or_default() += 1;
     }
@@ -374,6 +403,7 @@ impl World {
         let inner = self.inner();
         let trace = inner.trace.as_deref().unwrap_or_default();
         Summary {
+            terms: format!("{:?} {:?} {:?}", self.machine, self.terms, self.layers),
             violations: inner.violations.clone(),
             trace: trace[trace.len().saturating_sub(TRACE_MAX)..].to_vec(),
             trace_hash: inner.trace_hash,
@@ -391,6 +421,8 @@ fn hand_over() {
 /// The result of a schedule.
 pub(super) struct Summary {
     pub(super) violations: Vec<String>,
+    /// What the schedule has, and its last calls.
+    pub(super) terms: String,
     pub(super) trace: Vec<String>,
     pub(super) trace_hash: u64,
     pub(super) calls: u64,
