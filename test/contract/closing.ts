@@ -73,12 +73,17 @@ export function closingContract({ newDir, open }: Subject): void {
     it('close refuses unknown options, and all later calls are refused', async () => {
       const cache = await open(newDir())
       put(cache, 'key', 'one')
+      const values = cache.namespace('a', { codec: 'text' })
       const refused = Reflect.apply(cache.close, cache, [{ comit: false }])
       await expect(refused).rejects.toMatchObject({ code: 'INVALID_OPTION', message: expect.stringContaining("'commit'") })
       const closing = cache.close()
       const closed = expect.objectContaining({ code: 'CLOSED' })
       expect(() => put(cache, 'late', 'two')).toThrow(closed)
       await expect(cache.commit()).rejects.toEqual(closed)
+      for (const keys of [['key'], []]) {
+        expect(() => values.getMany(keys)).toThrow(closed)
+        await expect(values.getManyAsync(keys)).rejects.toEqual(closed)
+      }
       await closing
     })
   })

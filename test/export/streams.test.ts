@@ -133,6 +133,16 @@ describe.each(['native', 'wasm'] as const)('a stream, %s', (engine) => {
     await cache.close()
   })
 
+  it('an error that onProgress throws at the very end is not swallowed', async () => {
+    const cache = await filled(engine)
+    const bug = new Error('a bug in the host')
+    const onProgress = (done: number, total: number): void => {
+      if (total > 0 && done === total) throw bug
+    }
+    await expect(cache.exportJson(new PassThrough().resume(), { onProgress })).rejects.toBe(bug)
+    await cache.close()
+  })
+
   it('close ends the exports and imports of the cache', async () => {
     const cache = await filled(engine)
     const slow = new Writable({ write: (_chunk, _encoding, done) => void setTimeout(done, 5) })

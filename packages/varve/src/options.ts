@@ -189,8 +189,8 @@ export interface WatchOptions {
   /** Stops the call, which then rejects with CANCELLED. Committed entries are kept. */
   readonly signal?: AbortSignal | undefined
   /**
-   * Called at most every 50 ms with the bytes done and the bytes in total (0 = not known yet). An exception stops the call.
-   * With WebAssembly, most calls of the same cache in it are refused with BUSY, and lookups are misses.
+   * Called at most every 50 ms with the bytes done and the bytes in total (0 = not known yet). An exception stops the call,
+   * which rejects with it. With WebAssembly, most calls of the same cache in it are refused with BUSY, and lookups are misses.
    */
   readonly onProgress?: ((done: number, total: number) => void) | undefined
 }

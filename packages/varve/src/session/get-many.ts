@@ -29,6 +29,7 @@ export interface Lookup<V> {
 export function getMany<V>(lookup: Lookup<V>, keys: readonly Key[]): (V | undefined)[] {
   checkKeys('getMany', keys)
   const { session } = lookup
+  session.checkOpen()
   const found: (V | undefined)[] = []
   const ends = new Uint32Array(Math.min(keys.length, KEYS_PER_CALL))
   while (found.length < keys.length) {
@@ -44,6 +45,7 @@ export function getMany<V>(lookup: Lookup<V>, keys: readonly Key[]): (V | undefi
 export async function getManyAsync<V>(lookup: Lookup<V>, keys: readonly Key[]): Promise<(V | undefined)[]> {
   checkKeys('getManyAsync', keys)
   const { session, namespace } = lookup
+  session.checkOpen()
   const found: (V | undefined)[] = []
   const ends = new Uint32Array(Math.min(keys.length, KEYS_PER_CALL))
   while (found.length < keys.length) {

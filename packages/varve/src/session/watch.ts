@@ -9,7 +9,7 @@ export const WATCH_FIELDS: Fields<WatchOptions> = { signal: SIGNAL, onProgress: 
 
 /**
  * Runs `call` under the caller's watch. An aborted signal rejects with CANCELLED. An `onProgress` that throws never
- * throws into the engine: it stops the call, which then rejects with what was thrown.
+ * throws into the engine: it stops the call, which then rejects with what was thrown, even if it was complete by then.
  */
 export async function watched<T>(options: WatchOptions, call: (control: EngineControl) => Promise<T>): Promise<T> {
   const { signal, onProgress } = options
@@ -29,8 +29,10 @@ export async function watched<T>(options: WatchOptions, call: (control: EngineCo
   }
   const both = signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal])
   try {
-    return await call({ signal: both, onProgress: watch })
+    const answer = await call({ signal: both, onProgress: watch })
+    if (failure === undefined) return answer
   } catch (error) {
-    throw failure === undefined ? error : failure.thrown
+    if (failure === undefined) throw error
   }
+  throw failure.thrown
 }
