@@ -7,14 +7,13 @@
  *   transform: { '\\.[jt]sx?$': ['@varve/plugins/jest', { transformer: 'babel-jest' }] },
  * }
  */
-import { createHash } from 'node:crypto'
 import { LazyNamespace } from './adapters/lazy-namespace.ts'
 import type { OpenNamespace } from './adapters/open-namespace.ts'
 import { ADAPTER_FIELDS, type AdapterOptions } from './adapters/options.ts'
-import { lenientDigest } from './build/digest.ts'
 import { hasFields, nullable, type Shape, isText } from './build/shape.ts'
 import { sourceMap } from './build/source-map.ts'
 import { ANYTHING, checkOptions, type Fields, TEXT } from './build/validate.ts'
+import { demandsOf, KeyMaker } from './jest/key.ts'
 import { type Loaded, loadTransformer, type TransformedSource, type Transformer, type TransformOptions } from './jest/transformer.ts'
 
 export type { TransformedSource, Transformer, TransformOptions } from './jest/transformer.ts'
@@ -53,11 +52,15 @@ export default factory
 function cached(loaded: Loaded, transformerConfig: unknown, space: OpenNamespace): Transformer {
   const { transformer } = loaded
   const inner = (options: TransformOptions): TransformOptions => ({ ...options, transformerConfig: transformerConfig ?? {} })
-  const entryKey = makeEntryKey(loaded, transformerConfig)
-  const keyOf = rememberLast((text, path, options) => entryKey(text, path, options, transformer.getCacheKey?.(text, path, inner(options))))
+  const keys = new KeyMaker(loaded, transformerConfig)
+  const keyOf = rememberLast((text, path, options) => {
+    const inputs = keys.inputsOf(options) // before the transformer loads any of them
+    return keys.key(inputs, text, path, options, transformer.getCacheKey?.(text, path, inner(options)))
+  })
   const keyOfAsync = async (text: string, path: string, options: TransformOptions): Promise<string> => {
     if (transformer.getCacheKeyAsync === undefined) return keyOf(text, path, options)
-    return entryKey(text, path, options, await transformer.getCacheKeyAsync(text, path, inner(options)))
+    const inputs = keys.inputsOf(options)
+    return keys.key(inputs, text, path, options, await transformer.getCacheKeyAsync(text, path, inner(options)))
   }
   const { process, processAsync } = transformer
   return {
@@ -66,14 +69,18 @@ function cached(loaded: Loaded, transformerConfig: unknown, space: OpenNamespace
     getCacheKeyAsync: keyOfAsync,
     ...(process !== undefined && {
       process(text, path, options) {
+        const work = (): TransformedSource => process.call(transformer, text, path, inner(options))
+        if (!keys.inputsOf(options).areFirst) return work()
         const key = keyOf(text, path, options)
-        return read(space, key) ?? keep(space, key, process.call(transformer, text, path, inner(options)))
+        return read(space, key) ?? keep(space, key, work())
       },
     }),
     ...(processAsync !== undefined && {
       async processAsync(text, path, options) {
+        const work = (): Promise<TransformedSource> => processAsync.call(transformer, text, path, inner(options))
+        if (!keys.inputsOf(options).areFirst) return work()
         const key = await keyOfAsync(text, path, options)
-        return read(space, key) ?? keep(space, key, await processAsync.call(transformer, text, path, inner(options)))
+        return read(space, key) ?? keep(space, key, await work())
       },
     }),
   }
@@ -89,25 +96,6 @@ function rememberLast(keyOf: KeyOf): KeyOf {
     if (last?.asked.every((part, index) => part === asked[index]) !== true) last = { asked, key: keyOf(text, path, options) }
     return last.key
   }
-}
-
-/**
- * Makes the key of an entry, as Jest's own cache does: from the transformer's own key, or from all inputs of the transformer if
- * it has none. The key also covers the transformer itself, its options and what Jest demands of the code.
- */
-function makeEntryKey({ identity }: Loaded, transformerConfig: unknown) {
-  const base = createHash('sha256').update(identity).update(lenientDigest(transformerConfig, (text) => text)).digest('hex')
-  return (text: string, path: string, options: TransformOptions, own: string | undefined): string => {
-    const rest = own === undefined ? ['file', path, options.configString ?? '', text] : ['own', own]
-    const hash = createHash('sha256')
-    for (const part of [base, demandsOf(options), process.env['NODE_ENV'] ?? '', ...rest]) hash.update(`${part.length}:`).update(part)
-    return hash.digest('hex')
-  }
-}
-
-/** What Jest demands of the code: coverage, and the syntax that need not be transformed. */
-function demandsOf(options: TransformOptions): string {
-  return JSON.stringify(Object.entries(options).filter(([name]) => name === 'instrument' || name.startsWith('supports')).sort())
 }
 
 function read(space: OpenNamespace, key: string): TransformedSource | undefined {

@@ -5,6 +5,7 @@ import { pathToFileURL } from 'node:url'
 import { installReads, uninstallReads } from 'varve/reads'
 import { afterEach, describe, expect, it } from 'vitest'
 import { callers, localModules } from '../../../packages/plugins/dist/build/modules.js'
+import { namedIn } from '../../../packages/plugins/dist/build/named.js'
 import { makeFolder } from '../../folders.ts'
 
 /** Modules that import the same file, linked package, missing package and builtin modules. */
@@ -49,6 +50,34 @@ function callsOf(work: () => void): string[] {
 
 describe('local modules', () => {
   afterEach(() => uninstallReads())
+
+  it.each([
+    [`module.exports = { plugins: ['./a.js', ["@in/b", { plugins: './no', length: 2 }], isTest && 'module:c'] }`, ['./a.js', '@in/b', 'c']],
+    ["presets.push('a'); plugins = [ // it's './no'\n './b', copy('./no'), require.resolve(`../e`)]", ['a', './b', '../e']],
+    [`presets: [(a ? './a' : './b')]`, ['./a', './b']],
+    ['{"env": {"test": {"plugins": [["./a"], ["alias", {"root": ["./no"]}], "@in"]}}}', ['./a', 'alias', '@in']],
+    [`plugins: a ? ['./a'] : ['./b'], other: ['./no']`, ['./a', './b']],
+    [`plugins: ['`, []],
+    [`function presets() { return './no' }`, []],
+  ])('plugins of Babel that a config names: %s', (text, names) => {
+    expect(namedIn(text).filter((name) => !name.includes('babel-'))).toEqual(names)
+  })
+
+  it('the walk finds plugins of Babel that configs name, by the names that Babel gives to packages', () => {
+    const folder = makeProject()
+    const plugin = join(folder, 'node_modules/@in/babel-plugin')
+    mkdirSync(dirname(plugin), { recursive: true })
+    symlinkSync(join(folder, 'linked'), plugin, 'junction')
+    writeFileSync(join(folder, '.babelrc'), '{ "plugins": ["@in", "./b"] }')
+    const found = ['.babelrc', 'b.js', 'linked/main.js', 'linked/package.json', 'shared.js']
+    expect(localModules([join(folder, '.babelrc')]).paths).toEqual(found.map((name) => join(folder, name)))
+  })
+
+  it('an address of a file on another host is no local module', () => {
+    const folder = makeProject()
+    writeFileSync(join(folder, 'a.js'), `import('file://host/b.js')\nimport './b.js?query'\n`)
+    expect(localModules([join(folder, 'a.js')]).paths).toEqual([join(folder, 'a.js')])
+  })
 
   it('the walk finds files, linked packages and variables, but no builtin modules', () => {
     const folder = makeProject()

@@ -1,7 +1,7 @@
 /**
- * Finds the local modules of a plugin: the files of the project that the caller of a wrapper imports, directly or indirectly.
- * Their code decides what plugins do. Of an installed package that they import, only the manifest counts, which has its version. A
- * package that is a link into the project counts with all its entry points.
+ * Finds the local modules of a plugin: the files of the project that the caller of a wrapper imports, directly or indirectly, and
+ * the plugins of Babel that they name. Their code decides what plugins do. Of an installed package that they import, only the
+ * manifest counts, which has its version. A package that is a link into the project counts with all its entry points.
  *
  * A pattern finds the imports, also in comments: one file too many costs a miss, one too few a wrong result. An import with a
  * computed path is not found.
@@ -11,6 +11,7 @@ import { isBuiltin } from 'node:module'
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { isFile, namesOf, textOf } from './files.ts'
+import { namedIn } from './named.ts'
 import { variablesIn } from './variables.ts'
 
 const IMPORT = /(?:\bfrom|\bimport|\bimport\s*\(|\brequire\s*\()\s*(['"`])([^'"`\n]+)\1/g
@@ -18,6 +19,8 @@ const ENDS = ['', '.js', '.mjs', '.cjs', '.ts', '.mts', '.cts', '.jsx', '.tsx', 
 const OWN = dirname(dirname(fileURLToPath(import.meta.url)))
 const OWN_PACKAGES: ReadonlySet<string> = new Set(['varve', '@varve/plugins'])
 const CODE = /\.[cm]?[jt]sx?$/
+/** Configs without code that name plugins of Babel. */
+const DATA = /(?:^|[\\/])(?:\.babelrc(?:\.json)?|babel\.config\.json|package\.json)$/
 
 /** The name that bundlers give a config file while they load it: its own name, with a timestamp. */
 const BUNDLED_CONFIG = /^(.+\.config)\b.*\d{6,}.*\.[cm]?js$/
@@ -57,18 +60,29 @@ export function localModules(roots: readonly string[]): LocalModules {
   const paths = new Set<string>()
   const manifests = new Set<string>()
   const variables = new Set<string>()
-  const found: Found = { imports: new Map(), packages: new Map(), manifests: new Map() }
+  const found = emptyFound()
   const waiting = roots.flatMap(configOf)
   for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
     if (isInstalled(path)) manifests.add(manifestOf(path) ?? path)
     if (paths.has(path) || isInstalled(path)) continue
     paths.add(path)
-    const text = CODE.test(path) ? textOf(path) : undefined
+    const text = CODE.test(path) || DATA.test(path) ? textOf(path) : undefined
     if (text === undefined) continue
     for (const name of variablesIn(text)) variables.add(name)
-    for (const [, , specifier = ''] of text.matchAll(IMPORT)) waiting.push(...filesOf(specifier, dirname(path), found))
+    const imported = CODE.test(path) ? Array.from(text.matchAll(IMPORT), ([, , specifier = '']) => specifier) : []
+    for (const specifier of [...imported, ...namedIn(text)]) waiting.push(...filesOf(specifier, dirname(path), found))
   }
   return { paths: [...paths].sort(), manifests: [...manifests].sort(), variables: [...variables].sort() }
+}
+
+/** The files of the plugins and presets that a config of Babel in a directory names. */
+export function namedModules(config: string, folder: string): string[] {
+  const found = emptyFound()
+  return namedIn(config).flatMap((specifier) => filesOf(specifier, folder, found))
+}
+
+function emptyFound(): Found {
+  return { imports: new Map(), packages: new Map(), manifests: new Map() }
 }
 
 /** The files that a bundled config file was made from. The bundled file itself is deleted before the build begins. */
@@ -84,8 +98,8 @@ function configOf(path: string): string[] {
 function filesOf(specifier: string, from: string, found: Found): readonly string[] {
   if (isBuiltin(specifier)) return []
   const isPath = /^(?:\.{1,2}(?:\/|$)|\/|file:)/.test(specifier)
-  const path = specifier.startsWith('file:') ? fileURLToPath(specifier) : resolve(from, specifier)
-  if (isPath) return once(found.imports, path, () => fileAt(path))
+  const path = specifier.startsWith('file:') ? pathOfUrl(specifier) : resolve(from, specifier)
+  if (isPath) return path === '' ? [] : once(found.imports, path, () => fileAt(path))
   return once(found.imports, `${from}\0${specifier}`, () => [...ownFiles(specifier, from, found), ...entriesOf(specifier, from, found)])
 }
 
@@ -168,8 +182,13 @@ function texts(value: unknown): string[] {
 
 function fileIn(line: string): string {
   const [, place = ''] = /(?:\(|at (?:async )?)((?:file:\/\/|\/|[A-Za-z]:[\\/]).+?):\d+:\d+\)?$/.exec(line) ?? []
+  return place.startsWith('file:') ? pathOfUrl(place) : place
+}
+
+/** The path that an address of a file names, without a query; empty if it names none. */
+function pathOfUrl(address: string): string {
   try {
-    return place.startsWith('file:') ? fileURLToPath(place.split('?', 1)[0] ?? '') : place
+    return fileURLToPath(address.split('?', 1)[0] ?? '')
   } catch {
     return ''
   }

@@ -7,14 +7,13 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { VarveError } from 'varve'
-import { digestOfTexts } from '../build/digest.ts'
-import { isFile } from '../build/files.ts'
-import { localModules } from '../build/modules.ts'
 
 /** The options that a transformer gets for a file, besides its path and text. */
 export interface TransformOptions {
   /** Jest's configuration as a string. */
   readonly configString?: string
+  /** The project that Jest transforms the file for. */
+  readonly config?: { readonly rootDir: string }
   /** Whether the code must record its coverage. */
   readonly instrument?: boolean
   readonly transformerConfig?: unknown
@@ -38,11 +37,11 @@ export interface Transformer {
   readonly processAsync?: Call<Promise<TransformedSource>>
 }
 
-/** A transformer and a text that changes whenever its code changes. */
+/** A transformer, its main file, and the name and version of its package. */
 export interface Loaded {
   readonly transformer: Transformer
-  /** Name and version of its package, its main file, and what that imports in the project. */
-  readonly identity: string
+  readonly file: string
+  readonly package: string
 }
 
 /** Loads a transformer by name or path, as Jest does. Throws INVALID_OPTION if there is none. */
@@ -54,9 +53,7 @@ export async function loadTransformer(name: string, config: unknown): Promise<Lo
   if (!isTransformer(made)) {
     throw new VarveError('INVALID_OPTION', `option 'transformer': '${file}' exports neither process, processAsync nor createTransformer`)
   }
-  const { paths, manifests } = localModules([file])
-  const files = new Set([file, ...paths, ...manifests.filter(isFile)])
-  return { transformer: made, identity: digestOfTexts([packageOf(file), ...Array.from(files, (path) => readFileSync(path, 'latin1'))]) }
+  return { transformer: made, file, package: packageOf(file) }
 }
 
 function resolveFrom(folder: string, name: string): string {

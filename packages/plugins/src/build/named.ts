@@ -1,0 +1,57 @@
+/**
+ * The plugins and presets that a config of Babel names as texts, where no import names them:
+ *
+ *   plugins: ['./words.js', ['@acme/words', { length: 2 }], isTest && 'module:tests']
+ *   presets.push('acme')
+ *
+ * A pattern finds the lists, also in comments: one text too many costs a miss, one too few a wrong result.
+ */
+
+const LIST = /\b(?:plugins|presets)\b['"]?\s*(?:[:=](?!=)|\.(?:push|unshift|concat)\b)/g
+const TOKEN = /\/\/.*|\/\*[^]*?\*\/|'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)"|`([^`]*)`|[[\](){},;]/g
+
+/** The text before the bracket of a call, such as that of a plugin, whose arguments are options. */
+const CALL = /(?<!\bresolve)(?<=[\w$)\]])\s*$/
+
+/** What a list item may be: a path, or a package. */
+const NAME = /^(?:module:)?((?:\.{1,2}\/|\/|@[\w.-]+(?:\/|$)|\w)[^\s'"`]*)$/
+
+/** The import specifiers that a text may stand for, some perhaps twice. */
+export function namedIn(text: string): string[] {
+  return Array.from(text.matchAll(LIST), ({ index, 0: { length } }) => itemsAt(text, index + length)).flat().flatMap(specifiersOf)
+}
+
+/** The items of the lists that begin at `start`, each a text or the first text in a list of its own. Options of an item are skipped. */
+function itemsAt(text: string, start: number): string[] {
+  const items: string[] = []
+  /** The open brackets; `{` also stands for the one of a call. */
+  const open: string[] = []
+  let isLater = false
+  for (TOKEN.lastIndex = start; ; ) {
+    const found = TOKEN.exec(text)
+    if (found === null) return items
+    const [token, ...texts] = found
+    const item = texts.find((one) => one !== undefined)
+    const lists = open.filter((bracket) => bracket === '[').length
+    if (item !== undefined) {
+      if (!open.includes('{') && (lists === 1 || (lists === 2 && !isLater) || open[0] === '(')) items.push(item)
+    } else if (/^[[({]/.test(token)) {
+      open.push(open.length > 0 && token === '(' && CALL.test(text.slice(Math.max(found.index - 20, 0), found.index)) ? '{' : token)
+      isLater = false
+    } else if (/^[\])}]/.test(token)) {
+      if (open.pop() === undefined) return items
+    } else if (/^[,;]/.test(token)) {
+      if (open.length === 0) return items
+      isLater = true
+    }
+  }
+}
+
+/** A path as it is; a package by its name and by those that Babel makes of it. */
+function specifiersOf(item: string): string[] {
+  const [, name] = NAME.exec(item) ?? []
+  if (name === undefined) return []
+  if (/^[./]/.test(name)) return [name]
+  const [, scope = '', rest = ''] = /^(@[^/]+\/?)?(.*)$/.exec(name) ?? []
+  return [name, ...['plugin', 'preset'].map((kind) => (rest === '' ? `${scope.replace(/\/?$/, '/')}babel-${kind}` : `${scope}babel-${kind}-${rest}`))]
+}
