@@ -6,14 +6,25 @@
  * const { VarveMetroStore } = require('@varve/plugins/metro')
  * module.exports = { cacheStores: [new VarveMetroStore()] }
  */
-import type { Buffer } from 'node:buffer'
+import { Buffer } from 'node:buffer'
+import { resolve } from 'node:path'
+import { type Inputs, inputsOf } from './adapters/inputs.ts'
 import { LazyNamespace } from './adapters/lazy-namespace.ts'
 import { ADAPTER_FIELDS, type AdapterOptions } from './adapters/options.ts'
 import { isAnything, isDictionary, hasFields, isIndex, listOf, nullable, optional, type Shape, isText, tupleOf, withCheck } from './build/shape.ts'
-import { checkOptions } from './build/validate.ts'
+import { checkOptions, TEXT } from './build/validate.ts'
 
 /** Options of `new VarveMetroStore(options)`. */
-export interface VarveMetroOptions extends AdapterOptions {}
+export interface VarveMetroOptions extends AdapterOptions {
+  /**
+   * The project directory, whose installed packages and config files decide results.
+   * @defaultValue the working directory
+   */
+  readonly root?: string | undefined
+}
+
+/** Time in milliseconds for which one look at the inputs counts: Metro asks for thousands of modules in a row. */
+const LOOK_MS = 100
 
 const place = tupleOf<(number | string | undefined)[]>(isIndex, isIndex, optional(isIndex), optional(isIndex), optional(isText))
 
@@ -38,8 +49,9 @@ const dependency = hasFields({ name: isText, data: hasFields({ asyncType: nullab
 const result = hasFields({ dependencies: listOf(dependency), output: outputs })
 
 /**
- * A `CacheStore` for Metro. Metro's keys are hashes of all inputs of a module's output, so several projects, platforms and
- * versions of Metro can share a cache directory. Values are results of Metro's transformer; any other value is a miss.
+ * A `CacheStore` for Metro. Metro's keys are hashes of a module, its transformer and the platform, to which the store adds the
+ * installed packages and the plugins of Babel. So several projects, platforms and versions of Metro can share a cache directory.
+ * Values are results of Metro's transformer; any other value is a miss.
  *
  * @typeParam T - the type of values, as in Metro's `CacheStore`
  */
@@ -49,16 +61,22 @@ export class VarveMetroStore<T = unknown> {
   /** Counts of this process. */
   readonly stats: { hits: number; misses: number } = { hits: 0, misses: 0 }
   readonly #space: LazyNamespace
+  readonly #root: string
+  #inputs: Inputs | undefined
+  #lookedMs = 0
 
   /** Throws INVALID_OPTION if an option is unknown or of the wrong kind. The first call of a method opens the cache. */
   constructor(options: VarveMetroOptions = {}) {
-    checkOptions('new VarveMetroStore()', options, ADAPTER_FIELDS)
-    this.#space = new LazyNamespace('metro', options, 'json', result)
+    checkOptions('new VarveMetroStore()', options, { ...ADAPTER_FIELDS, root: TEXT })
+    const { root = '', ...others } = options
+    this.#root = resolve(root)
+    this.#space = new LazyNamespace('metro', others, 'json', result)
   }
 
   /** The value of a key; null for a miss. */
   async get(key: Buffer): Promise<T | null> {
-    const entry = (await this.#space.open()).get(key)
+    const ownKey = this.#keyOf(key)
+    const entry = ownKey === undefined ? undefined : (await this.#space.open()).get(ownKey)
     if (entry === undefined) this.stats.misses++
     else this.stats.hits++
     return entry === undefined ? null : (entry.value as T)
@@ -66,8 +84,10 @@ export class VarveMetroStore<T = unknown> {
 
   /** Resolves once the value is committed, or is in memory if the cache directory cannot be written. */
   async set(key: Buffer, value: T): Promise<void> {
+    const ownKey = this.#keyOf(key)
+    if (ownKey === undefined) return
     const space = await this.#space.open()
-    space.tryPut(key, value)
+    space.tryPut(ownKey, value)
     await space.committed()
   }
 
@@ -81,5 +101,15 @@ export class VarveMetroStore<T = unknown> {
   /** Closes the cache. Metro does not call this; the exit of its process has the same effect. */
   async close(): Promise<void> {
     await this.#space.close()
+  }
+
+  /** The key of an entry; undefined if the transformer has old code in memory. */
+  #keyOf(key: Buffer): Buffer | undefined {
+    const nowMs = performance.now()
+    if (this.#inputs === undefined || nowMs - this.#lookedMs > LOOK_MS) {
+      this.#inputs = inputsOf([], [this.#root])
+      this.#lookedMs = nowMs
+    }
+    return this.#inputs.areFirst ? Buffer.concat([key, Buffer.from(this.#inputs.digest, 'hex')]) : undefined
   }
 }

@@ -1,5 +1,5 @@
 /** VarveMetroStore with the real metro-cache, and whole bundles with the real Metro, each in a separate process. */
-import { appendFileSync, cpSync, writeFileSync } from 'node:fs'
+import { appendFileSync, cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { VarveMetroStore } from '@varve/plugins/metro'
@@ -83,6 +83,22 @@ describe('a bundle', () => {
     expect(changed.digest).not.toBe(none.digest)
     expect((await build(folder, { dev: false })).hits).toBe(0)
     expect((await build(folder, { options: { version: '2' } })).hits).toBe(0)
+  })
+
+  it('no stale module in a Metro bundle after an edit of a plugin of Babel, or an upgrade of a package', slow, async () => {
+    const folder = makeApplication()
+    const plugin = (number: number): string =>
+      `module.exports = () => ({ visitor: { NumericLiteral({ node }) { if (node.value === 2) node.value = ${number} } } })`
+    writeFileSync(join(folder, 'babel.config.js'), `module.exports = { plugins: ['./plugin.js'] }`)
+    mkdirSync(join(folder, 'node_modules'))
+    for (const [name, first, second] of [['plugin.js', plugin(11), plugin(22)], ['node_modules/.package-lock.json', '{"a":1}', '{"a":2}']] as const) {
+      writeFileSync(join(folder, 'plugin.js'), plugin(11))
+      writeFileSync(join(folder, name), first)
+      expect(await build(folder)).toMatchObject({ digest: (await build(folder, { options: null })).digest })
+      expect(share(await build(folder))).toBe(1)
+      writeFileSync(join(folder, name), second)
+      expect(await build(folder)).toMatchObject({ hits: 0, digest: (await build(folder, { options: null })).digest })
+    }
   })
 
   it('the Metro bundle of a moved checkout comes from the cache', slow, async () => {

@@ -1,7 +1,7 @@
 /** The keys of a transformer's entries. */
 import { createHash } from 'node:crypto'
+import { type Inputs, inputsOf } from '../adapters/inputs.ts'
 import { lenientDigest } from '../build/digest.ts'
-import { type Inputs, inputsOf } from './inputs.ts'
 import type { Loaded, TransformOptions } from './transformer.ts'
 
 /**
@@ -34,7 +34,7 @@ export class KeyMaker {
     const known = this.#inputs.get(root)
     if (known !== undefined) return known
     const folders = [...new Set([process.cwd(), ...(root === undefined ? [] : [root])])]
-    const inputs = inputsOf(this.#loaded.file, folders, this.#options)
+    const inputs = inputsOf([this.#loaded.file], folders, this.#options)
     this.#inputs.set(root, inputs)
     return inputs
   }

@@ -1,6 +1,6 @@
 /**
- * What decides the results of a transformer besides its own key. The key of babel-jest names plugins and presets by their paths only,
- * so these count: installed packages, config files, and the local modules of the transformer and of what configs name.
+ * What decides the results of Jest's and Metro's transformers besides the keys of these tools, which name plugins and presets of Babel
+ * by their paths at most: installed packages, config files, and the local modules of the transformer and of what configs name.
  *
  * A process has the code in memory as it was at first. Once an input changes, as in watch mode, it uses the cache no more.
  */
@@ -37,22 +37,22 @@ const PROCESS = randomUUID()
 /** Jest gives each worker its own number. */
 const WORKER = 'JEST_WORKER_ID'
 
-/** The inputs of a transformer in this file, for a project with these directories. `config` is the text of its options. */
-export function inputsOf(file: string, folders: readonly string[], config: string): Inputs {
-  const id = JSON.stringify([file, folders, config])
-  const first = held.get(id) ?? lookAt(file, folders, config)
+/** The inputs of transformers in these files, for a project with these directories. `config` is the text of their options. */
+export function inputsOf(files: readonly string[], folders: readonly string[], config = ''): Inputs {
+  const id = JSON.stringify([files, folders, config])
+  const first = held.get(id) ?? lookAt(files, folders, config)
   held.set(id, first)
   first.isChanged ||= !first.looks.every((isSame) => isSame())
-  const { digest, variables } = first.isChanged ? lookAt(file, folders, config) : first
+  const { digest, variables } = first.isChanged ? lookAt(files, folders, config) : first
   const values = variables.map((name) => `${name}=${process.env[name] ?? ''}`)
   return { digest: digestOfTexts([digest, ...values, first.isChanged ? PROCESS : '']), areFirst: !first.isChanged }
 }
 
-function lookAt(file: string, folders: readonly string[], config: string): Held {
+function lookAt(files: readonly string[], folders: readonly string[], config: string): Held {
   const roots = folders.map((folder) => new Root(folder))
   const configs = folders.flatMap((folder) => [...CONFIG_FILES.map((name) => join(folder, name)), ...namedModules(config, folder)])
-  const { paths, manifests, variables } = localModules([file, ...configs])
-  const modules = [...new Set([file, ...paths, ...manifests])]
+  const { paths, manifests, variables } = localModules([...files, ...configs])
+  const modules = [...new Set([...files, ...paths, ...manifests])]
   const looks = [...roots.flatMap((root) => identityFiles({}, root)), ...modules].map(observe)
   const identities = roots.flatMap((root) => Object.values(identityOf({ cacheKey: '' }, root)))
   const texts = modules.map((path) => textOf(path, 'latin1') ?? '-')
