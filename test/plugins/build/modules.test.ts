@@ -73,6 +73,14 @@ describe('local modules', () => {
     expect(localModules([join(folder, '.babelrc')]).paths).toEqual(found.map((name) => join(folder, name)))
   })
 
+  it('an import of a directory with a manifest finds its entry point', () => {
+    const folder = makeProject()
+    writeFileSync(join(folder, 'a.js'), `require('./linked')\n`)
+    writeFileSync(join(folder, 'linked/index.js'), '')
+    const found = ['a.js', 'linked/index.js', 'linked/main.js', 'linked/package.json', 'shared.js']
+    expect(localModules([join(folder, 'a.js')]).paths).toEqual(found.map((name) => join(folder, name)))
+  })
+
   it('an address of a file on another host is no local module', () => {
     const folder = makeProject()
     writeFileSync(join(folder, 'a.js'), `import('file://host/b.js')\nimport './b.js?query'\n`)

@@ -103,9 +103,11 @@ function filesOf(specifier: string, from: string, found: Found): readonly string
   return once(found.imports, `${from}\0${specifier}`, () => [...ownFiles(specifier, from, found), ...entriesOf(specifier, from, found)])
 }
 
+/** The file that a path stands for, or the entry points of a directory with a manifest. */
 function fileAt(path: string): string[] {
   const candidates = [...ENDS.map((end) => `${path}${end}`), path.replace(/js$/, 'ts'), path.replace(/js$/, 'tsx')]
   const file = candidates.find(isFile)
+  if ((file === undefined || dirname(file) === path) && isFile(join(path, 'package.json'))) return packageEntries(path, '')
   return file === undefined ? [] : [file]
 }
 
