@@ -3,7 +3,7 @@
 //!
 //! 1. `claim`: the compactor renames logs that get no more commits to `<writer>-<by>.taken` and reads them to their
 //!    end.
-//! 2. `pick`: it chooses the tables to merge with the entries of those logs. A pure decision.
+//! 2. `plan`: it chooses the tables to merge with the entries of those logs. `pick` is the pure decision.
 //! 3. `merge`: it writes one new table for each namespace with entries to checkpoint or tables to merge.
 //! 4. `publish`: it publishes the manifest. If another process was faster, it begins again from the newer manifest.
 //! 5. `obsolete_files`: it removes files that the new manifest does not mention. `collect_blobs`: it removes blobs that
@@ -20,6 +20,7 @@ pub(crate) mod list_logs;
 mod merge;
 mod obsolete_files;
 mod pick;
+mod plan;
 mod prune_usage;
 mod rounds;
 
@@ -27,30 +28,26 @@ use crate::commit::Committer;
 use crate::commit::reload::reload;
 use crate::compact::obsolete_files::remove_obsolete;
 use crate::error::{Error, Result};
-use crate::format::namespace_ids::NamespaceId;
 use crate::format::order;
 use crate::log::{LogWriter, NewTables};
 use crate::manifest::{KnownLog, Manifest, ManifestNamespace, Published, publish};
 use crate::options::Watch;
 use crate::platform::failpoints;
 use crate::platform::sync::{Mutex, RwLock};
-use crate::read::entries::{Ranges, Source, garbage};
 use crate::report::CompactReport;
 use crate::state::context::Context;
-use crate::state::{Current, LiveTable, LogView, Namespace, OpenTables, State, list};
+use crate::state::{Current, LogView, OpenTables, State, list};
 use crate::table::TableMeta;
 use crate::usage::Marks;
 use crate::writer::claim::claim_number;
 use crate::writer::reset::reset;
 use claim_logs::{ClaimedLogs, Patience, claim_logs, survey};
 use collect_blobs::collect;
-use evict::Evictions;
 use merge::{Merge, Merged, Progress, merge};
 pub(crate) use obsolete_files::remove_older_manifests;
 pub(crate) use pick::Extent;
-use pick::{Candidate, pick};
+use plan::{Goal, Plan, names_blobs, plan};
 use prune_usage::prune_usage_records;
-use std::sync::Arc;
 
 /// Tries before other processes count as always faster.
 const ATTEMPTS: u32 = 16;
@@ -58,10 +55,6 @@ const ATTEMPTS: u32 = 16;
 /// During these first attempts the compactor leaves a log whose writer has created it but not written its start. Later
 /// it claims the log.
 const ATTEMPTS_PATIENT: u32 = 8;
-
-/// A cache over its size limit shrinks to this many eighths of it. Later tries shrink further, because the size of an
-/// entry is an estimate.
-const EIGHTHS_LEFT: [u8; 3] = [7, 6, 4];
 
 /// Checkpoints and merges.
 pub(crate) fn compact(
@@ -91,17 +84,7 @@ pub(crate) fn compact(
             let blobs_removed = collect_blobs(context, &surveyed.state.tables(), full)?;
             return Ok(CompactReport { blobs_removed, ..CompactReport::default() });
         }
-        let mut log = match claim.take() {
-            Some(log) => log,
-            None => {
-                let Some((log, _)) = claim_number(context, &surveyed.state)? else {
-                    // Bytes that were read before are damaged by now.
-                    reset(context, state)?;
-                    continue;
-                };
-                log
-            }
-        };
+        let Some(mut log) = reserve(context, state, &surveyed.state, claim.take())? else { continue };
         let is_any_free = !surveyed.writers.is_empty();
         let mut claimed = claim_logs(context, surveyed, log.writer, patience)?;
         if !may_write(context, state, &claimed.state, &mut log)? {
@@ -138,16 +121,21 @@ pub(crate) fn compact(
     Err(Error::Busy { operation: "compact", attempts: ATTEMPTS }.boxed())
 }
 
-/// Whether the merged entries name blobs, or their logs pinned some, so that some blobs may not be needed any more.
-fn names_blobs(claimed: &ClaimedLogs, plans: &[Plan]) -> bool {
-    let pinned = claimed.state.logs.iter().any(|view| view.pins && claimed.writers.contains(&view.writer));
-    let named = claimed.state.writers_with_blobs.iter().any(|writer| claimed.writers.contains(writer));
-    let merged = plans.iter().any(|plan| {
-        let Some(namespace) = claimed.state.namespace(plan.id.number) else { return false };
-        let mut tables = plan.merge.iter().filter_map(|index| namespace.tables.get(*index));
-        tables.any(|live| live.table.meta.blob_bytes > 0)
-    });
-    pinned || named || merged
+/// The log that reserves the number of this compaction: that of the last try, or a new one. `None` = the cache was
+/// reset, because bytes that were read before are damaged by now.
+fn reserve(
+    context: &Context,
+    visible: &RwLock<State>,
+    surveyed: &State,
+    last: Option<LogWriter>,
+) -> Result<Option<LogWriter>> {
+    if last.is_some() {
+        return Ok(last);
+    }
+    match claim_number(context, surveyed)? {
+        Some((log, _)) => Ok(Some(log)),
+        None => reset(context, visible).map(|()| None),
+    }
 }
 
 fn collect_blobs(context: &Context, open: &OpenTables, full: bool) -> Result<u64> {
@@ -166,115 +154,6 @@ fn may_write(context: &Context, visible: &RwLock<State>, claimed: &State, log: &
     let in_place = log.is_in_place(&*context.vfs);
     let in_place = in_place.map_err(|source| Error::io("check", &log.name, source))?;
     Ok(in_place && claimed.manifest.is_open(log.writer))
-}
-
-/// What a compaction aims for.
-#[derive(Debug)]
-struct Goal {
-    extent: Extent,
-    evictions: Option<Evictions>,
-    /// Evicting entries was not enough: evict whole tables.
-    is_last: bool,
-}
-
-impl Goal {
-    fn new(extent: Extent) -> Self {
-        Self { extent, evictions: None, is_last: false }
-    }
-
-    /// If the cache is over its limit, entries are evicted until it is well below, so that the next compactions need
-    /// not evict. Each further try aims lower.
-    fn of(
-        context: &Context,
-        state: &RwLock<State>,
-        claimed: &ClaimedLogs,
-        extent: Extent,
-        tries: usize,
-    ) -> Result<Self> {
-        let bytes_max = context.options.bytes_max;
-        if tries == 0 && claimed.total_bytes() <= bytes_max {
-            return Ok(Self::new(extent));
-        }
-        let eighths = EIGHTHS_LEFT.get(tries).copied();
-        let target = (u128::from(bytes_max) * u128::from(eighths.unwrap_or(1)) / 8) as u64;
-        let evictions = Evictions::find(context, state, claimed, target)?;
-        let garbage = tries > 0 || claimed.state.manifest.total_bytes() > bytes_max;
-        let extent = if garbage || evictions.is_any() { Extent::Full } else { extent };
-        Ok(Self { extent, evictions: Some(evictions), is_last: eighths.is_none() })
-    }
-
-    fn is_evicting(&self) -> bool {
-        self.evictions.as_ref().is_some_and(Evictions::is_any)
-    }
-}
-
-/// The merge of one namespace.
-struct Plan {
-    id: Arc<NamespaceId>,
-    merge: Vec<usize>,
-    /// Whether every table of the namespace is merged.
-    whole: bool,
-}
-
-fn plan(context: &Context, claimed: &ClaimedLogs, goal: &Goal) -> Vec<Plan> {
-    let has_evictions = |number| goal.evictions.as_ref().is_some_and(|evictions| evictions.namespaces.contains(number));
-    let mut plans = Vec::new();
-    for Current { id, .. } in claimed.state.current.values() {
-        let Some(namespace) = claimed.state.namespace(id.number) else { continue };
-        let ours: Vec<usize> = (0..namespace.tables.len())
-            .filter(|index| {
-                let live = namespace.tables.get(*index);
-                live.is_some_and(|live| claimed.may_merge(live.attached_by) && !live.table.is_unreadable())
-            })
-            .collect();
-        let is_counted = matches!(goal.extent, Extent::Due | Extent::Closing);
-        let garbage = if is_counted { garbage_of(claimed, namespace) } else { vec![0; namespace.tables.len()] };
-        let candidates: Vec<Candidate> = ours
-            .iter()
-            .filter_map(|index| namespace.tables.get(*index).zip(garbage.get(*index)))
-            .map(|(live, garbage_bytes)| Candidate {
-                bytes: live.table.meta.bytes,
-                garbage_bytes: *garbage_bytes,
-                is_damaged: context.damage.has(&live.table.meta.name.to_string())
-                    || claimed.names_missing_blobs(&live.table),
-                has_evictions: has_evictions(&id.number),
-                merge: (live.table.meta.sequence_base == 0).then_some(live.table.meta.name.writer),
-                is_hidden: live.table.meta.sequence_min < namespace.hidden_below,
-                is_settled: live.attached_by.is_none()
-                    && live.table.meta.sequence_max == 0
-                    // Over layers, deletes stay.
-                    && (live.table.meta.deletes == 0 || !claimed.state.layers.is_empty()),
-            })
-            .collect();
-        let entries = claimed.entries(namespace).filter_map(|(_, found)| found.entry());
-        let checkpoint_bytes = entries.map(|entry| entry.bytes() as u64).sum();
-        let picked = pick(&candidates, checkpoint_bytes, goal.extent, claimed.alone);
-        if checkpoint_bytes > 0 || !picked.is_empty() {
-            let merge = picked.iter().filter_map(|at| ours.get(*at).copied()).collect::<Vec<_>>();
-            let whole = merge.len() == namespace.tables.len();
-            plans.push(Plan { id: Arc::clone(id), merge, whole });
-        }
-    }
-    order::sort_by(&mut plans, |left, right| left.id.number.cmp(&right.id.number));
-    plans
-}
-
-/// Estimated garbage bytes of each table, from a sample: the entries with the lowest hashes.
-fn garbage_of(claimed: &ClaimedLogs, namespace: &Namespace) -> Vec<u64> {
-    if namespace.tables.is_empty() {
-        return Vec::new();
-    }
-    let mut sources: Vec<Source<'_>> =
-        namespace.tables.iter().map(|live| Source::Table(Arc::clone(&live.table))).collect();
-    sources.push(Source::memtable(&claimed.state.segments, claimed.entries(namespace)));
-    let counts = match Ranges::new(sources, 0).next() {
-        Some(range) => garbage(&range, namespace.tables.len()),
-        None => vec![(0, 0); namespace.tables.len()],
-    };
-    let share = |(live, (all, garbage)): (&LiveTable, &(u64, u64))| {
-        (u128::from(live.table.meta.bytes) * u128::from(*garbage) / u128::from((*all).max(1))) as u64
-    };
-    namespace.tables.iter().zip(&counts).map(share).collect()
 }
 
 /// The outcome of a checkpoint.
