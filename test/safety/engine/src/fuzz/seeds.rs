@@ -1,27 +1,25 @@
 //! The first inputs of the fuzzer: the bytes of sound caches and archives.
 
 use super::folders::known_folders;
-use std::fs;
-use std::path::Path;
 use varve_archive::tar::{Content, ExportOptions, FileRecord, export};
 use varve_core::BlobRef;
 use varve_core::testing::sim::SimVfs;
 
-/// Inputs of a target: sound ones, and those that found a bug (`found/<target>/<symptom>`).
-pub fn seeds(target: &str) -> Vec<Vec<u8>> {
-    let mut all = sound(target);
-    let found = Path::new(env!("CARGO_MANIFEST_DIR")).join("found").join(target);
-    let mut paths: Vec<_> = fs::read_dir(found).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
-    paths.sort();
-    all.extend(paths.iter().map(|path| fs::read(path).expect("a file of ours")));
-    all
-}
+/// Bytes of the description of a table, and the place of its count of entries.
+const TABLE_BYTES: usize = 112;
+const ENTRIES_AT: usize = 24;
 
-fn sound(target: &str) -> Vec<Vec<u8>> {
+/// Inputs of a target: sound ones, and those that found a bug.
+pub fn seeds(target: &str) -> Vec<Vec<u8>> {
     let folders = known_folders();
     let all = [&folders.logs, &folders.compacted, &folders.blobs, &folders.mixed];
     match target {
-        "manifest" => all.iter().flat_map(|vfs| files(vfs, |name| name.starts_with("manifest-"))).map(body).collect(),
+        "manifest" => {
+            let names = |name: &str| name.starts_with("manifest-");
+            let sound: Vec<_> = all.iter().flat_map(|vfs| files(vfs, names)).map(body).collect();
+            let crowded = sound.iter().filter_map(crowded).collect::<Vec<_>>();
+            [sound, crowded].concat()
+        }
         "log" => all.iter().flat_map(|vfs| files(vfs, |name| name.ends_with(".log"))).collect(),
         "table" => all.iter().flat_map(|vfs| files(vfs, |name| name.ends_with(".table"))).collect(),
         "block" => all.iter().flat_map(|vfs| files(vfs, |name| name.ends_with(".table"))).filter_map(blocks).collect(),
@@ -29,6 +27,14 @@ fn sound(target: &str) -> Vec<Vec<u8>> {
         "folder" => (0..8).map(|choice| vec![choice, 0, 0, 40, 0, 2, 7, 7, 1, 2, 9, 0, 3]).collect(),
         _ => Vec::new(),
     }
+}
+
+/// The same manifest, whose last table says that it has more entries than any table. A walk over them did not end.
+fn crowded(body: &Vec<u8>) -> Option<Vec<u8>> {
+    let mut body = body.clone();
+    let at = body.len().checked_sub(TABLE_BYTES)? + ENTRIES_AT;
+    body.get_mut(at..at + 6)?.fill(0xff);
+    Some(body)
 }
 
 fn files(vfs: &SimVfs, which: fn(&str) -> bool) -> Vec<Vec<u8>> {
