@@ -61,6 +61,23 @@ describe('VarveMetroStore', () => {
     for (const index of values.keys()) expect(await cache.get(Buffer.from([index]))).toBeNull()
   })
 
+  it('a Metro server that runs while a plugin of Babel is edited stores nothing that the old plugin made', async () => {
+    const [root, dir, key] = [makeFolder(), makeFolder(), Buffer.from('key')]
+    const made = (code: string) => ({ dependencies: [], output: [{ type: 'js/module', data: { code, lineCount: 1, map: [], functionMap: null } }] })
+    writeFileSync(join(root, 'babel.config.js'), `module.exports = { plugins: ['./plugin.js'] }`)
+    writeFileSync(join(root, 'plugin.js'), 'module.exports = () => ({})')
+    const running = new VarveMetroStore({ dir, root })
+    await running.set(key, made('old'))
+    expect(await running.get(key)).toEqual(made('old'))
+    writeFileSync(join(root, 'plugin.js'), 'module.exports = () => ({ visitor: {} })')
+    await expect.poll(() => running.get(key)).toBeNull()
+    await running.set(key, made('old'))
+    await running.close()
+    const next = new VarveMetroStore({ dir, root })
+    expect(await next.get(key)).toBeNull()
+    await next.close()
+  })
+
   it('VarveMetroStore names a wrong option', () => {
     const make = (options: object) => () => new VarveMetroStore(options)
     expect(make({ verion: 'x' })).toThrow("new VarveMetroStore() has no option 'verion'; did you mean 'version'?")
