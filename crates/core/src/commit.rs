@@ -57,7 +57,8 @@ const LARGE_BYTES: u64 = 1 << 20;
 /// processes compact without pause.
 const ATTEMPTS: u32 = 64;
 
-/// A checkpoint is due from this many bytes in memtables, or attached tables, on.
+/// A checkpoint is due from this many bytes in memtables, or attached tables, on, besides what the last one left: the
+/// logs of other processes that live, which only these can checkpoint.
 const MEMTABLE_BYTES_DUE: u64 = 32 << 20;
 const ATTACHED_TABLES_DUE: usize = 8;
 
@@ -72,6 +73,8 @@ pub(crate) struct Committer {
     cache_id: u64,
     /// This process has lost a log that pinned blobs; some of those blobs may be gone.
     lost_pin: bool,
+    /// Bytes in memtables, and attached tables, that the last compaction left.
+    left: (u64, usize),
 }
 
 impl Committer {
@@ -270,9 +273,19 @@ impl Committer {
             renew(context, shared)?;
             state = shared.write()?;
         }
-        let is_much = state.memtable_bytes >= MEMTABLE_BYTES_DUE || state.attached_tables() >= ATTACHED_TABLES_DUE;
-        let maintenance_due = context.damage.is_news() || is_much;
+        let maintenance_due = context.damage.is_news() || self.is_much(&state);
         Ok(Some(CommitReport { entries: batch.len(), bytes, maintenance_due }))
+    }
+
+    /// Records what a compaction has left.
+    pub(crate) fn compacted(&mut self, state: &State) {
+        self.left = (state.memtable_bytes, state.attached_tables());
+    }
+
+    fn is_much(&mut self, state: &State) -> bool {
+        let (bytes, tables) = (state.memtable_bytes, state.attached_tables());
+        self.left = (self.left.0.min(bytes), self.left.1.min(tables));
+        bytes - self.left.0 >= MEMTABLE_BYTES_DUE || tables - self.left.1 >= ATTACHED_TABLES_DUE
     }
 
     /// Makes every commit of this process survive a power failure, except those in a log whose sync failed before. A

@@ -254,6 +254,7 @@ impl Store {
         let damaged = context.damage.count();
         let extent = if full { Extent::Full } else { Extent::Due };
         let report = compact(context, &self.state, &self.committer, extent, watch)?;
+        self.committer()?.compacted(self.state()?.newest());
         context.damage.merged(damaged);
         Ok(report)
     }
