@@ -28,6 +28,7 @@ use crate::commit::Committer;
 use crate::commit::reload::reload;
 use crate::compact::obsolete_files::remove_obsolete;
 use crate::error::{Error, Result};
+use crate::format::file_names::FileName;
 use crate::format::order;
 use crate::log::{LogWriter, NewTables};
 use crate::manifest::{KnownLog, Manifest, ManifestNamespace, Published, publish};
@@ -75,29 +76,24 @@ pub(crate) fn compact(
             reset(context, state)?;
             continue;
         }
-        let is_over = surveyed.state.manifest.total_bytes() > context.options.bytes_max;
-        // If the manifest is not sure, publish it again above the other name.
-        let is_settled = surveyed.state.is_sure() && surveyed.writers.is_empty();
-        if is_settled && !is_over && plan(context, &surveyed, &Goal::new(extent)).is_empty() {
-            remove_obsolete(context, names, &surveyed.state, None)?;
-            context.usage_folder.remove_damaged(surveyed.state.manifest.cache_id);
-            let blobs_removed = collect_blobs(context, &surveyed.state.tables(), full)?;
-            return Ok(CompactReport { blobs_removed, ..CompactReport::default() });
+        if is_done(context, &surveyed, || plan(context, &surveyed, &Goal::new(extent))) {
+            return tidy(context, names, &surveyed.state, full);
         }
         let Some(mut log) = reserve(context, state, &surveyed.state, claim.take())? else { continue };
-        let is_any_free = !surveyed.writers.is_empty();
         let mut claimed = claim_logs(context, surveyed, log.writer, patience)?;
         if !may_write(context, state, &claimed.state, &mut log)? {
             continue;
         }
-        // Another process has claimed them all meanwhile.
-        let is_late = is_any_free && claimed.writers.is_empty();
-        if is_late || claimed.has_unbegun(log.writer) {
+        if claimed.has_unbegun(log.writer) {
             claim = Some(log);
             continue;
         }
         let goal = Goal::of(context, state, &claimed, extent, tries)?;
         let plans = plan(context, &claimed, &goal);
+        // Another process has claimed the logs meanwhile, or has them open on a system that locks open files.
+        if is_done(context, &claimed, || plans.as_slice()) {
+            return tidy(context, names, &claimed.state, full);
+        }
         if names_blobs(&claimed, &plans) {
             context.blobs.set_collect_due(true);
         }
@@ -119,6 +115,20 @@ pub(crate) fn compact(
         claim = Some(log);
     }
     Err(Error::Busy { operation: "compact", attempts: ATTEMPTS }.boxed())
+}
+
+/// Whether there is nothing to publish. A manifest that is not sure is published again, above the other name.
+fn is_done<P: AsRef<[Plan]>>(context: &Context, found: &ClaimedLogs, plans: impl FnOnce() -> P) -> bool {
+    let is_over = found.state.manifest.total_bytes() > context.options.bytes_max;
+    found.state.is_sure() && found.writers.is_empty() && !is_over && plans().as_ref().is_empty()
+}
+
+/// Removes what earlier compactions have left.
+fn tidy(context: &Context, names: Vec<FileName>, state: &State, full: bool) -> Result<CompactReport> {
+    remove_obsolete(context, names, state, None)?;
+    context.usage_folder.remove_damaged(state.manifest.cache_id);
+    let blobs_removed = collect_blobs(context, &state.tables(), full)?;
+    Ok(CompactReport { blobs_removed, ..CompactReport::default() })
 }
 
 /// The log that reserves the number of this compaction: that of the last try, or a new one. `None` = the cache was
