@@ -83,7 +83,7 @@ async function compare(checkouts) {
       for (let round = 0; round < ROUNDS; round++) {
         for (const checkout of round % 2 === 0 ? checkouts : checkouts.toReversed()) {
           const dir = mkdtempSync(join(values.dir, '.varve-bench-together-'))
-          for (let build = 0; build < before; build++) await together(checkout, dir, 1)
+          for (let earlier = 0; earlier < before; earlier++) await together(checkout, dir, 1)
           found.get(checkout)?.push(await together(checkout, dir, count))
           rmSync(dir, { recursive: true })
         }

@@ -17,7 +17,7 @@ pub fn seeds(target: &str) -> Vec<Vec<u8>> {
         "manifest" => {
             let names = |name: &str| name.starts_with("manifest-");
             let sound: Vec<_> = all.iter().flat_map(|vfs| files(vfs, names)).map(body).collect();
-            let crowded = sound.iter().filter_map(crowded).collect::<Vec<_>>();
+            let crowded = sound.iter().filter_map(|body| crowded(body)).collect::<Vec<_>>();
             [sound, crowded].concat()
         }
         "log" => all.iter().flat_map(|vfs| files(vfs, |name| name.ends_with(".log"))).collect(),
@@ -30,8 +30,8 @@ pub fn seeds(target: &str) -> Vec<Vec<u8>> {
 }
 
 /// The same manifest, whose last table says that it has more entries than any table. A walk over them did not end.
-fn crowded(body: &Vec<u8>) -> Option<Vec<u8>> {
-    let mut body = body.clone();
+fn crowded(body: &[u8]) -> Option<Vec<u8>> {
+    let mut body = body.to_owned();
     let at = body.len().checked_sub(TABLE_BYTES)? + ENTRIES_AT;
     body.get_mut(at..at + 6)?.fill(0xff);
     Some(body)
