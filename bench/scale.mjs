@@ -11,7 +11,7 @@
 // as a part of the cache. `on disk` is the most that all files had while the build ran, beside their size after a full compaction.
 // `memory` is the most that the process had in all, with 16 MiB of text, and without pages of mapped files (read every 20 ms).
 import { fork } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -20,6 +20,7 @@ import { randomOf } from '../test/safety/random.mjs'
 import { keyOf } from './api/data.mjs'
 import { readText } from './first-read/text.mjs'
 import { median } from './median.mjs'
+import { readNumber } from './proc.mjs'
 import { printProcessor } from './processor.mjs'
 
 /** @typedef {'fill' | 'read' | 'update' | 'compact'} Step */
@@ -37,9 +38,6 @@ const ROUNDS = 7
 const UPDATED_PART = 100
 const POLL_MS = 20
 const MIB = 2 ** 20
-
-/** A number of a file in /proc. @param {string} path @param {string} name */
-const readNumber = (path, name) => Number(new RegExp(`^${name}:\\s*(\\d+)`, 'm').exec(readFileSync(path, 'latin1'))?.[1])
 
 /** @param {Order} order @returns {Promise<Report>} */
 async function perform(order) {

@@ -7,7 +7,7 @@
 //   fresh    the cache is empty before       again    earlier builds have left 32 MB in it
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { performance } from 'node:perf_hooks'
@@ -15,6 +15,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import { readText } from './first-read/text.mjs'
 import { median } from './median.mjs'
+import { readNumber } from './proc.mjs'
 import { printProcessor } from './processor.mjs'
 
 const ROUNDS = 5
@@ -34,9 +35,7 @@ if (values.build !== undefined) await build(positionals[0] ?? own, values.build)
 else await compare(positionals[0] === undefined ? [own] : [resolve(positionals[0]), own])
 
 /** Bytes that this process has written. */
-function bytesWritten() {
-  return Number(/^wchar: (\d+)$/mu.exec(readFileSync('/proc/self/io', 'utf8'))?.[1])
-}
+const bytesWritten = () => readNumber('/proc/self/io', 'wchar')
 
 /** One build, in a process of its own. @param {string} checkout @param {string} dir */
 async function build(checkout, dir) {

@@ -76,7 +76,7 @@ pub(crate) fn compact(
             reset(context, state)?;
             continue;
         }
-        if is_done(context, &surveyed, || plan(context, &surveyed, &Goal::new(extent))) {
+        if is_clean(context, &surveyed) && plan(context, &surveyed, &Goal::new(extent)).is_empty() {
             return tidy(context, names, &surveyed.state, full);
         }
         let Some(mut log) = reserve(context, state, &surveyed.state, claim.take())? else { continue };
@@ -91,7 +91,7 @@ pub(crate) fn compact(
         let goal = Goal::of(context, state, &claimed, extent, tries)?;
         let plans = plan(context, &claimed, &goal);
         // Another process has claimed the logs meanwhile, or has them open on a system that locks open files.
-        if is_done(context, &claimed, || plans.as_slice()) {
+        if is_clean(context, &claimed) && plans.is_empty() {
             return tidy(context, names, &claimed.state, full);
         }
         if names_blobs(&claimed, &plans) {
@@ -117,10 +117,11 @@ pub(crate) fn compact(
     Err(Error::Busy { operation: "compact", attempts: ATTEMPTS }.boxed())
 }
 
-/// Whether there is nothing to publish. A manifest that is not sure is published again, above the other name.
-fn is_done<P: AsRef<[Plan]>>(context: &Context, found: &ClaimedLogs, plans: impl FnOnce() -> P) -> bool {
+/// Whether there is nothing to publish but merges. A manifest that is not sure is published again, above the other
+/// name.
+fn is_clean(context: &Context, found: &ClaimedLogs) -> bool {
     let is_over = found.state.manifest.total_bytes() > context.options.bytes_max;
-    found.state.is_sure() && found.writers.is_empty() && !is_over && plans().as_ref().is_empty()
+    found.state.is_sure() && found.writers.is_empty() && !is_over
 }
 
 /// Removes what earlier compactions have left.

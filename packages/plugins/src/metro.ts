@@ -106,7 +106,8 @@ export class VarveMetroStore<T = unknown> {
   /** The key of an entry; undefined if the transformer has old code in memory. */
   #keyOf(key: Buffer): Buffer | undefined {
     const nowMs = performance.now()
-    if (this.#inputs === undefined || nowMs - this.#lookedMs > LOOK_MS) {
+    // Changed inputs remain changed.
+    if (this.#inputs === undefined || (this.#inputs.areFirst && nowMs - this.#lookedMs > LOOK_MS)) {
       this.#inputs = inputsOf([], [this.#root])
       this.#lookedMs = nowMs
     }

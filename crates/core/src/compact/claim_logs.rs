@@ -55,13 +55,13 @@ pub(crate) fn survey(
     let pinning = committer.lock()?.pinning_writer();
     let is_ours = |writer| Some(writer) == claim || Some(writer) == pinning;
     for view in state.logs.iter().filter(|view| !is_ours(view.writer)) {
-        if matches!(view.name, FileName::Claimed { .. }) {
-            if !(patience.claimed && is_left(context, &state, view, claim)?) {
-                writers.insert(view.writer);
-            }
-        } else if view.is_done()? || !patience.unbegun && view.start().is_none() {
+        let is_free = match view.name {
+            FileName::Claimed { .. } => is_taken_over(context, &state, view, claim, patience)?,
+            _ => view.is_done()? || !patience.unbegun && view.start().is_none(),
+        };
+        if is_free {
             writers.insert(view.writer);
-        } else if !view.is_lock_testable() {
+        } else if matches!(view.name, FileName::Log(_)) && !view.is_lock_testable() {
             untested.push(view.writer);
         }
     }
@@ -96,16 +96,22 @@ fn sealed(context: &Context, state: &RwLock<State>, committer: &Mutex<Committer>
     load(context, &open)
 }
 
-/// Whether another process that lives has claimed the log, and will checkpoint it. Otherwise each of several compactors
-/// would write the entries of all.
-fn is_left(context: &Context, state: &State, view: &LogView, claim: Option<u32>) -> Result<bool> {
+/// Whether a compaction checkpoints a claimed log: its own, or that of a process that has ended. Otherwise each of
+/// several compactors would write the entries of all.
+fn is_taken_over(
+    context: &Context,
+    state: &State,
+    view: &LogView,
+    claim: Option<u32>,
+    patience: Patience,
+) -> Result<bool> {
     let FileName::Claimed { by, .. } = view.name else { return Ok(false) };
     // No process waits for another one with what the disk may lack.
-    if Some(by) == claim || context.failed_syncs.has(view.writer) {
-        return Ok(false);
+    if !patience.claimed || Some(by) == claim || context.failed_syncs.has(view.writer) {
+        return Ok(true);
     }
     let claimer = state.logs.iter().find(|log| log.name == FileName::Log(by));
-    claimer.map_or(Ok(false), |log| Ok(!log.is_done()? && log.is_lock_testable()))
+    claimer.map_or(Ok(true), |log| Ok(log.is_done()? || !log.is_lock_testable()))
 }
 
 /// Claims the logs of the survey by renaming them. The new name contains the number of this process. The old name may
@@ -141,8 +147,8 @@ pub(crate) fn claim_logs(
     // Load again what was appended before each log lost its name.
     let state = over_layers(load(context, &surveyed.state.tables())?, surveyed.state.layers.clone());
     let mut writers = BTreeSet::new();
-    for view in state.logs.iter().filter(|view| matches!(view.name, FileName::Claimed { .. })) {
-        if !(patience.claimed && is_left(context, &state, view, Some(claim))?) {
+    for view in &state.logs {
+        if is_taken_over(context, &state, view, Some(claim), patience)? {
             writers.insert(view.writer);
         }
     }
