@@ -35,7 +35,9 @@ if (values.build !== undefined) await build(positionals[0] ?? own, values.build)
 else await compare(positionals[0] === undefined ? [own] : [resolve(positionals[0]), own])
 
 /** Bytes that this process has written. */
-const bytesWritten = () => readNumber('/proc/self/io', 'wchar')
+function bytesWritten() {
+  return readNumber('/proc/self/io', 'wchar')
+}
 
 /** One build, in a process of its own. @param {string} checkout @param {string} dir */
 async function build(checkout, dir) {
