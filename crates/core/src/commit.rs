@@ -57,9 +57,9 @@ const LARGE_BYTES: u64 = 1 << 20;
 /// processes compact without pause.
 const ATTEMPTS: u32 = 64;
 
-/// A checkpoint is due from this many bytes in memtables, or attached tables, on, besides what the last one left: the
-/// logs of other processes that live, which only these can checkpoint.
-const MEMTABLE_BYTES_DUE: u64 = 32 << 20;
+/// A checkpoint is due once the log of this process has this many bytes, or attaches this many tables. The logs of other
+/// processes do not count: only these can checkpoint them, as long as they live.
+const LOG_BYTES_DUE: u64 = 32 << 20;
 const ATTACHED_TABLES_DUE: usize = 8;
 
 /// The log of this process and its state. It runs one commit at a time.
@@ -73,8 +73,6 @@ pub(crate) struct Committer {
     cache_id: u64,
     /// This process has lost a log that pinned blobs; some of those blobs may be gone.
     lost_pin: bool,
-    /// Bytes in memtables, and attached tables, that the last compaction left.
-    left: (u64, usize),
 }
 
 impl Committer {
@@ -249,7 +247,8 @@ impl Committer {
         let entries = record.joined();
         let names = record.namespaces().zip(0u16..);
         let names: Vec<_> = names.map(|(id, at)| (at, id.name.as_str(), id.version.as_str())).collect();
-        let appended = log.commit(sequence, &prelude(now_ms, &names), &entries, durable);
+        let prelude = prelude(now_ms, &names);
+        let appended = log.commit(sequence, &prelude, &entries, durable);
         if durable && appended.is_err() {
             context.failed_syncs.add(log.writer);
         }
@@ -263,7 +262,8 @@ impl Committer {
             sync_log(context, log)?;
         }
         let count = record.len() as usize;
-        let commit = LogCommit { sequence, time_ms: now_ms, namespaces: names, entries: &entries, count };
+        let commit =
+            LogCommit { sequence, time_ms: now_ms, namespaces: names, prelude: &prelude, entries: &entries, count };
         let mut state = shared.write()?;
         state.apply_own(context, log, &commit)?;
         failpoints::panics("commit-applied");
@@ -273,19 +273,10 @@ impl Committer {
             renew(context, shared)?;
             state = shared.write()?;
         }
-        let maintenance_due = context.damage.is_news() || self.is_much(&state);
+        let attached = state.attached_tables(|writer| writer == log.writer);
+        let is_long = log.bytes() >= LOG_BYTES_DUE || attached >= ATTACHED_TABLES_DUE;
+        let maintenance_due = context.damage.is_news() || is_long;
         Ok(Some(CommitReport { entries: batch.len(), bytes, maintenance_due }))
-    }
-
-    /// Records what a compaction has left.
-    pub(crate) fn compacted(&mut self, state: &State) {
-        self.left = (state.memtable_bytes, state.attached_tables());
-    }
-
-    fn is_much(&mut self, state: &State) -> bool {
-        let (bytes, tables) = (state.memtable_bytes, state.attached_tables());
-        self.left = (self.left.0.min(bytes), self.left.1.min(tables));
-        bytes - self.left.0 >= MEMTABLE_BYTES_DUE || tables - self.left.1 >= ATTACHED_TABLES_DUE
     }
 
     /// Makes every commit of this process survive a power failure, except those in a log whose sync failed before. A

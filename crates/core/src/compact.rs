@@ -37,7 +37,7 @@ use crate::platform::failpoints;
 use crate::platform::sync::{Mutex, RwLock};
 use crate::report::CompactReport;
 use crate::state::context::Context;
-use crate::state::{Current, LogView, OpenTables, State, list};
+use crate::state::{Current, Known, LogView, State, list};
 use crate::table::TableMeta;
 use crate::usage::Marks;
 use crate::writer::claim::claim_number;
@@ -106,7 +106,7 @@ pub(crate) fn compact(
                 let newest = state.read()?.newest().snapshot();
                 prune_usage_records(context, &newest, marks, full || goal.is_evicting());
                 remove_obsolete(context, names, &newest, Some(manifest))?;
-                report.blobs_removed = collect_blobs(context, &newest.tables(), full)?;
+                report.blobs_removed = collect_blobs(context, &newest.known(), full)?;
                 return Ok(report);
             }
             Checkpoint::Over => tries += 1,
@@ -128,7 +128,7 @@ fn is_clean(context: &Context, found: &ClaimedLogs) -> bool {
 fn tidy(context: &Context, names: Vec<FileName>, state: &State, full: bool) -> Result<CompactReport> {
     remove_obsolete(context, names, state, None)?;
     context.usage_folder.remove_damaged(state.manifest.cache_id);
-    let blobs_removed = collect_blobs(context, &state.tables(), full)?;
+    let blobs_removed = collect_blobs(context, &state.known(), full)?;
     Ok(CompactReport { blobs_removed, ..CompactReport::default() })
 }
 
@@ -143,14 +143,14 @@ fn reserve(
     if last.is_some() {
         return Ok(last);
     }
-    match claim_number(context, surveyed)? {
+    match claim_number(context, &surveyed.known_logs())? {
         Some((log, _)) => Ok(Some(log)),
         None => reset(context, visible).map(|()| None),
     }
 }
 
-fn collect_blobs(context: &Context, open: &OpenTables, full: bool) -> Result<u64> {
-    if full || context.blobs.is_collect_due() { collect(context, open) } else { Ok(0) }
+fn collect_blobs(context: &Context, known: &Known, full: bool) -> Result<u64> {
+    if full || context.blobs.is_collect_due() { collect(context, known) } else { Ok(0) }
 }
 
 /// Whether the state is sound, and this process may still write tables under its number: its log has not been claimed,

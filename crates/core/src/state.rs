@@ -4,6 +4,7 @@
 pub(crate) mod context;
 mod current_manifest;
 pub(crate) mod failed_syncs;
+mod known;
 pub(crate) mod layers;
 mod lineage;
 mod load;
@@ -17,6 +18,7 @@ mod table_index;
 mod usage;
 
 pub(crate) use current_manifest::{NewestManifest, newest_manifest};
+pub(crate) use known::Known;
 pub(crate) use layers::Layers;
 pub(crate) use load::{catch_up, is_behind, list, load, outline};
 pub(crate) use log_view::LogView;
@@ -64,7 +66,6 @@ pub(crate) struct State {
     pub(crate) logs: Vec<LogView>,
     pub(crate) segments: Segments,
     commit_times: CommitTimes,
-    pub(crate) memtable_bytes: u64,
     /// Writers whose entries in `logs` name blobs.
     pub(crate) writers_with_blobs: BTreeSet<u32>,
     /// The newest manifest that was read, whole or damaged. Higher ones were not whole then.
@@ -104,9 +105,6 @@ pub(crate) fn sync_logs(context: &Context, logs: &[LogView]) -> Result<()> {
     context.vfs.sync_folder().map_err(|source| Error::io("sync", "the cache directory", source))
 }
 
-/// Open tables, which a load reuses.
-pub(crate) type OpenTables = [Arc<Table>];
-
 /// A table, and the log whose commit attached it; `None` = the manifest names it.
 #[derive(Clone, Debug)]
 pub(crate) struct LiveTable {
@@ -141,12 +139,6 @@ impl State {
         }
     }
 
-    /// The part of this state that `outline` needs, so that no lock is held while the disk is read.
-    pub(crate) fn known_logs(&self) -> Self {
-        let manifest = Manifest { id: self.manifest.id, ..Manifest::default() };
-        Self { manifest, logs: self.logs.clone(), ..Self::default() }
-    }
-
     /// The newest state that is loaded, visible or not.
     pub(crate) fn newest(&self) -> &Self {
         self.newer.as_deref().unwrap_or(self)
@@ -155,11 +147,17 @@ impl State {
     /// Applies one commit of a log; `open_attached` follows. The entries of `commit` were checked by the log's reader
     /// or written by this process.
     pub(crate) fn apply(&mut self, context: &Context, writer: u32, commit: &LogCommit<'_>) -> Result<()> {
-        self.revision = Revision::default();
         if self.is_outline {
             self.last_sequence = self.last_sequence.max(commit.sequence);
             return Ok(());
         }
+        let place = self.segments.add(writer, commit);
+        self.apply_at(context, writer, commit, place)
+    }
+
+    /// The same for a commit whose first entry has this place in the segments.
+    fn apply_at(&mut self, context: &Context, writer: u32, commit: &LogCommit<'_>, mut place: Place) -> Result<()> {
+        self.revision = Revision::default();
         let mut ids: Vec<(u16, Arc<NamespaceId>)> = Vec::with_capacity(commit.namespaces.len());
         for (log_id, name, version) in &commit.namespaces {
             let id = self.record_version(context, name, version, commit.sequence)?;
@@ -177,8 +175,6 @@ impl State {
         // If an id occurs twice, its first name counts.
         order::sort_by(&mut ids, |left, right| left.0.cmp(&right.0));
         self.commit_times.record(commit.sequence, commit.time_ms);
-        self.memtable_bytes += commit.entries.len() as u64;
-        let mut place = self.segments.add(commit.entries, commit.sequence, writer);
         let mut with_blobs = false;
         let mut reader = Reader::new(commit.entries);
         while let Some(entry) = Entry::read(&mut reader) {
@@ -406,17 +402,6 @@ impl State {
         lineage::is_claimed(&self.manifest, log.writer, log.start)
     }
 
-    /// The tables that are open.
-    pub(crate) fn tables(&self) -> Vec<Arc<Table>> {
-        let states = std::iter::once(self).chain(self.newer.as_deref());
-        states.flat_map(Self::live_tables).map(|live| Arc::clone(&live.table)).collect()
-    }
-
-    /// The tables that are open, and the layers.
-    pub(crate) fn open_files(&self) -> (Vec<Arc<Table>>, Layers) {
-        (self.tables(), self.layers.clone())
-    }
-
     /// Whether each commit in the logs of this state is also in one of the others.
     fn is_known_to(&self, others: &[&Self]) -> bool {
         let id = |view: &LogView| view.start().map(|start| (view.writer, start.id));
@@ -477,8 +462,8 @@ impl State {
         }
     }
 
-    /// Number of tables that commits attached and that no manifest names yet.
-    pub(crate) fn attached_tables(&self) -> usize {
-        self.live_tables().filter(|live| live.attached_by.is_some()).count()
+    /// Number of tables that the logs of these writers attach and that no manifest names yet.
+    pub(crate) fn attached_tables(&self, is_one_of: impl Fn(u32) -> bool) -> usize {
+        self.live_tables().filter(|live| live.attached_by.is_some_and(&is_one_of)).count()
     }
 }

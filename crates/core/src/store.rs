@@ -35,7 +35,7 @@ use crate::report::{
 use crate::seal::seal;
 use crate::state::context::Context;
 use crate::state::record_usage::record_usage;
-use crate::state::{Layers, LogView, State, catch_up, load, sync_logs};
+use crate::state::{Known, Layers, LogView, State, catch_up, load, sync_logs};
 use crate::store::handle::Handle;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -58,7 +58,7 @@ impl Store {
     /// Opens the newest committed state. Writes nothing.
     pub fn open(vfs: Arc<dyn Vfs>, pool: Arc<dyn Pool>, options: Options) -> Result<Arc<Self>> {
         let mut context = Context::new(vfs, pool, options);
-        let mut state = load(&context, &[])?;
+        let mut state = load(&context, &Known::default())?;
         if state.manifest.is_layer() {
             // A sealed layer is never written.
             context = context.read_only();
@@ -199,7 +199,7 @@ impl Store {
             return Ok(advanced || changed);
         }
         // The state may be half caught up: load the whole state before any lookup.
-        let fresh = load(context, &state.tables())?;
+        let fresh = load(context, &state.known())?;
         let old = replace(&mut state, fresh);
         drop(state);
         old.drop(context);
@@ -254,7 +254,6 @@ impl Store {
         let damaged = context.damage.count();
         let extent = if full { Extent::Full } else { Extent::Due };
         let report = compact(context, &self.state, &self.committer, extent, watch)?;
-        self.committer()?.compacted(self.state()?.newest());
         context.damage.merged(damaged);
         Ok(report)
     }

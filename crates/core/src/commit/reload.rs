@@ -37,8 +37,8 @@ pub(crate) struct ReplacedState {
 
 /// Replaces the state by the newest one. The caller prevents commits of this process meanwhile.
 pub(crate) fn renew(context: &Context, state: &RwLock<State>) -> Result<()> {
-    let open = state.read()?.tables();
-    let fresh = load(context, &open)?;
+    let known = state.read()?.known();
+    let fresh = load(context, &known)?;
     let old = replace(&mut *state.write()?, fresh);
     old.drop(context);
     Ok(())
@@ -52,8 +52,8 @@ pub(crate) fn reload(
     merged: Option<(&State, u64)>,
 ) -> Result<()> {
     let _no_commit = committer.lock()?;
-    let open = state.read()?.tables();
-    let fresh = load(context, &open)?;
+    let known = state.read()?.known();
+    let fresh = load(context, &known)?;
     let is_same = fresh.is_same_as(&*state.read()?, merged) || failpoints::bug("compaction-takes-up-commits");
     if !is_same {
         return keep_newer(state, fresh);
@@ -66,14 +66,14 @@ pub(crate) fn reload(
 /// Loads the newest state if this one is behind it, without making it visible.
 pub(crate) fn look_ahead(context: &Context, state: &RwLock<State>, committer: &Mutex<Committer>) -> Result<()> {
     let _no_commit = committer.lock()?;
-    let open = {
+    let known = {
         let state = state.read()?;
         if !is_behind(context, state.newest())? {
             return Ok(());
         }
-        state.tables()
+        state.known()
     };
-    keep_newer(state, load(context, &open)?)
+    keep_newer(state, load(context, &known)?)
 }
 
 fn keep_newer(state: &RwLock<State>, fresh: State) -> Result<()> {
@@ -120,6 +120,6 @@ impl ReplacedState {
 pub(crate) fn replace(state: &mut State, mut fresh: State) -> ReplacedState {
     // Those of `fresh` may be older: blocks may have been dropped since.
     fresh.layers = std::mem::take(&mut state.layers);
-    let kept = fresh.tables().iter().map(|table| table.meta.name).collect();
+    let kept = fresh.live_tables().map(|live| live.table.meta.name).collect();
     ReplacedState { state: std::mem::replace(state, fresh), kept }
 }

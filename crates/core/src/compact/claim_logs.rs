@@ -85,15 +85,13 @@ fn over_layers(state: State, layers: Layers) -> State {
 fn sealed(context: &Context, state: &RwLock<State>, committer: &Mutex<Committer>) -> Result<State> {
     let mut committer = committer.lock()?;
     committer.seal(context, state)?;
-    let (mut newest, open) = {
-        let state = state.read()?;
-        (state.newest().snapshot(), state.tables())
-    };
+    let mut newest = state.read()?.newest().snapshot();
     if catch_up(context, &mut newest)?.is_some() && !newest.unrecoverable {
         return Ok(newest);
     }
     drop(committer);
-    load(context, &open)
+    let known = state.read()?.known();
+    load(context, &known)
 }
 
 /// Whether a compaction checkpoints a claimed log: its own, or that of a process that has ended. Otherwise each of
@@ -145,7 +143,7 @@ pub(crate) fn claim_logs(
         return Ok(ClaimedLogs::new(surveyed.state, surveyed.writers, Some(claim), surveyed.missing));
     }
     // Load again what was appended before each log lost its name.
-    let state = over_layers(load(context, &surveyed.state.tables())?, surveyed.state.layers.clone());
+    let state = over_layers(load(context, &surveyed.state.known())?, surveyed.state.layers.clone());
     let mut writers = BTreeSet::new();
     for view in &state.logs {
         if is_taken_over(context, &state, view, Some(claim), patience)? {

@@ -23,7 +23,7 @@ use crate::format::digest::Digest;
 use crate::platform::failpoints;
 use crate::platform::vfs::{Vfs, is_gone_or_in_use};
 use crate::state::context::Context;
-use crate::state::{OpenTables, State, load};
+use crate::state::{Known, State, load};
 use std::collections::{BTreeSet, HashSet};
 use std::io::{self, ErrorKind};
 
@@ -37,7 +37,7 @@ struct Needed {
 
 /// Removes obsolete blobs. Returns the number of files removed; 0 if blobs are pinned, or if a table cannot be read.
 /// `open` are open tables, for reuse.
-pub(crate) fn collect(context: &Context, open: &OpenTables) -> Result<u64> {
+pub(crate) fn collect(context: &Context, known: &Known) -> Result<u64> {
     failpoints::panics("collect");
     let blobs = &context.blobs;
     let listed = blobs.names()?;
@@ -45,7 +45,7 @@ pub(crate) fn collect(context: &Context, open: &OpenTables) -> Result<u64> {
         blobs.set_collect_due(false);
         return Ok(0);
     }
-    let Some(needed) = Needed::read(context, open)?.filter(|needed| !needed.pinned) else { return Ok(0) };
+    let Some(needed) = Needed::read(context, known)?.filter(|needed| !needed.pinned) else { return Ok(0) };
     let gone_name = |digest| BlobName::Gone { digest, by: context.options.random };
     let mut gone = Vec::new();
     let mut removed = 0;
@@ -62,7 +62,7 @@ pub(crate) fn collect(context: &Context, open: &OpenTables) -> Result<u64> {
             BlobName::Temporary { .. } | BlobName::Bad(_) => removed += u64::from(remove(folder, name)?),
         }
     }
-    let needed = if gone.is_empty() { Needed::read(context, open)? } else { Needed::read_durable(context, open)? };
+    let needed = if gone.is_empty() { Needed::read(context, known)? } else { Needed::read_durable(context, known)? };
     let is_needed =
         |digest: &Digest| needed.as_ref().is_none_or(|needed| needed.pinned || needed.named.contains(digest));
     let (kept, obsolete): (Vec<Digest>, Vec<Digest>) = gone.into_iter().partition(is_needed);
@@ -84,13 +84,13 @@ pub(crate) fn collect(context: &Context, open: &OpenTables) -> Result<u64> {
 
 impl Needed {
     /// Reads what is needed. `None` = a table cannot be read, so that is unknown.
-    fn read(context: &Context, open: &OpenTables) -> Result<Option<Self>> {
-        Self::of(&load(context, open)?)
+    fn read(context: &Context, known: &Known) -> Result<Option<Self>> {
+        Self::of(&load(context, known)?)
     }
 
     /// Reads what is needed and syncs the logs, so that it survives a power failure.
-    fn read_durable(context: &Context, open: &OpenTables) -> Result<Option<Self>> {
-        let mut state = load(context, open)?;
+    fn read_durable(context: &Context, known: &Known) -> Result<Option<Self>> {
+        let mut state = load(context, known)?;
         state.sync_others(context, None)?;
         Self::of(&state)
     }

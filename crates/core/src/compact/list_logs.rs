@@ -10,14 +10,14 @@ use crate::log::Stop;
 use crate::manifest::{KnownLog, Manifest, Published};
 use crate::platform::failpoints;
 use crate::state::context::Context;
-use crate::state::{LogView, State, outline};
+use crate::state::{Known, LogView, State, outline};
 use crate::writer::create::publish_unnumbered;
 
 /// Tries before other processes, which close or compact at the same time, count as faster; they list the logs then.
 const ATTEMPTS: u32 = 4;
 
 /// Lists the logs unless the newest manifest does already.
-pub(crate) fn list_logs(context: &Context, known: &State) -> Result<()> {
+pub(crate) fn list_logs(context: &Context, known: &Known) -> Result<()> {
     for _ in 0..ATTEMPTS {
         let found = outline(context, known)?;
         let open_logs: Vec<KnownLog> = found.logs.iter().filter_map(|view| listed(&found, view)).collect();

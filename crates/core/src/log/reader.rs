@@ -24,6 +24,8 @@ pub(crate) struct LogCommit<'a> {
     pub(crate) time_ms: u64,
     /// Namespaces by the ids that the entries use.
     pub(crate) namespaces: Vec<(u16, &'a str, &'a str)>,
+    /// The bytes of the frame's body before the entries.
+    pub(crate) prelude: &'a [u8],
     /// Entries one after another, for `Entry::read`.
     pub(crate) entries: &'a [u8],
     /// Number of entries.
@@ -156,7 +158,7 @@ fn read_frame(
         }
         (FrameKind::Seen, false) => Ok(parse_seen(body).map(drop).ok_or("seen logs")),
         (FrameKind::Commit, false) => {
-            let Some(commit) = parse_commit(tag, body) else { return Ok(Err("commit")) };
+            let Some(commit) = LogCommit::read(tag, body) else { return Ok(Err("commit")) };
             each(commit);
             failpoints::panics("read-log");
             Ok(Ok(()))
@@ -178,26 +180,29 @@ fn parse_seen(body: &[u8]) -> Option<Vec<KnownLog>> {
     Some(seen)
 }
 
-fn parse_commit(sequence: u64, body: &[u8]) -> Option<LogCommit<'_>> {
-    let mut reader = Reader::new(body);
-    let time_ms = reader.u64()?;
-    let count = reader.u16()?;
-    let mut namespaces = Vec::new();
-    // One bit for each id, so that many entries of many namespaces cost no more than their bytes.
-    let mut known = [0u64; NAMESPACES_MAX / 64];
-    for _ in 0..count {
-        let id = reader.u16()?;
-        *known.get_mut(usize::from(id / 64))? |= 1 << (id % 64);
-        namespaces.push((id, reader.text()?, reader.text()?));
+impl<'a> LogCommit<'a> {
+    /// Reads the body of a commit's frame.
+    pub(crate) fn read(sequence: u64, body: &'a [u8]) -> Option<Self> {
+        let mut reader = Reader::new(body);
+        let time_ms = reader.u64()?;
+        let count = reader.u16()?;
+        let mut namespaces = Vec::new();
+        // One bit for each id, so that many entries of many namespaces cost no more than their bytes.
+        let mut known = [0u64; NAMESPACES_MAX / 64];
+        for _ in 0..count {
+            let id = reader.u16()?;
+            *known.get_mut(usize::from(id / 64))? |= 1 << (id % 64);
+            namespaces.push((id, reader.text()?, reader.text()?));
+        }
+        let (prelude, entries) = body.split_at_checked(body.len() - reader.remaining())?;
+        let (mut rest, mut count) = (Reader::new(entries), 0);
+        while !rest.is_empty() {
+            let entry = Entry::read(&mut rest)?;
+            known.get(usize::from(entry.namespace / 64)).filter(|bits| **bits >> (entry.namespace % 64) & 1 == 1)?;
+            count += 1;
+        }
+        Some(Self { sequence, time_ms, namespaces, prelude, entries, count })
     }
-    let entries = reader.take(reader.remaining())?;
-    let (mut rest, mut count) = (Reader::new(entries), 0);
-    while !rest.is_empty() {
-        let entry = Entry::read(&mut rest)?;
-        known.get(usize::from(entry.namespace / 64)).filter(|bits| **bits >> (entry.namespace % 64) & 1 == 1)?;
-        count += 1;
-    }
-    Some(LogCommit { sequence, time_ms, namespaces, entries, count })
 }
 
 #[cfg(test)]

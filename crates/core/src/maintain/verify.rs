@@ -9,7 +9,7 @@ use crate::read::missing_blob;
 use crate::read::stats::stats;
 use crate::report::{Damage, VerifyReport};
 use crate::state::context::Context;
-use crate::state::{Layers, State, load};
+use crate::state::{Known, Layers, State, load};
 use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ pub(crate) fn verify(shared: &Context, watch: Watch<'_>) -> Result<Verified> {
     let options = Options { read_only: true, ..shared.options.clone() };
     let context = Context::new(Arc::clone(&shared.vfs), Arc::clone(&shared.pool), options);
     let layers = Layers::open(&context, &context.options.layers)?;
-    let state = load(&context, &[])?.over(layers);
+    let state = load(&context, &Known::default())?.over(layers);
     let tables: Vec<_> = state.live_tables().map(|live| &live.table).chain(state.layers.all_tables()).collect();
     let files = state.named_blobs();
     let total = tables.iter().map(|table| table.meta.bytes).chain(files.iter().map(|file| file.bytes)).sum();
@@ -52,7 +52,12 @@ pub(crate) fn verify(shared: &Context, watch: Watch<'_>) -> Result<Verified> {
             }
             named.1.contains(file)
         };
-        match missing_blob::look(&context, || Ok(state.open_files()), names, || context.blobs.read(file))? {
+        match missing_blob::look(
+            &context,
+            || Ok((state.known(), state.layers.clone())),
+            names,
+            || context.blobs.read(file),
+        )? {
             Some(Content::Whole(_)) | None => {}
             Some(Content::Damaged) => missing_blobs.push(*file),
             Some(Content::Missing) => {

@@ -4,18 +4,16 @@
 use crate::blobs::Content;
 use crate::error::Result;
 use crate::state::context::Context;
-use crate::state::{Layers, State, load};
-use crate::table::Table;
-use std::sync::Arc;
+use crate::state::{Known, Layers, State, load};
 
 /// How many newer states are loaded before the blob counts as collected.
 const READS: u32 = 8;
 
 /// Calls `look`; `None` = the blob was collected. `Missing` is damage: the blob was missing while the newest state
-/// still `names` it. `open` returns open tables, for reuse, and the layers.
+/// still `names` it. `known` returns what a load need not read again, and the layers.
 pub(crate) fn look(
     context: &Context,
-    open: impl Fn() -> Result<(Vec<Arc<Table>>, Layers)>,
+    known: impl Fn() -> Result<(Known, Layers)>,
     mut names: impl FnMut(&State) -> bool,
     look: impl Fn() -> Result<Content>,
 ) -> Result<Option<Content>> {
@@ -25,8 +23,8 @@ pub(crate) fn look(
         if found != Content::Missing {
             return Ok(Some(found));
         }
-        let (tables, layers) = open()?;
-        let newest = load(context, &tables)?.over(layers);
+        let (known, layers) = known()?;
+        let newest = load(context, &known)?.over(layers);
         if !names(&newest) {
             return Ok(None);
         }

@@ -3,7 +3,7 @@
 
 use super::current_manifest::{NewestManifest, newest_manifest};
 use super::lineage::foreign_logs;
-use super::{LiveTable, LogView, OpenTables, State};
+use super::{Known, LiveTable, LogView, State};
 use crate::error::{Error, Result};
 use crate::format::file_names::{FileName, highest_manifest};
 use crate::format::order;
@@ -29,28 +29,27 @@ const RACES: u32 = 1000;
 /// refers to the end is read after the log, so the second try should see all of it.
 const GAP_ATTEMPTS: u32 = 4;
 
-/// Loads the newest state and reuses open tables.
-pub(crate) fn load(context: &Context, open: &OpenTables) -> Result<State> {
+/// Loads the newest state. What is `known` is not read again.
+pub(crate) fn load(context: &Context, known: &Known) -> Result<State> {
     failpoints::panics("load");
-    let mut attempts = Attempts::default();
-    for _ in 0..RACES {
-        if let Some(state) = read_folder(context, State::default(), open, &mut attempts)? {
-            return Ok(state);
-        }
-    }
-    Err(Error::Busy { operation: "read the cache", attempts: RACES }.boxed())
+    read(context, State::default, known)
 }
 
-/// Loads only which numbers are in use and how far each log goes, without tables and entries. Logs that are `known` to
-/// be sealed are not read again.
-pub(crate) fn outline(context: &Context, known: &State) -> Result<State> {
-    let mut attempts = Attempts::default();
+/// Loads only which numbers are in use and how far each log goes, without tables and entries.
+pub(crate) fn outline(context: &Context, known: &Known) -> Result<State> {
+    read(context, || State { is_outline: true, ..State::default() }, known)
+}
+
+fn read(context: &Context, empty: fn() -> State, known: &Known) -> Result<State> {
+    let (mut attempts, mut tried) = (Attempts::default(), None);
     for _ in 0..RACES {
-        let logs = known.logs.iter().filter(|log| log.stop == Stop::Sealed).cloned().collect();
-        let manifest = Manifest { id: known.manifest.id, ..Manifest::default() };
-        let state = State { is_outline: true, manifest, logs, ..State::default() };
-        if let Some(state) = read_folder(context, state, &[], &mut attempts)? {
+        let mut state = empty();
+        if read_folder(context, &mut state, tried.as_ref().unwrap_or(known), &mut attempts)? {
             return Ok(state);
+        }
+        // Otherwise processes that publish and append faster than all logs are read would keep this one from ending.
+        if !state.logs.is_empty() {
+            tried = Some(state.known());
         }
     }
     Err(Error::Busy { operation: "read the cache", attempts: RACES }.boxed())
@@ -85,13 +84,8 @@ pub(crate) fn list(context: &Context) -> Result<Vec<FileName>> {
     Ok(names.iter().filter_map(|name| FileName::parse(name)).collect())
 }
 
-/// Loads once. `None` = a file vanished meanwhile. On the `last` attempt a missing file is damage.
-fn read_folder(
-    context: &Context,
-    mut state: State,
-    open: &OpenTables,
-    attempts: &mut Attempts,
-) -> Result<Option<State>> {
+/// Loads once. `false` = a file vanished meanwhile. On the `last` attempt a missing file is damage.
+fn read_folder(context: &Context, state: &mut State, known: &Known, attempts: &mut Attempts) -> Result<bool> {
     let names = list(context)?;
     let attempt = attempts.next(&names);
     let last = attempt >= ATTEMPTS;
@@ -103,20 +97,13 @@ fn read_folder(
             state.next_writer_seen = state.next_writer_seen.max(writer + 1);
         }
     }
-    let known = std::mem::take(&mut state.logs);
-    let known_id = std::mem::take(&mut state.manifest).id;
     match newest_manifest(&*context.vfs, &context.checksum, &names)? {
-        NewestManifest::Found(manifest, file) => {
-            (state.manifest, state.manifest_file) = (manifest, file);
-            if state.manifest.id == known_id {
-                state.logs = known;
-            }
-        }
-        NewestManifest::Vanished if !last => return Ok(None),
+        NewestManifest::Found(manifest, file) => (state.manifest, state.manifest_file) = (manifest, file),
+        NewestManifest::Vanished if !last => return Ok(false),
         // The cache is empty, or processes are creating it and no manifest is whole yet.
-        NewestManifest::None if state.next_writer_seen == 0 => return Ok(Some(state)),
+        NewestManifest::None if state.next_writer_seen == 0 => return Ok(true),
         // The manifest may have been replaced while the directory was listed.
-        NewestManifest::None if !last => return Ok(None),
+        NewestManifest::None if !last => return Ok(false),
         NewestManifest::None | NewestManifest::Vanished => {
             damaged.push(("manifest".to_owned(), "missing manifest"));
         }
@@ -127,30 +114,30 @@ fn read_folder(
     }
     state.next_writer_seen = state.next_writer_seen.max(state.manifest.next_writer);
     state.last_sequence = state.manifest.sequence_max();
-    if attempt < GAP_ATTEMPTS && has_gap(&state, &names) {
-        return Ok(None);
+    if attempt < GAP_ATTEMPTS && has_gap(state, &names) {
+        return Ok(false);
     }
-    if !(state.is_outline || open_tables(context, &mut state, open, last)?)
-        || !read_logs(context, &mut state, &names, last)?
+    if !(state.is_outline || open_tables(context, state, known, last)?)
+        || !read_logs(context, state, known, &names, last)?
     {
-        return Ok(None);
+        return Ok(false);
     }
-    if !last && (state.vanished || is_outdated(context, &state, &names)?) {
-        return Ok(None);
+    if !last && (state.vanished || is_outdated(context, state, &names)?) {
+        return Ok(false);
     }
     // If something is damaged already, further damage makes no difference.
-    let misfit = if state.unrecoverable || known_manifest(&state).is_none() { None } else { state.misfit() };
+    let misfit = if state.unrecoverable || known_manifest(state).is_none() { None } else { state.misfit() };
     if let Some((writer, what)) = misfit {
         if attempt < GAP_ATTEMPTS {
-            return Ok(None);
+            return Ok(false);
         }
-        damaged.push(damage_log(&mut state, writer, what));
+        damaged.push(damage_log(state, writer, what));
     }
     state.unrecoverable |= !damaged.is_empty();
     for (name, what) in damaged {
         context.damage.add(Damage::new(name, 0, what));
     }
-    Ok(Some(state))
+    Ok(true)
 }
 
 /// Whether the directory, listed again, has a newer manifest, or a log that the first list missed because it was being
@@ -199,8 +186,9 @@ fn damage_log(state: &mut State, writer: u32, what: &'static str) -> (String, &'
     }
 }
 
-fn open_tables(context: &Context, state: &mut State, open: &OpenTables, last: bool) -> Result<bool> {
-    let open: HashMap<TableMeta, Arc<Table>> = open.iter().map(|table| (table.meta, Arc::clone(table))).collect();
+fn open_tables(context: &Context, state: &mut State, known: &Known, last: bool) -> Result<bool> {
+    let open: HashMap<TableMeta, Arc<Table>> =
+        known.tables.iter().map(|table| (table.meta, Arc::clone(table))).collect();
     for namespace in std::mem::take(&mut state.manifest.namespaces) {
         let id = state.record_version(context, &namespace.name, &namespace.version, namespace.latest)?;
         let mut added = Vec::with_capacity(namespace.tables.len());
@@ -247,40 +235,43 @@ fn open_table(
 
 /// Reads every open log. `false` = one vanished. A log with the number of a claimed log is a ghost: a slow writer has
 /// created the free name again.
-fn read_logs(context: &Context, state: &mut State, names: &[FileName], last: bool) -> Result<bool> {
-    for log in std::mem::take(&mut state.logs) {
-        let is_open = names.contains(&log.name) && state.manifest.is_open(log.writer);
-        if is_open && is_in_place(context, state, &log)? {
-            state.logs.push(log);
-        }
-    }
+fn read_logs(context: &Context, state: &mut State, known: &Known, names: &[FileName], last: bool) -> Result<bool> {
     let claimed: HashSet<u32> = names
         .iter()
         .filter(|name| matches!(name, FileName::Claimed { .. }))
         .filter_map(|name| name.log_writer())
         .collect();
     let is_ghost = |name: &FileName| matches!(name, FileName::Log(writer) if claimed.contains(writer));
-    state.logs.retain(|log| !is_ghost(&log.name));
-    let is_new = |name: &&FileName| !is_ghost(name) && !state.logs.iter().any(|log| log.name == **name);
-    for name in names.iter().filter(is_new).collect::<Vec<_>>() {
+    let mut logs = Vec::new();
+    for name in names.iter().filter(|name| !is_ghost(name)) {
         let Some(writer) = name.log_writer().filter(|writer| state.manifest.is_open(*writer)) else { continue };
-        let text = name.to_string();
-        let found = context.vfs.stat(&text).map_err(|source| Error::io("check", &text, source))?;
-        let Some(stat) = found else { return Ok(false) };
-        let file = match context.vfs.open(&text, Access::Stream) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-            Err(source) => return Err(Error::io("open", &text, source)),
+        let log = match known.log(context, state.manifest.cache_id, *name)? {
+            Some(log) => Some(log),
+            None => open_log(context, writer, *name)?,
         };
-        state.logs.push(LogView::new(writer, *name, file, stat.file));
+        let Some(log) = log else { return Ok(false) };
+        logs.push(log);
     }
-    order::sort_by(&mut state.logs, |left, right| left.writer.cmp(&right.writer));
-    Ok(extend(context, state, !last)?.is_some())
+    order::sort_by(&mut logs, |left, right| left.writer.cmp(&right.writer));
+    state.logs = logs;
+    Ok(extend(context, state, Some(known), !last)?.is_some())
 }
 
-/// Reads on in every log. `true` = a commit was found. `None` = the caller must load again: a log was begun between the
-/// reading of its head and of its commits, or was cut.
-fn extend(context: &Context, state: &mut State, ends_at_missing: bool) -> Result<Option<bool>> {
+/// `None` = the log vanished.
+fn open_log(context: &Context, writer: u32, name: FileName) -> Result<Option<LogView>> {
+    let text = name.to_string();
+    let found = context.vfs.stat(&text).map_err(|source| Error::io("check", &text, source))?;
+    let Some(stat) = found else { return Ok(None) };
+    match context.vfs.open(&text, Access::Stream) {
+        Ok(file) => Ok(Some(LogView::new(writer, name, file, stat.file))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(Error::io("open", &text, source)),
+    }
+}
+
+/// Reads on in every log. A state that is being loaded takes what is `known` of them first. `true` = a commit was found.
+/// `None` = the caller must load again: a log was begun between the reading of its head and of its commits, or was cut.
+fn extend(context: &Context, state: &mut State, known: Option<&Known>, ends_at_missing: bool) -> Result<Option<bool>> {
     let mut logs = std::mem::take(&mut state.logs);
     let head_of = |state: &State, log: &LogView| {
         read_head(&*log.file, &state.checksum_of(context, FileName::Log(log.writer)), log.writer)
@@ -290,15 +281,23 @@ fn extend(context: &Context, state: &mut State, ends_at_missing: bool) -> Result
         log.head = head_of(state, log)?;
     }
     let foreign = known_manifest(state).map_or_else(Vec::new, |manifest| foreign_logs(manifest, &logs));
-    let mut changed = false;
     for (at, log) in logs.iter_mut().enumerate() {
         log.is_foreign = foreign.contains(&at) && !failpoints::bug("take-any-log");
+    }
+    if let Some(known) = known {
+        logs.iter_mut().filter(|log| log.is_foreign).for_each(LogView::forget);
+        state.apply_known(context, &logs, known)?;
+    }
+    let mut changed = false;
+    for log in &mut logs {
         if !log.is_foreign && log.stop != Stop::Sealed {
             let before = log.commits;
             read_on(context, state, log)?;
             changed |= log.commits > before;
             let is_first = before == 0 && log.commits > 0;
             if log.stop == Stop::Cut || is_first && !head_of(state, log)?.is_same(&log.head) {
+                log.forget();
+                state.logs = logs;
                 return Ok(None);
             }
         }
@@ -393,7 +392,7 @@ pub(crate) fn catch_up(context: &Context, state: &mut State) -> Result<Option<bo
         return Ok(None);
     }
     let knew = state.vanished;
-    let Some(changed) = extend(context, state, !knew)? else { return Ok(None) };
+    let Some(changed) = extend(context, state, None, !knew)? else { return Ok(None) };
     // A missing table was merged into a newer manifest before its log was read. A log that looks short was read before
     // the one that refers to its end.
     let is_whole = (knew || !state.vanished) && state.misfit().is_none();

@@ -37,6 +37,11 @@ impl LogView {
         Self { writer, name, file, file_id, end, synced, stop, head, is_foreign, commits, pins }
     }
 
+    /// Marks the log as not read.
+    pub(crate) fn forget(&mut self) {
+        (self.end, self.synced, self.commits, self.stop) = (0, 0, 0, Stop::End);
+    }
+
     /// Whether the name still has the file that was read, and the file its start and its length. Another copy of the
     /// cache may have been put over the directory, with another log of this number, or an earlier copy of this one.
     pub(crate) fn is_in_place(&self, vfs: &dyn Vfs, checksum: &Checksum) -> Result<bool> {

@@ -6,28 +6,36 @@ use crate::format::entry::Entry;
 use crate::format::hash::{key_hash, upper};
 use crate::format::hash_index::HashIndex;
 use crate::format::sequence::SEQUENCE_SHIFT;
+use crate::log::LogCommit;
 use crate::platform::failpoints;
 use crate::platform::sync::RwLock;
 use crate::usage::UsageBits;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, PoisonError};
 
-/// Size of the segments that collect the entries of small commits.
+/// Largest size of the segments that collect small commits, and how many times its size the first one of a log has.
 const SEGMENT_BYTES: usize = 1 << 20;
+const SEGMENT_COMMITS: usize = 8;
 
-/// Bytes of entries in segments, which are filled front to back. A snapshot shares them; the next entries then begin a
-/// new segment.
+/// The bodies of commits in segments, which are filled front to back. Each segment has commits of one log, so that a
+/// state of a newer manifest shares those of the logs that stay. While it or a snapshot shares a segment, the next
+/// commit begins a new one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Segments {
     all: Vec<Arc<Vec<u8>>>,
     commits: Vec<Commit>,
+    /// The segment that each writer's commits fill.
+    last: HashMap<u32, u32>,
 }
 
-/// The entries of one commit, which are in one segment.
+/// One commit of a log, which is in one segment.
 #[derive(Clone, Copy, Debug)]
 struct Commit {
     sequence: u64,
-    segment: u32,
     writer: u32,
+    segment: u32,
+    offset: u32,
+    bytes: u32,
 }
 
 /// An entry in the memtable.
@@ -66,31 +74,68 @@ struct Index {
 }
 
 impl Segments {
-    /// Copies the entries of a commit and returns the place of the first one.
-    pub(super) fn add(&mut self, entries: &[u8], sequence: u64, writer: u32) -> Place {
-        let offset = self.copy(entries);
-        self.commits.push(Commit { sequence, segment: self.all.len() as u32 - 1, writer });
-        Place { commit: self.commits.len() as u32 - 1, offset }
+    /// Copies a commit and returns the place of its first entry.
+    pub(super) fn add(&mut self, writer: u32, commit: &LogCommit<'_>) -> Place {
+        let LogCommit { sequence, prelude, entries, .. } = *commit;
+        let bytes = prelude.len() + entries.len();
+        let last = self.last.get(&writer).copied();
+        let segment = match last.filter(|last| self.room_in(*last) >= bytes) {
+            Some(last) => last,
+            None => self.begin_segment(writer, last, bytes),
+        };
+        let mut offset = 0;
+        if let Some(all) = self.all.get_mut(segment as usize).and_then(Arc::get_mut) {
+            offset = all.len() as u32;
+            all.extend_from_slice(prelude);
+            all.extend_from_slice(entries);
+        }
+        self.commits.push(Commit { sequence, writer, segment, offset, bytes: bytes as u32 });
+        Place { commit: self.commits.len() as u32 - 1, offset: offset + prelude.len() as u32 }
     }
 
-    /// Copies entries to the end of the last segment and returns their offset there.
-    fn copy(&mut self, entries: &[u8]) -> u32 {
-        if let Some(last) = self.all.last_mut().and_then(Arc::get_mut)
-            && last.len() + entries.len() <= last.capacity()
-        {
-            let offset = last.len() as u32;
-            last.extend_from_slice(entries);
-            return offset;
+    /// Bytes that can be appended to a segment; none if it is shared.
+    fn room_in(&mut self, segment: u32) -> usize {
+        let unshared = self.all.get_mut(segment as usize).and_then(Arc::get_mut);
+        unshared.map_or(0, |all| all.capacity() - all.len())
+    }
+
+    /// Begins a segment for a commit of that size, twice as large as the last one of the writer.
+    fn begin_segment(&mut self, writer: u32, last: Option<u32>, bytes: usize) -> u32 {
+        let before = last.and_then(|last| self.all.get(last as usize)).map_or(0, |last| last.capacity());
+        let size = (before * 2).max(bytes * SEGMENT_COMMITS).min(SEGMENT_BYTES).max(bytes);
+        let segment = self.all.len() as u32;
+        self.all.push(Arc::new(Vec::with_capacity(size)));
+        self.last.insert(writer, segment);
+        segment
+    }
+
+    /// The commits of some writers, which share the segments with these.
+    pub(super) fn of(&self, writers: &BTreeSet<u32>) -> Self {
+        let (mut kept, mut numbers) = (Self::default(), HashMap::new());
+        for commit in self.commits.iter().filter(|commit| writers.contains(&commit.writer)) {
+            let Some(bytes) = self.all.get(commit.segment as usize) else { continue };
+            let segment = *numbers.entry(commit.segment).or_insert_with(|| {
+                kept.all.push(Arc::clone(bytes));
+                kept.all.len() as u32 - 1
+            });
+            kept.commits.push(Commit { segment, ..*commit });
         }
-        let mut segment = Vec::with_capacity(entries.len().max(SEGMENT_BYTES.min(entries.len() * 64)));
-        segment.extend_from_slice(entries);
-        self.all.push(Arc::new(segment));
-        0
+        kept
+    }
+
+    /// Each commit with its writer and the place of its first entry.
+    pub(super) fn commits(&self) -> impl Iterator<Item = (u32, Place, LogCommit<'_>)> {
+        self.commits.iter().zip(0u32..).filter_map(|(of, commit)| {
+            let Commit { sequence, writer, segment, offset, bytes } = *of;
+            let body = self.all.get(segment as usize)?.get(offset as usize..)?.get(..bytes as usize)?;
+            let read = LogCommit::read(sequence, body)?;
+            Some((writer, Place { commit, offset: offset + read.prelude.len() as u32 }, read))
+        })
     }
 
     #[inline]
     pub(crate) fn at(&self, place: Place) -> Option<MemtableEntry<'_>> {
-        let Commit { sequence, segment, writer } = *self.commits.get(place.commit as usize)?;
+        let Commit { sequence, segment, writer, .. } = *self.commits.get(place.commit as usize)?;
         let bytes = self.all.get(segment as usize)?.get(place.offset as usize..)?;
         Some(MemtableEntry { sequence, writer, place, bytes })
     }

@@ -9,6 +9,7 @@ use crate::platform::sync::atomic::Ordering;
 use crate::state::State;
 use crate::state::record_usage::is_due;
 use crate::store::Store;
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::sync::PoisonError;
 
@@ -49,19 +50,12 @@ impl Store {
         if self.context.failed_syncs.is_any() {
             self.checkpoint_failed_syncs()?;
         }
-        let wrote = self.committer.lock()?.log.as_ref().is_some_and(|log| log.commits > 0);
+        let own = self.committer.lock()?.log.as_ref().filter(|log| log.commits > 0).map(|log| log.writer);
         self.context.blobs.sync(&*self.context.pool)?;
-        if !wrote {
-            return self.committer.lock()?.flush(&self.context);
-        }
-        let (logs, bytes, attached) = {
-            let state = self.state.read()?;
-            (state.logs.len(), state.memtable_bytes, state.attached_tables())
-        };
-        let bytes_left = LOG_BYTES_LEFT.min(self.context.options.bytes_max / LOG_PART_LEFT);
+        let Some(own) = own else { return self.committer.lock()?.flush(&self.context) };
         // Damaged files are quarantined before a process closes after a commit, so that the next process opens a sound
         // cache.
-        if logs > LOGS_LEFT || bytes > bytes_left || attached > 0 || self.context.damage.is_left() {
+        if self.is_checkpoint_due(own)? || self.context.damage.is_left() {
             let go_on = |_, _| ControlFlow::Continue(());
             let compacted = compact(&self.context, &self.state, &self.committer, Extent::Closing, &go_on);
             // Processes that are always faster have checkpointed, or will: the logs of this one are sealed.
@@ -80,5 +74,21 @@ impl Store {
             let _ = list_logs(&self.context, &known);
         }
         Ok(())
+    }
+
+    /// Whether the log of this process and those of processes that have ended are due. Others will checkpoint their own.
+    fn is_checkpoint_due(&self, own: u32) -> Result<bool> {
+        let state = self.state.read()?;
+        let (mut writers, mut bytes) = (BTreeSet::new(), 0);
+        for view in &state.logs {
+            if view.writer == own || view.is_done()? || !view.is_lock_testable() {
+                writers.insert(view.writer);
+                bytes += view.end;
+            }
+        }
+        let bytes_left = LOG_BYTES_LEFT.min(self.context.options.bytes_max / LOG_PART_LEFT);
+        Ok(writers.len() > LOGS_LEFT
+            || bytes > bytes_left
+            || state.attached_tables(|writer| writers.contains(&writer)) > 0)
     }
 }

@@ -11,7 +11,7 @@ use crate::read::lookup::{copy_fitting, lookup};
 use crate::read::missing_blob;
 use crate::read::stats::sources_of;
 use crate::state::context::Context;
-use crate::state::{Namespace, State, TableIndex};
+use crate::state::{Known, Layers, Namespace, State, TableIndex};
 use crate::store::Store;
 use crate::store::multi_get::MultiGet;
 use std::ops::ControlFlow;
@@ -112,7 +112,7 @@ impl Store {
             let hit = lookup(newest, id, hash, key).filter(|hit| hit.names_blobs);
             hit.and_then(|hit| hit.read(|bytes| bytes == refs)).unwrap_or(false)
         };
-        Ok(match missing_blob::look(context, || Ok(self.state()?.open_files()), names, || context.blobs.value(refs))? {
+        Ok(match missing_blob::look(context, || self.known_and_layers(), names, || context.blobs.value(refs))? {
             Some(Content::Whole(value)) => Some(value),
             Some(Content::Missing) => {
                 context.blobs.report_missing(refs);
@@ -122,11 +122,16 @@ impl Store {
         })
     }
 
+    fn known_and_layers(&self) -> Result<(Known, Layers)> {
+        let state = self.state()?;
+        Ok((state.known(), state.layers.clone()))
+    }
+
     /// The content of a blob that an entry names; `None` = it is missing or damaged.
     pub fn read_blob(&self, file: &BlobRef) -> Result<Option<Vec<u8>>> {
         let context = self.open_context()?;
         let names = |newest: &State| !newest.unrecoverable && newest.named_blobs().contains(file);
-        Ok(match missing_blob::look(context, || Ok(self.state()?.open_files()), names, || context.blobs.read(file))? {
+        Ok(match missing_blob::look(context, || self.known_and_layers(), names, || context.blobs.read(file))? {
             Some(Content::Whole(content)) => Some(content),
             Some(Content::Missing) => {
                 context.blobs.report(file, "missing file");

@@ -29,7 +29,7 @@ use crate::format::sequence::{WRITER_MAX, rank_of_writer};
 use crate::log::{LogStart, LogWriter};
 use crate::platform::failpoints;
 use crate::state::context::Context;
-use crate::state::{State, outline};
+use crate::state::{Known, State, outline};
 use crate::writer::create::begin;
 use crate::writer::exhausted::{is_exhausted, start_over};
 use std::io;
@@ -44,7 +44,7 @@ pub(crate) const WRITERS_MAX: u32 = WRITER_MAX - 64;
 pub(crate) type Claim = (LogWriter, State);
 
 /// Claims a log for commits. `None` = the cache is unrecoverable and must be reset first.
-pub(crate) fn claim_log(context: &Context, known: &State) -> Result<Option<Claim>> {
+pub(crate) fn claim_log(context: &Context, known: &Known) -> Result<Option<Claim>> {
     let Some((mut log, mut state)) = claim_number(context, known)? else { return Ok(None) };
     state.sync_others(context, Some(log.writer))?;
     log.see(state.seen(context, log.writer)).map_err(|source| Error::io("append to", &log.name, source))?;
@@ -53,7 +53,7 @@ pub(crate) fn claim_log(context: &Context, known: &State) -> Result<Option<Claim
 
 /// Claims a log that only reserves its number; publishes the first manifest if there is none. `None` = as for
 /// `claim_log`.
-pub(crate) fn claim_number(context: &Context, known: &State) -> Result<Option<Claim>> {
+pub(crate) fn claim_number(context: &Context, known: &Known) -> Result<Option<Claim>> {
     failpoints::panics("claim-log");
     let mut found = outline(context, known)?;
     let mut next = found.next_writer_seen;

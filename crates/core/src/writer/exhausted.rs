@@ -12,7 +12,7 @@ use crate::format::file_names::{FileName, MANIFESTS_MAX};
 use crate::format::sequence::is_used_up;
 use crate::platform::failpoints;
 use crate::state::context::Context;
-use crate::state::{State, list, load};
+use crate::state::{Known, State, list, load};
 use crate::writer::claim::WRITERS_MAX;
 use crate::writer::quarantine::{quarantine, trim};
 
@@ -27,7 +27,7 @@ pub(crate) fn is_exhausted(state: &State) -> bool {
 /// Quarantines what has used up the numbers, unless another process has done so already.
 pub(crate) fn start_over(context: &Context) -> Result<()> {
     for is_in_name in [true, false] {
-        let found = load(context, &[])?;
+        let found = load(context, &Known::default())?;
         if !is_exhausted(&found) {
             break;
         }

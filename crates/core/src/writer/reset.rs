@@ -21,7 +21,7 @@ use crate::manifest::{Manifest, ManifestFile, Published};
 use crate::platform::failpoints;
 use crate::platform::sync::RwLock;
 use crate::state::context::Context;
-use crate::state::{State, list, load};
+use crate::state::{Known, State, list, load};
 use crate::writer::create::publish_unnumbered;
 use crate::writer::exhausted::{is_exhausted, start_over};
 use crate::writer::quarantine::{quarantine, trim};
@@ -33,7 +33,7 @@ const ATTEMPTS: u32 = 16;
 /// Replaces an unrecoverable state by an empty one, unless another process has done so already.
 pub(crate) fn reset(context: &Context, state: &RwLock<State>) -> Result<()> {
     for _ in 0..ATTEMPTS {
-        let found = load(context, &[])?;
+        let found = load(context, &Known::default())?;
         if !found.unrecoverable {
             let mut state = state.write()?;
             let layers = std::mem::take(&mut state.layers);
