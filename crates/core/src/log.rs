@@ -25,6 +25,32 @@ pub(crate) use reader::{LogCommit, LogHead, Stop, read_head, scan};
 pub(crate) use writer::{LogWriter, prelude};
 
 use crate::format::bytes::Reader;
+use crate::format::frame::HEAD_BYTES;
+use crate::platform::vfs::File;
+use std::io;
+
+/// The head of the last frame that was read, or written. If it is still in its place, no earlier copy of the log was
+/// put over the file: that may be as long because of the zeros at its end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LastFrame {
+    offset: u64,
+    head: [u8; HEAD_BYTES],
+}
+
+impl LastFrame {
+    pub(crate) fn read(file: &dyn File, offset: u64) -> io::Result<Self> {
+        let mut head = [0; HEAD_BYTES];
+        file.read_into(offset, &mut head)?;
+        Ok(Self { offset, head })
+    }
+
+    pub(crate) fn is_in_place(&self, file: &dyn File) -> io::Result<bool> {
+        match Self::read(file, self.offset) {
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
+            found => Ok(found?.head == self.head),
+        }
+    }
+}
 
 /// The start frame of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -231,7 +231,7 @@ impl State {
             }
         };
         if let Some(view) = view {
-            view.end = log.bytes();
+            (view.end, view.last) = (log.bytes(), log.last());
             view.commits += 1;
         }
     }

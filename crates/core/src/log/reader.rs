@@ -69,6 +69,8 @@ pub(crate) struct LogScan {
     /// Offset from which to read on; if the log is sealed, the offset of the seal.
     pub(crate) end: u64,
     pub(crate) stop: Stop,
+    /// Offset of the last frame that was read.
+    pub(crate) last: Option<u64>,
     /// Whether blobs are pinned by the last such frame; `None` = there was none.
     pub(crate) pins: Option<bool>,
 }
@@ -103,7 +105,7 @@ pub(crate) fn scan(
     let wrap = |source| Error::io("read", &format!("{writer}.log"), source);
     let begin = || FrameReader::new(file, checksum, u64::from(writer)).map_err(wrap);
     let mut frames = begin()?;
-    let mut state = LogScan { end: from, stop: Stop::End, pins: None };
+    let mut state = LogScan { end: from, stop: Stop::End, last: None, pins: None };
     if frames.file_bytes() < from {
         return Ok(LogScan { stop: Stop::Cut, ..state });
     }
@@ -122,7 +124,7 @@ pub(crate) fn scan(
             Found::Frame { kind, tag, body, end } => match read_frame(&mut state, writer, (kind, tag, body), each)? {
                 Ok(()) if state.stop == Stop::Sealed => return Ok(state),
                 Ok(()) => {
-                    (state.end, damage_reads) = (end, 0);
+                    (state.last, state.end, damage_reads) = (Some(state.end), end, 0);
                     continue;
                 }
                 Err(what) => return Ok(LogScan { stop: Stop::Damaged(what), ..state }),

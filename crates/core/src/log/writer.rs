@@ -1,6 +1,6 @@
 //! Appends to a log. One append is one commit. After an error the writer leaves the log under its name.
 
-use super::{LogStart, NewTables};
+use super::{LastFrame, LogStart, NewTables};
 use crate::format::FORMAT;
 use crate::format::bytes::put_text;
 use crate::format::checksum::{Checksum, FramePlace};
@@ -27,6 +27,7 @@ pub(crate) struct LogWriter {
     /// The logs that its commits may rest on.
     pub(crate) seen: Vec<KnownLog>,
     end: u64,
+    last: Option<LastFrame>,
     /// Number of commits appended.
     pub(crate) commits: u64,
     /// The tables under its number.
@@ -61,6 +62,7 @@ impl LogWriter {
             start,
             seen: Vec::new(),
             end: 0,
+            last: None,
             commits: 0,
             tables: NewTables::new(writer),
             pins: false,
@@ -130,6 +132,7 @@ impl LogWriter {
             self.file.append(&all)?
         }
         self.unsynced |= !is_synced;
+        self.last = Some(LastFrame { offset: self.end, head });
         self.end += all.iter().map(|part| part.len() as u64).sum::<u64>();
         Ok(())
     }
@@ -182,6 +185,11 @@ impl LogWriter {
     /// Which file it is (`Stat::file`).
     pub(crate) fn file_id(&self) -> u64 {
         self.created.file
+    }
+
+    /// The last frame, for `LogView`.
+    pub(crate) fn last(&self) -> Option<LastFrame> {
+        self.last
     }
 
     /// Bytes in the file.

@@ -40,19 +40,15 @@ impl Known {
 impl State {
     /// Everything that this process has open and has read.
     pub(crate) fn known(&self) -> Known {
-        let (newest, stops) = (self.newest(), [Stop::End, Stop::Sealed]);
-        let logs = newest.logs.iter().filter(|view| stops.contains(&view.stop) && view.commits > 0);
-        Known { tables: self.tables(), segments: newest.segments.clone(), ..newest.knows(logs) }
+        let newest = self.newest();
+        Known { tables: self.tables(), segments: newest.segments.clone(), ..newest.known_logs() }
     }
 
-    /// The part of it that `outline` needs. Other files will refer to the ends of open logs, so these are read again.
+    /// What `outline` needs of it.
     pub(crate) fn known_logs(&self) -> Known {
-        self.knows(self.logs.iter().filter(|view| view.stop == Stop::Sealed && view.commits > 0))
-    }
-
-    fn knows<'a>(&self, views: impl Iterator<Item = &'a LogView>) -> Known {
         let mut logs = BTreeMap::new();
-        for view in views.filter(|_| !self.unrecoverable) {
+        let is_sound = |view: &&LogView| matches!(view.stop, Stop::End | Stop::Sealed) && view.commits > 0;
+        for view in self.logs.iter().filter(is_sound).filter(|_| !self.unrecoverable) {
             if logs.insert(view.writer, view.clone()).is_some() {
                 // Only one log of a number can count.
                 return Known::default();

@@ -7,7 +7,7 @@ use super::{Known, LiveTable, LogView, State};
 use crate::error::{Error, Result};
 use crate::format::file_names::{FileName, highest_manifest};
 use crate::format::order;
-use crate::log::{Stop, read_head, scan};
+use crate::log::{LastFrame, Stop, read_head, scan};
 use crate::manifest::Manifest;
 use crate::platform::failpoints;
 use crate::platform::vfs::Access;
@@ -322,6 +322,12 @@ fn read_on(context: &Context, state: &mut State, log: &mut LogView) -> Result<()
     }
     log.end = log.end.max(outcome.end);
     log.stop = outcome.stop;
+    match outcome.last.map(|offset| LastFrame::read(&*log.file, offset)) {
+        None => {}
+        Some(Ok(last)) => log.last = Some(last),
+        Some(Err(error)) if error.kind() == io::ErrorKind::UnexpectedEof => log.stop = Stop::Cut,
+        Some(Err(source)) => return Err(Error::io("read", &log.name.to_string(), source)),
+    }
     log.pins = outcome.pins.unwrap_or(log.pins);
     log.commits += commits;
     if let Stop::Damaged(what) = outcome.stop {

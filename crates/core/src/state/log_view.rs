@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::format::checksum::Checksum;
 use crate::format::file_names::FileName;
-use crate::log::{LogHead, LogStart, Stop, read_head};
+use crate::log::{LastFrame, LogHead, LogStart, Stop, read_head};
 use crate::manifest::KnownLog;
 use crate::platform::vfs::{File, Vfs};
 use std::io::ErrorKind;
@@ -18,6 +18,8 @@ pub(crate) struct LogView {
     /// Which file has the name (`Stat::file`), found before `file` was opened.
     pub(crate) file_id: u64,
     pub(crate) end: u64,
+    /// The frame before `end`.
+    pub(crate) last: Option<LastFrame>,
     /// How many bytes are known to survive a power failure.
     pub(crate) synced: u64,
     pub(crate) stop: Stop,
@@ -32,24 +34,28 @@ pub(crate) struct LogView {
 impl LogView {
     /// A log that was not read yet.
     pub(crate) fn new(writer: u32, name: FileName, file: Arc<dyn File>, file_id: u64) -> Self {
-        let (end, synced, commits, pins, is_foreign) = (0, 0, 0, false, false);
+        let (end, last, synced, commits, pins, is_foreign) = (0, None, 0, 0, false, false);
         let (stop, head) = (Stop::End, LogHead::default());
-        Self { writer, name, file, file_id, end, synced, stop, head, is_foreign, commits, pins }
+        Self { writer, name, file, file_id, end, last, synced, stop, head, is_foreign, commits, pins }
     }
 
     /// Marks the log as not read.
     pub(crate) fn forget(&mut self) {
-        (self.end, self.synced, self.commits, self.stop) = (0, 0, 0, Stop::End);
+        (self.end, self.last, self.synced, self.commits, self.stop) = (0, None, 0, 0, Stop::End);
     }
 
-    /// Whether the name still has the file that was read, and the file its start and its length. Another copy of the
+    /// Whether the name still has the file that was read, and the file its start, its length and its last frame. Another copy of the
     /// cache may have been put over the directory, with another log of this number, or an earlier copy of this one.
     pub(crate) fn is_in_place(&self, vfs: &dyn Vfs, checksum: &Checksum) -> Result<bool> {
         let name = self.name.to_string();
         let found = vfs.stat(&name).map_err(|source| Error::io("check", &name, source))?;
         let is_same_file = found.is_some_and(|found| found.file == self.file_id && found.bytes >= self.end);
-        let is_same_log = || Ok(read_head(&*self.file, checksum, self.writer)?.start == self.start());
-        if is_same_file && self.start().is_some() { is_same_log() } else { Ok(is_same_file) }
+        if !is_same_file || self.start().is_none() {
+            return Ok(is_same_file);
+        }
+        let is_last_same = self.last.map_or(Ok(true), |last| last.is_in_place(&*self.file));
+        let is_last_same = is_last_same.map_err(|source| Error::io("read", &name, source))?;
+        Ok(is_last_same && read_head(&*self.file, checksum, self.writer)?.start == self.start())
     }
 
     /// The start of the log; `None` = it is not whole.

@@ -167,9 +167,10 @@ fn commits_are_found_although_another_machine_claimed_the_log_of_a_live_writer()
 }
 
 /// Regression: the compaction extended what it had read before, and the claim of its number read the log from its
-/// start. So it tried again until it failed with `BUSY`, each time.
+/// start. So it tried again until it failed with `BUSY`, each time. Now neither reads those bytes again, and the next
+/// process that opens the cache finds the damage.
 #[test]
-fn a_compaction_resets_a_cache_whose_open_log_is_damaged_where_it_was_read_before() {
+fn a_compaction_ends_beside_an_open_log_that_is_damaged_where_it_was_read_before() {
     let vfs = SimVfs::new();
     let mut writer = open_seeded(&vfs, 1);
     (0..9).for_each(|number| put(&mut writer, &format!("key {number}"), Durability::Relaxed));
@@ -180,8 +181,9 @@ fn a_compaction_resets_a_cache_whose_open_log_is_damaged_where_it_was_read_befor
     let compactor = open_seeded(&vfs, 3);
     vfs.flip(&log, vfs.length(&log) / 2, 0);
     compact(&compactor, false).expect("compact");
-    put(&mut writer, "after", Durability::Relaxed);
-    assert!(has(&vfs, "after"));
+    put(&mut open_seeded(&vfs, 4), "after", Durability::Relaxed);
+    put(&mut writer, "writer", Durability::Relaxed);
+    assert!(has(&vfs, "after") && has(&vfs, "writer"));
 }
 
 /// Regression: a process appended to its log although the log of another copy had been written over it, and so damaged
