@@ -162,7 +162,7 @@ impl Committer {
             start_over(context)?;
             renew(context, state)?;
         }
-        let known = state.read()?.known_logs();
+        let known = state.read()?.newest().known_logs();
         let Some((log, found)) = claim_log(context, &known)? else {
             renew(context, state)?;
             return Ok(false);
@@ -194,7 +194,7 @@ impl Committer {
             return Ok(true);
         }
         // Usually a compactor has published a newer manifest.
-        let known = state.read()?.known_logs();
+        let known = state.read()?.newest().known_logs();
         let found = outline(context, &known)?;
         let start = Some(log.start);
         self.base = found.manifest_file;

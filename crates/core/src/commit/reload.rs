@@ -18,7 +18,7 @@ use crate::platform::failpoints;
 use crate::platform::sync::{Mutex, RwLock};
 use crate::state::context::Context;
 use crate::state::record_usage::keep_reads;
-use crate::state::{State, is_behind, load};
+use crate::state::{State, catch_up, is_behind, load};
 use std::collections::HashSet;
 use std::sync::PoisonError;
 
@@ -44,16 +44,19 @@ pub(crate) fn renew(context: &Context, state: &RwLock<State>) -> Result<()> {
     Ok(())
 }
 
-/// Loads what a compaction has published; see `State::is_same_as`.
+/// Loads what a compaction has published; see `State::is_same_as`. Commits wait only for what was appended meanwhile.
 pub(crate) fn reload(
     context: &Context,
     state: &RwLock<State>,
     committer: &Mutex<Committer>,
     merged: Option<(&State, u64)>,
 ) -> Result<()> {
-    let _no_commit = committer.lock()?;
     let known = state.read()?.known();
-    let fresh = load(context, &known)?;
+    let mut fresh = load(context, &known)?;
+    let _no_commit = committer.lock()?;
+    if catch_up(context, &mut fresh)?.is_none() {
+        fresh = load(context, &fresh.known())?;
+    }
     let is_same = fresh.is_same_as(&*state.read()?, merged) || failpoints::bug("compaction-takes-up-commits");
     if !is_same {
         return keep_newer(state, fresh);
@@ -76,7 +79,8 @@ pub(crate) fn look_ahead(context: &Context, state: &RwLock<State>, committer: &M
     keep_newer(state, load(context, &known)?)
 }
 
-fn keep_newer(state: &RwLock<State>, fresh: State) -> Result<()> {
+/// Keeps a newer state beside the visible one. The caller prevents commits of this process meanwhile.
+pub(crate) fn keep_newer(state: &RwLock<State>, fresh: State) -> Result<()> {
     let mut state = state.write()?;
     let fresh = fresh.over(state.layers.clone());
     // Later commits of this process are newer than everything that it has read.

@@ -1,6 +1,7 @@
 //! Claims logs that get no more commits, and reads them to their end.
 
 use crate::commit::Committer;
+use crate::commit::reload::keep_newer;
 use crate::error::{Error, Result};
 use crate::format::digest::BlobRef;
 use crate::format::file_names::FileName;
@@ -81,17 +82,28 @@ fn over_layers(state: State, layers: Layers) -> State {
 }
 
 /// The newest state, with the log of this process sealed. If only new commits were added, the loaded state is extended.
-/// The visible state does not change.
+/// Commits wait only for what was appended meanwhile, and then know as much as this state. The visible one does not
+/// change.
 fn sealed(context: &Context, state: &RwLock<State>, committer: &Mutex<Committer>) -> Result<State> {
+    let (mut newest, known) = {
+        let state = state.read()?;
+        (state.newest().snapshot(), state.known())
+    };
+    let mut is_news = false;
+    match catch_up(context, &mut newest)? {
+        Some(changed) if !newest.unrecoverable => is_news |= changed,
+        _ => (newest, is_news) = (load(context, &known)?, true),
+    }
     let mut committer = committer.lock()?;
     committer.seal(context, state)?;
-    let mut newest = state.read()?.newest().snapshot();
-    if catch_up(context, &mut newest)?.is_some() && !newest.unrecoverable {
-        return Ok(newest);
+    match catch_up(context, &mut newest)? {
+        Some(changed) if !newest.unrecoverable => is_news |= changed,
+        _ => (newest, is_news) = (load(context, &newest.known())?, true),
     }
-    drop(committer);
-    let known = state.read()?.known();
-    load(context, &known)
+    if is_news && !newest.unrecoverable {
+        keep_newer(state, newest.snapshot())?;
+    }
+    Ok(newest)
 }
 
 /// Whether a compaction checkpoints a claimed log: its own, or that of a process that has ended. Otherwise each of

@@ -70,7 +70,7 @@ impl Store {
         committer.flush(&self.context)?;
         if is_sealed {
             // Optional: every commit is in place without it.
-            let known = self.state.read()?.known_logs();
+            let known = self.state.read()?.newest().known_logs();
             let _ = list_logs(&self.context, &known);
         }
         Ok(())
