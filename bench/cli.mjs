@@ -1,20 +1,20 @@
 // @ts-check
 // `node bench/cli.mjs`: CPU time of the command `varve`: its start beside that of Node.js, `ls` of 1 million entries, and `import` of
-// 1 GiB. Each round runs all of them one after another, and the figures are medians of the rounds. `--rounds 9`, `--small` (1 % of the data).
+// 1 GiB. Each round runs all of them in turn, and the figures are medians of the rounds. `--rounds 9`, `--small` (1 % of the data).
 import { spawnSync } from 'node:child_process'
 import { randomFillSync } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
 import { openCache } from 'varve'
 import { median } from './median.mjs'
+import { inTurn, readArguments } from './turns.mjs'
 
 const COMMAND = fileURLToPath(new URL('../packages/varve/dist/bundle/cli.js', import.meta.url))
 const COMMIT_BYTES = 16 << 20
-const { values } = parseArgs({ options: { rounds: { type: 'string', default: '5' }, small: { type: 'boolean', default: false } } })
-const part = values.small ? 0.01 : 1
+const { options } = readArguments({ rounds: 5, small: false })
+const part = options.small ? 0.01 : 1
 // With this variable, Node.js parses all certificates at each start: 30 ms, which would make the start of the command look short beside it.
 const { NODE_EXTRA_CA_CERTS: _, ...env } = process.env
 
@@ -56,14 +56,12 @@ try {
     'varve ls --json, 1 million entries': [COMMAND, 'ls', '--json', '--dir', large ?? ''],
     'varve import, 1 GiB': [COMMAND, 'import', file ?? '', '--dir', target ?? ''],
   }
-  /** @type {Map<string, number[]>} */
-  const found = new Map(Object.keys(commands).map((name) => [name, []]))
-  for (let round = 0; round < Number(values.rounds); round++) {
-    for (const [name, args] of Object.entries(commands)) found.get(name)?.push(cpuOf(args))
+  const found = await inTurn(commands, options.rounds, (args) => {
     rmSync(target ?? '', { recursive: true, force: true })
-  }
-  const base = found.get('node -e 0') ?? []
-  for (const [name, seconds] of found) {
+    return cpuOf(args)
+  })
+  const base = found['node -e 0'] ?? []
+  for (const [name, seconds] of Object.entries(found)) {
     const ratio = median(seconds.map((each, round) => each / (base[round] ?? Number.NaN)))
     process.stdout.write(`${name.padEnd(36)} ${median(seconds).toFixed(3).padStart(7)} s   ${ratio.toFixed(2).padStart(6)} x Node.js\n`)
   }

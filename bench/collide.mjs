@@ -5,34 +5,22 @@
 //
 //   --entries <n>   keys (default 100,000)
 //   --rounds <n>    processes for each line (default 3)
-import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { Writable } from 'node:stream'
-import { fileURLToPath, pathToFileURL } from 'node:url'
-import { parseArgs } from 'node:util'
-import { median } from './median.mjs'
-import { printProcessor } from './processor.mjs'
+import { readNumber } from './proc.mjs'
+import { inTurn, mediansOf, openCacheOf, readArguments, runBench, sampleOf } from './turns.mjs'
 
 const LOOKUPS = 20_000
-const own = fileURLToPath(new URL('..', import.meta.url))
 
 /** @typedef {'native' | 'wasm'} Engine */
 /** @typedef {'usual' | 'one hash'} Keys */
 /** @typedef {{ logUs: number, tableUs: number, compactMs: number, exportMs: number, peakMib: number }} Figures */
+/** @typedef {{ checkout: string, engine: Engine, keys: Keys, entries: number }} Order */
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: { entries: { type: 'string', default: '100000' }, rounds: { type: 'string', default: '3' }, child: { type: 'string' } },
-})
-const entries = Number(values.entries)
-if (values.child === undefined) compare(positionals[0] === undefined ? [own] : [resolve(positionals[0]), own])
-else {
-  const [checkout, engine, keys] = JSON.parse(values.child)
-  console.log(JSON.stringify(await measure(checkout, engine, keys)))
-}
+await runBench(measure, compare)
 
 /**
  * A key of 32 bytes. If its first eight bytes make a factor of xxh3 zero, the next eight do not matter, and all 64 bits of the
@@ -47,9 +35,9 @@ function key(keys, number) {
   return bytes
 }
 
-/** @param {string} checkout @param {Engine} engine @param {Keys} keys @returns {Promise<Figures>} */
-async function measure(checkout, engine, keys) {
-  const { openCache } = await import(pathToFileURL(join(checkout, 'packages/varve/dist/bundle/index.js')).href)
+/** @param {Order} order @returns {Promise<Figures>} */
+async function measure({ checkout, engine, keys, entries }) {
+  const openCache = await openCacheOf(checkout)
   const dir = mkdtempSync(join(tmpdir(), 'varve-collide-'))
   const cache = await openCache({ name: 'bench', dir, engine })
   const namespace = cache.namespace('n')
@@ -78,30 +66,19 @@ async function measure(checkout, engine, keys) {
   const exportMs = await timeMs(() => cache.exportJson(nowhere))
   await cache.close()
   rmSync(dir, { recursive: true })
-  const status = process.platform === 'linux' ? readFileSync('/proc/self/status', 'utf8') : ''
-  const peakMib = Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? Number.NaN) / 1024
+  const peakMib = process.platform === 'linux' ? readNumber('/proc/self/status', 'VmHWM') / 1024 : Number.NaN
   return { logUs, tableUs, compactMs, exportMs, peakMib }
 }
 
-/** @param {readonly string[]} checkouts */
-function compare(checkouts) {
-  printProcessor()
-  /** @type {Map<string, Figures[]>} */
-  const found = new Map()
-  for (let round = 0; round < Number(values.rounds); round++) {
-    for (const engine of /** @type {const} */ (['native', 'wasm'])) {
-      for (const keys of /** @type {const} */ (['usual', 'one hash'])) {
-        for (const checkout of round % 2 === 0 ? checkouts : checkouts.toReversed()) {
-          const args = [fileURLToPath(import.meta.url), '--entries', values.entries, '--child', JSON.stringify([checkout, engine, keys])]
-          const name = `${checkout} ${engine}, ${keys}`
-          found.set(name, [...(found.get(name) ?? []), JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8' }))])
-        }
-      }
-    }
-  }
-  for (const [name, all] of found) {
-    const of = (/** @type {keyof Figures} */ field) => median(all.map((one) => one[field])).toFixed(1)
-    const lookups = `get ${of('logUs')} us before, ${of('tableUs')} us after compaction`
-    console.log(`${name}: ${lookups}, compaction ${of('compactMs')} ms, export ${of('exportMs')} ms, peak memory ${of('peakMib')} MiB`)
+async function compare() {
+  const { options, checkouts } = readArguments({ entries: 100_000, rounds: 3 })
+  const orders = Object.entries(checkouts).flatMap(([name, checkout]) => ['native', 'wasm'].flatMap((engine) =>
+    ['usual', 'one hash'].map((keys) => [`${name} ${engine}, ${keys}`, { checkout, engine, keys, entries: options.entries }])))
+  const found = await inTurn(Object.fromEntries(orders), options.rounds, (order) => /** @type {Figures} */ (sampleOf(order)))
+  for (const [name, figures] of Object.entries(found)) {
+    const { logUs, tableUs, compactMs, exportMs, peakMib } = mediansOf(figures)
+    const lookups = `get ${logUs.toFixed(1)} us before, ${tableUs.toFixed(1)} us after compaction`
+    const others = `compaction ${compactMs.toFixed(1)} ms, export ${exportMs.toFixed(1)} ms, peak memory ${peakMib.toFixed(1)} MiB`
+    console.log(`${name}: ${lookups}, ${others}`)
   }
 }

@@ -8,13 +8,11 @@
 //   by entry     evicts the least recently used entries (the engine's rule, with exact times)
 //   by table     evicts everything that one build wrote at once, the oldest build first
 //   all at once  clears the cache when it is full
-import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { randomOf } from '../test/safety/random.mjs'
-import { printProcessor } from './processor.mjs'
+import { runBench, sampleOf } from './turns.mjs'
 
 const BUILDS = 60
 const COUNTED_FROM = 10
@@ -70,8 +68,8 @@ const oldestBy = (field, isWhole) => (cache) => {
   }
 }
 
-/** Runs one build with the engine. Returns its hits. @param {string} dir @param {number} build */
-async function engineBuild(dir, build) {
+/** Runs one build with the engine. Returns its hits. @param {{ dir: string, build: number }} order */
+async function engineBuild({ dir, build }) {
   const now = Date.now.bind(Date)
   Date.now = () => now() + build * DAY_MS
   const { openCache } = await import('varve')
@@ -101,15 +99,11 @@ function share(hits) {
   return `${((100 * total) / (counted.length * MODULES)).toFixed(1)} %`
 }
 
-const [dir, build] = process.argv.slice(2)
-if (dir !== undefined) console.log(await engineBuild(dir, Number(build)))
-else {
-  printProcessor()
+await runBench(engineBuild, () => {
   const builds = workload()
-  const folder = mkdtempSync(join(homedir(), '.varve-bench-eviction-'))
-  const run = (/** @type {number} */ at) => Number(execFileSync(process.execPath, [fileURLToPath(import.meta.url), folder, String(at)]))
-  const engine = builds.map((_, at) => run(at))
-  rmSync(folder, { recursive: true })
+  const dir = mkdtempSync(join(homedir(), '.varve-bench-eviction-'))
+  const engine = builds.map((_, build) => /** @type {number} */ (sampleOf({ dir, build })))
+  rmSync(dir, { recursive: true })
   console.table({
     'the engine': share(engine),
     'no cap': share(simulated(builds, () => undefined)),
@@ -117,4 +111,4 @@ else {
     'by table': share(simulated(builds, oldestBy('written', true))),
     'all at once': share(simulated(builds, (cache) => cache.clear())),
   })
-}
+})

@@ -1,5 +1,5 @@
 // @ts-check
-// `node bench/layers.mjs [--mebibytes 1024]`: what opening a cache over a large layer costs beside opening one over nothing, on both
+// `node bench/layers.mjs [--mebibytes 1024] [--rounds 21]`: what opening a cache over a large layer costs beside opening one over nothing, on both
 // engines. The goal is at most 5 ms more, and no copy. Openings take turns in one process; the layer has values of 64 KiB that do not
 // compress.
 import { randomBytes } from 'node:crypto'
@@ -7,15 +7,13 @@ import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
-import { parseArgs } from 'node:util'
 import { openCache } from 'varve'
-import { median } from './median.mjs'
 import { printProcessor } from './processor.mjs'
+import { inTurn, mediansOf, readArguments } from './turns.mjs'
 
-const { values: options } = parseArgs({ options: { mebibytes: { type: 'string', default: '1024' } } })
+const { options } = readArguments({ mebibytes: 1024, rounds: 21 })
 const VALUE_BYTES = 64 << 10
-const COUNT = (Number(options.mebibytes) << 20) / VALUE_BYTES
-const ROUNDS = 21
+const COUNT = (options.mebibytes << 20) / VALUE_BYTES
 const home = mkdtempSync(join(tmpdir(), 'varve-bench-layers-'))
 
 /** @param {string} layer */
@@ -57,17 +55,11 @@ try {
   printProcessor()
   console.log(`a layer of ${(layerBytes / 2 ** 30).toFixed(2)} GiB`)
   for (const engine of /** @type {const} */ (['native', 'wasm'])) {
-    /** @type {Record<'over nothing' | 'over the layer', { openMs: number, getMs: number }[]>} */
-    const times = { 'over nothing': [], 'over the layer': [] }
     await open(engine, [])
-    for (let round = 0; round < ROUNDS; round++) {
-      times['over nothing'].push(await open(engine, []))
-      times['over the layer'].push(await open(engine, [layer]))
-    }
-    const of = (/** @type {keyof typeof times} */ name, /** @type {'openMs' | 'getMs'} */ what) => median(times[name].map((each) => each[what]))
-    const [nothing, over] = [of('over nothing', 'openMs'), of('over the layer', 'openMs')]
-    console.log(`${engine}: open ${nothing.toFixed(2)} ms over nothing, ${over.toFixed(2)} ms over the layer`)
-    console.log(`  ${(over - nothing).toFixed(2)} ms more (goal 5); first lookup ${of('over the layer', 'getMs').toFixed(2)} ms`)
+    const found = await inTurn({ nothing: [], layer: [layer] }, options.rounds, (layers) => open(engine, layers))
+    const [nothing, over] = [mediansOf(found.nothing), mediansOf(found.layer)]
+    console.log(`${engine}: open ${nothing.openMs.toFixed(2)} ms over nothing, ${over.openMs.toFixed(2)} ms over the layer`)
+    console.log(`  ${(over.openMs - nothing.openMs).toFixed(2)} ms more (goal 5); first lookup ${over.getMs.toFixed(2)} ms`)
   }
   console.log(`bytes written beside the layer: ${bytesIn(home) - bytesIn(layer)} (goal 0)`)
 } finally {

@@ -3,50 +3,51 @@
 // CPU time of the whole process and, on Linux, of its main thread, which the kernel counts in steps of 10 ms. Pairs of builds with and
 // without `trackReads` take turns, each in its own process: one cold pair, then five warm ones by default. A module has 20 functions by
 // default; with one, a cold build of many modules takes little time.
-import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { root } from '../scripts/common/root.mjs'
 import { median } from './median.mjs'
-import { printProcessor } from './processor.mjs'
+import { cpuMs } from './processor.mjs'
+import { inTurn, runBench, sampleOf } from './turns.mjs'
 
-const own = fileURLToPath(new URL('..', import.meta.url))
-// Warm builds take so little time that many of them cost less than one cold build.
-const [first, second = '5', third = '20', fourth = '5'] = process.argv.slice(2)
+/** @typedef {{ hits: number, cpuMs: number, mainMs: number }} Sample */
 
-if (first === '--run') console.log(JSON.stringify(await build(third, second === 'on')))
-else compare(Number(first ?? 2000), Number(second), Number(third), Number(fourth))
+await runBench(build, compare)
 
-/** @param {number} modules @param {number} pairs @param {number} functions @param {number} warmPairs */
-function compare(modules, pairs, functions, warmPairs) {
-  printProcessor()
+async function compare() {
+  // Warm builds take so little time that many of them cost less than one cold build.
+  const [modules = 2000, pairs = 5, functions = 20, warmPairs = 5] = process.argv.slice(2).map(Number)
   const project = makeProject(modules, functions)
-  /** @type {Record<'cold' | 'warm' | 'main', Record<'on' | 'off', number[]>>} */
-  const times = { cold: { on: [], off: [] }, warm: { on: [], off: [] }, main: { on: [], off: [] } }
-  for (let pair = 0; pair < pairs; pair++) {
-    for (let turn = 0; turn <= warmPairs; turn++) {
-      const kind = turn === 0 ? 'cold' : 'warm'
-      for (const way of (pair + turn) % 2 === 0 ? /** @type {const} */ (['on', 'off']) : /** @type {const} */ (['off', 'on'])) {
-        if (kind === 'cold') rmSync(join(project, way), { recursive: true, force: true })
-        const out = execFileSync(process.execPath, [fileURLToPath(import.meta.url), '--run', way, project], { cwd: project, encoding: 'utf8' })
-        const { hits, cpuMs, mainMs } = JSON.parse(out.trim().split('\n').at(-1) ?? '')
-        if (kind === 'cold' ? hits > 0 : hits <= modules) throw new Error(`a ${kind} build had ${hits} hits`)
-        times[kind][way].push(cpuMs)
-        if (kind === 'warm') times.main[way].push(mainMs ?? Number.NaN)
-      }
-    }
-  }
+  const ways = /** @type {const} */ ({ on: 'on', off: 'off' })
+  const cold = await inTurn(ways, pairs, (way) => {
+    rmSync(join(project, way), { recursive: true, force: true })
+    return sampleWith(project, way, (hits) => hits === 0)
+  })
+  const warm = await inTurn(ways, pairs * warmPairs, (way) => sampleWith(project, way, (hits) => hits > modules))
   rmSync(project, { recursive: true })
-  const summaries = { cold: summary(times.cold), warm: summary(times.warm), main: summary(times.main) }
+  const summaries = { cold: summary(cold, 'cpuMs'), warm: summary(warm, 'cpuMs'), main: summary(warm, 'mainMs') }
   console.log(JSON.stringify({ node: process.version, modules, functions, pairs, ...summaries }))
 }
 
 /**
- * The median and the mean of the differences in each pair, and the difference of the least times, since other programs only add to a time.
- * @param {{ on: readonly number[], off: readonly number[] }} times
+ * One build, whose hits are checked.
+ * @param {string} project @param {'on' | 'off'} way @param {(hits: number) => boolean} isRight @returns {Sample}
  */
-function summary({ on, off }) {
+function sampleWith(project, way, isRight) {
+  /** @type {Sample} */
+  const sample = sampleOf({ project, way }, { cwd: project })
+  if (!isRight(sample.hits)) throw new Error(`a build had ${sample.hits} hits`)
+  return sample
+}
+
+/**
+ * The median and the mean of the differences in each pair, and the difference of the least times, since other programs only add to a time.
+ * @param {{ on: readonly Sample[], off: readonly Sample[] }} samples
+ * @param {'cpuMs' | 'mainMs'} time
+ */
+function summary(samples, time) {
+  const [on, off] = [samples.on.map((one) => one[time]), samples.off.map((one) => one[time])]
   const moreMs = median(on.map((ms, pair) => ms - (off[pair] ?? Number.NaN)))
   const offMs = median(off)
   const meanMs = on.reduce((sum, ms, pair) => sum + ms - (off[pair] ?? Number.NaN), 0) / on.length
@@ -63,7 +64,7 @@ function rounded(value) {
 /** @param {number} modules @param {number} functions */
 function makeProject(modules, functions) {
   const project = mkdtempSync(join(tmpdir(), 'varve-bench-reads-'))
-  symlinkSync(join(own, 'node_modules'), join(project, 'node_modules'))
+  symlinkSync(join(root, 'node_modules'), join(project, 'node_modules'))
   writeFileSync(join(project, 'package.json'), '{ "type": "module" }')
   writeFileSync(join(project, 'babel.config.json'), '{ "presets": [["@babel/preset-env", { "modules": false }]] }')
   writeFileSync(join(project, '.browserslistrc'), 'ie 11')
@@ -79,27 +80,26 @@ function makeProject(modules, functions) {
   return project
 }
 
-/** @param {string} project @param {boolean} trackReads */
-async function build(project, trackReads) {
+/** @param {{ project: string, way: 'on' | 'off' }} order @returns {Promise<Sample>} */
+async function build({ project, way }) {
   const { cached } = await import('@varve/plugins/rolldown')
   const { babel } = await import('@rollup/plugin-babel')
   const { rolldown } = await import('rolldown')
   let hits = 0
   const onStats = (/** @type {{ hits: number }} */ stats) => void (hits = stats.hits)
-  const options = { cacheKey: 'bench', trackReads, dir: trackReads ? 'on' : 'off', onStats }
+  const options = { cacheKey: 'bench', trackReads: way === 'on', dir: way, onStats }
   // Plugins of Rollup run in Rolldown, whose types differ from Rollup's.
   const plugin = /** @type {import('rolldown').Plugin} */ (/** @type {unknown} */ (babel({ babelHelpers: 'bundled', cwd: project })))
   const bundle = await rolldown({ input: join(project, 'src/main.js'), plugins: [cached(plugin, options)], onLog() {} })
   await bundle.generate()
   await bundle.close()
-  const { user, system } = process.cpuUsage()
-  return { hits, cpuMs: (user + system) / 1000, mainMs: mainThreadMs() }
+  return { hits, cpuMs: cpuMs(), mainMs: mainThreadMs() }
 }
 
-/** CPU time of the main thread: the 14th and 15th field of its line, in hundredths of a second; null if the host has no such file. */
+/** CPU time of the main thread: the 14th and 15th field of its line, in hundredths of a second; NaN if the host has no such file. */
 function mainThreadMs() {
   const path = `/proc/self/task/${process.pid}/stat`
-  if (!existsSync(path)) return null
+  if (!existsSync(path)) return Number.NaN
   const fields = readFileSync(path, 'utf8').split(') ').at(-1)?.split(' ') ?? []
   return 10 * (Number(fields[11]) + Number(fields[12]))
 }

@@ -14,14 +14,14 @@ import { fork } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { openCache } from 'varve'
 import { randomOf } from '../test/safety/random.mjs'
 import { keyOf } from './api/data.mjs'
 import { readText } from './first-read/text.mjs'
 import { median } from './median.mjs'
 import { readNumber } from './proc.mjs'
-import { printProcessor } from './processor.mjs'
+import { cpuMs, printProcessor } from './processor.mjs'
+import { inTurn, mediansOf, readArguments } from './turns.mjs'
 
 /** @typedef {'fill' | 'read' | 'update' | 'compact'} Step */
 /** @typedef {{ step: Step, dir: string, engine: 'native' | 'wasm', entries: number, bytes: number, seed: number }} Order */
@@ -43,11 +43,10 @@ const MIB = 2 ** 20
 async function perform(order) {
   const startMs = performance.now()
   const times = order.step === 'read' ? await read(order) : await write(order)
-  const { user, system } = process.cpuUsage()
   return {
     ...(times === undefined ? {} : { times }),
     seconds: (performance.now() - startMs) / 1000,
-    cpuSeconds: (user + system) / 1e6,
+    cpuSeconds: cpuMs() / 1000,
     written: readNumber('/proc/self/io', 'wchar'),
     residentMiB: readNumber('/proc/self/status', 'VmHWM') / 1024,
   }
@@ -91,10 +90,9 @@ async function read(order) {
   find(keyOf(random(entries)))
   const openMs = performance.now() - startMs
   const passUs = () => {
-    const { user, system } = process.cpuUsage()
+    const before = process.cpuUsage()
     for (const key of keys) find(key)
-    const after = process.cpuUsage()
-    return (after.user + after.system - user - system) / READS
+    return (cpuMs(before) * 1000) / READS
   }
   const firstUs = passUs()
   const againUs = median(Array.from({ length: PASSES }, passUs))
@@ -144,32 +142,22 @@ function print({ seconds, cpuSeconds, written, residentMiB, privateMiB, onDisk, 
 
 /** The two caches in turns. @param {Omit<Order, 'step' | 'seed'>} small @param {Omit<Order, 'step' | 'seed'>} large */
 async function compareReads(small, large) {
-  /** @type {[Times[], Times[]]} */
-  const found = [[], []]
-  for (let round = -1; round < ROUNDS; round++) {
-    for (const [index, cache] of [small, large].entries()) {
-      // Each round reads other keys, all rounds the same in both caches.
-      const { times } = await run({ ...cache, step: 'read', seed: round + 100 })
-      if (round >= 0 && times !== undefined) found[index]?.push(times)
-    }
-  }
+  const found = await inTurn({ small, large }, ROUNDS + 1, async (cache, round) => {
+    // Each round reads other keys, all rounds the same in both caches.
+    const { times } = await run({ ...cache, step: 'read', seed: round + 99 })
+    return times ?? { openMs: Number.NaN, firstUs: Number.NaN, againUs: Number.NaN }
+  })
+  // The first round fills the caches of the system.
+  const [ours, theirs] = [mediansOf(found.small.slice(1)), mediansOf(found.large.slice(1))]
   for (const what of /** @type {const} */ (['openMs', 'firstUs', 'againUs'])) {
-    const [ours, theirs] = found.map((times) => median(times.map((each) => each[what])))
-    const ratio = ((theirs ?? 0) / (ours ?? 1)).toFixed(2)
-    console.log(`  ${what.padEnd(8)} ${ours?.toFixed(2)} in 100 MiB, ${theirs?.toFixed(2)} in the large cache: ${ratio}`)
+    const ratio = (theirs[what] / ours[what]).toFixed(2)
+    console.log(`  ${what.padEnd(8)} ${ours[what].toFixed(2)} in 100 MiB, ${theirs[what].toFixed(2)} in the large cache: ${ratio}`)
   }
 }
 
 async function main() {
-  const { values: options } = parseArgs({
-    options: {
-      entries: { type: 'string', default: '1000000' },
-      bytes: { type: 'string', default: '1024' },
-      builds: { type: 'string', default: '10' },
-      engine: { type: 'string', default: 'native' },
-    },
-  })
-  const [entries, bytes] = [Number(options.entries), Number(options.bytes)]
+  const { options } = readArguments({ entries: 1_000_000, bytes: 1024, builds: 10, engine: 'native' })
+  const { entries, bytes } = options
   /** @type {Order['engine']} */
   const engine = options.engine === 'wasm' ? 'wasm' : 'native'
   const home = mkdtempSync(join(tmpdir(), 'varve-scale-'))
@@ -189,7 +177,7 @@ async function main() {
     print(filled, size, 'fill')
     await compareReads(small, large)
     const outcomes = []
-    for (let build = 1; build <= Number(options.builds); build++) {
+    for (let build = 1; build <= options.builds; build++) {
       const outcome = await run({ ...large, step: 'update', seed: 1 + build })
       print(outcome, size, `build ${build}`)
       outcomes.push(outcome)

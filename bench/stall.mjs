@@ -15,10 +15,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks'
-import { parseArgs } from 'node:util'
-import { fork } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
-import { printProcessor } from './processor.mjs'
+import { readArguments, runBench, sampleOf } from './turns.mjs'
 
 const VALUE_BYTES = 16 * 1024
 const BATCH_ENTRIES = 1024
@@ -37,9 +34,12 @@ function now() {
 }
 
 /** @typedef {{ stall: number, cpu: number, get: number, monitor: number, seconds: number, turns: number }} Round */
+/** @typedef {{ engine: 'native' | 'wasm', mib: number, rounds: number }} Order */
 
-/** @param {'native' | 'wasm'} engine @param {number} mib @param {number} rounds @returns {Promise<Round[]>} */
-async function measure(engine, mib, rounds) {
+await runBench(measure, compare)
+
+/** @param {Order} order @returns {Promise<Round[]>} */
+async function measure({ engine, mib, rounds }) {
   const { openCache } = await import('varve')
   const dir = mkdtempSync(join(tmpdir(), 'varve-stall-'))
   const count = (mib * 1024 * 1024) / VALUE_BYTES
@@ -103,22 +103,11 @@ async function compacted(cache, values, count) {
   return { stall, cpu, get, monitor: monitor.max / 1e6, seconds, turns }
 }
 
-if (process.send !== undefined) {
-  const { engine, mib, rounds } = JSON.parse(process.argv[2] ?? '{}')
-  process.send(await measure(engine, mib, rounds))
-} else {
-  const { values } = parseArgs({
-    options: { engine: { type: 'string' }, mib: { type: 'string', default: '1024' }, rounds: { type: 'string', default: '3' } },
-  })
-  printProcessor()
-  for (const engine of values.engine === undefined ? ['native', 'wasm'] : [values.engine]) {
-    const order = JSON.stringify({ engine, mib: Number(values.mib), rounds: Number(values.rounds) })
+async function compare() {
+  const { options } = readArguments({ engine: '', mib: 1024, rounds: 3 })
+  for (const engine of options.engine === '' ? ['native', 'wasm'] : [options.engine]) {
     /** @type {Round[]} */
-    const found = await new Promise((resolve, reject) => {
-      const child = fork(fileURLToPath(import.meta.url), [order])
-      child.once('message', resolve)
-      child.once('exit', (code) => reject(new Error(`the measurement of ${engine} ended with ${code}`)))
-    })
+    const found = sampleOf({ ...options, engine })
     for (const { stall, cpu, get, monitor, seconds, turns } of found) {
       const [stalled, used, longest, seen] = [stall, cpu, get, monitor].map((value) => `${value.toFixed(1)} ms`)
       const how = `${seconds.toFixed(1)} s, ${turns} turns, monitorEventLoopDelay ${seen}`

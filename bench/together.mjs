@@ -7,23 +7,20 @@
 //   fresh    the cache is empty before; one commit of 4,000 entries, then all close at the same moment, and only closing is measured
 //   again    the same after earlier builds have left 32 MB in it
 //   commits  60 commits of 400 entries, 30 ms apart, all at the same time, and then closing
-import assert from 'node:assert/strict'
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { setTimeout } from 'node:timers/promises'
-import { fileURLToPath, pathToFileURL } from 'node:url'
-import { parseArgs } from 'node:util'
+import { fileURLToPath } from 'node:url'
 import { readText } from './first-read/text.mjs'
-import { median } from './median.mjs'
 import { readNumber } from './proc.mjs'
 import { printProcessor } from './processor.mjs'
+import { inTurn, mediansOf, openCacheOf, readArguments } from './turns.mjs'
 
 const ENTRY_BYTES = 2 << 10
-/** @type {Record<string, { buildsBefore: number, first: number, commits: number, entries: number, rounds: number }>} */
 const CASES = {
   fresh: { buildsBefore: 0, first: 4000, commits: 0, entries: 0, rounds: 5 },
   again: { buildsBefore: 4, first: 4000, commits: 0, entries: 0, rounds: 5 },
@@ -31,31 +28,23 @@ const CASES = {
 }
 /** Between two commits. */
 const PAUSE_MS = 30
-const own = fileURLToPath(new URL('..', import.meta.url))
+const BUILD = '--build'
 
+/** @typedef {{ checkout: string, name: keyof typeof CASES, dir: string }} Build */
 /** @typedef {{ cpu: number, bytes: number, longest: number, warnings: number }} Cost */
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    build: { type: 'string' },
-    dir: { type: 'string', default: homedir() },
-    only: { type: 'string', default: '' },
-    processes: { type: 'string', default: '1,2,4,8' },
-  },
-})
-if (values.build !== undefined) await build(positionals[0] ?? own, positionals[1] ?? 'fresh', values.build)
-else await compare(positionals[0] === undefined ? [own] : [resolve(positionals[0]), own])
+if (process.argv[2] === BUILD) await build(JSON.parse(process.argv[3] ?? ''))
+else await compare()
 
 /** Bytes that this process has written. */
 function bytesWritten() {
   return readNumber('/proc/self/io', 'wchar')
 }
 
-/** One build, in a process of its own. @param {string} checkout @param {string} name @param {string} dir */
-async function build(checkout, name, dir) {
-  const { first, commits, entries } = CASES[name] ?? assert.fail(name)
-  const { openCache } = await import(pathToFileURL(join(checkout, 'packages/varve/dist/bundle/index.js')).href)
+/** One build, in a process of its own. @param {Build} of */
+async function build({ checkout, name, dir }) {
+  const { first, commits, entries } = CASES[name]
+  const openCache = await openCacheOf(checkout)
   let warnings = 0
   const cache = await openCache({ name: 'bench', dir, onWarning: () => (warnings += 1) })
   const namespace = cache.namespace('n')
@@ -85,10 +74,9 @@ async function build(checkout, name, dir) {
   process.disconnect()
 }
 
-/** @param {string} checkout @param {string} name @param {string} dir @param {number} count @returns {Promise<Cost & { wall: number }>} */
-async function together(checkout, name, dir, count) {
-  const args = [checkout, name, '--build', dir]
-  const children = Array.from({ length: count }, () => fork(fileURLToPath(import.meta.url), args))
+/** @param {Build} of @param {number} count @returns {Promise<Cost & { wall: number }>} */
+async function together(of, count) {
+  const children = Array.from({ length: count }, () => fork(fileURLToPath(import.meta.url), [BUILD, JSON.stringify(of)]))
   await Promise.all(children.map((child) => once(child, 'message')))
   const begun = performance.now()
   const closed = Promise.all(children.map((child) => once(child, 'message').then(([cost]) => /** @type {Cost} */ (cost))))
@@ -101,26 +89,24 @@ async function together(checkout, name, dir, count) {
   return { wall, cpu: sum('cpu'), bytes: sum('bytes'), longest, warnings: sum('warnings') }
 }
 
-/** @param {readonly string[]} checkouts */
-async function compare(checkouts) {
+async function compare() {
+  const { options, checkouts } = readArguments({ dir: homedir(), only: '', processes: '1,2,4,8' })
+  const names = /** @type {(keyof typeof CASES)[]} */ (Object.keys(CASES).filter((name) => name.startsWith(options.only)))
   printProcessor()
-  for (const [name, { buildsBefore, rounds }] of Object.entries(CASES)) {
-    if (!name.startsWith(values.only)) continue
-    for (const count of values.processes.split(',').map(Number)) {
-      /** @type {Map<string, (Cost & { wall: number })[]>} */
-      const found = new Map(checkouts.map((checkout) => [checkout, []]))
-      for (let round = 0; round < rounds; round++) {
-        for (const checkout of round % 2 === 0 ? checkouts : checkouts.toReversed()) {
-          const dir = mkdtempSync(join(values.dir, '.varve-bench-together-'))
-          for (let earlier = 0; earlier < buildsBefore; earlier++) await together(checkout, name, dir, 1)
-          found.get(checkout)?.push(await together(checkout, name, dir, count))
-          rmSync(dir, { recursive: true })
-        }
-      }
-      for (const [checkout, costs] of found) {
-        const of = (/** @type {keyof Cost | 'wall'} */ key, unit = 1) => (median(costs.map((cost) => cost[key])) / unit).toFixed(0)
-        const commit = costs.some(({ longest }) => longest > 0) ? `, longest commit ${of('longest')} ms` : ''
-        const figures = `${of('wall')} ms, CPU ${of('cpu')} ms, ${of('bytes', 1e6)} MB${commit}, ${of('warnings')} warnings`
+  for (const name of names) {
+    for (const count of options.processes.split(',').map(Number)) {
+      const { buildsBefore, rounds } = CASES[name]
+      const found = await inTurn(checkouts, rounds, async (checkout) => {
+        const of = { checkout, name, dir: mkdtempSync(join(options.dir, '.varve-bench-together-')) }
+        for (let earlier = 0; earlier < buildsBefore; earlier++) await together(of, 1)
+        const costs = await together(of, count)
+        rmSync(of.dir, { recursive: true })
+        return costs
+      })
+      for (const [checkout, costs] of Object.entries(found)) {
+        const { wall, cpu, bytes, longest, warnings } = mediansOf(costs)
+        const commit = longest > 0 ? `, longest commit ${longest.toFixed(0)} ms` : ''
+        const figures = `${wall.toFixed(0)} ms, CPU ${cpu.toFixed(0)} ms, ${(bytes / 1e6).toFixed(0)} MB${commit}, ${warnings} warnings`
         console.log(`${checkout} ${name}, ${count} processes: ${figures}`)
       }
     }

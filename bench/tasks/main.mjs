@@ -4,13 +4,13 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { openCache } from 'varve'
 import { median } from '../median.mjs'
-import { printProcessor } from '../processor.mjs'
+import { cpuMs, printProcessor } from '../processor.mjs'
+import { inTurn, readArguments } from '../turns.mjs'
 
-const { values: options } = parseArgs({ options: { quick: { type: 'boolean' }, json: { type: 'boolean' } } })
-const ROUNDS = options.quick === true ? 3 : 15
+const { options } = readArguments({ quick: false, json: false })
+const ROUNDS = options.quick ? 3 : 15
 const RUNS = 20_000
 const IDS = Array.from({ length: 1000 }, (_, index) => `src/components/module-${index}.tsx`)
 const RESULT = 'y'.repeat(2000)
@@ -28,8 +28,7 @@ const SHAPES = {
 async function perRun(call) {
   const before = process.cpuUsage()
   for (let index = 0; index < RUNS; index++) await call(IDS[index % IDS.length] ?? '')
-  const { user, system } = process.cpuUsage(before)
-  return (user + system) / RUNS
+  return (cpuMs(before) * 1000) / RUNS
 }
 
 /** @param {'native' | 'wasm'} engine @param {string} root */
@@ -42,18 +41,14 @@ async function measure(engine, root) {
     for (const shape of Object.values(SHAPES)) await task.run(shape(id), () => RESULT)
   }
   await cache.commit()
-  /** @type {[string, (id: string) => unknown][]} */
-  const calls = [['get alone, awaited', (id) => bare.get(id)]]
+  /** @type {Record<string, (id: string) => unknown>} */
+  const calls = { 'get alone, awaited': (id) => bare.get(id) }
   for (const [name, shape] of Object.entries(SHAPES)) {
-    calls.push([name, (id) => task.run(shape(id), () => Promise.reject(new Error(`${id} is not a hit`)))])
+    calls[name] = (id) => task.run(shape(id), () => Promise.reject(new Error(`${id} is not a hit`)))
   }
-  /** @type {Map<string, number[]>} */
-  const times = new Map(calls.map(([name]) => [name, []]))
-  for (let round = 0; round < ROUNDS; round++) {
-    for (const [name, call] of calls) times.get(name)?.push(await perRun(call))
-  }
+  const times = await inTurn(calls, ROUNDS, perRun)
   await cache.close()
-  return calls.map(([name]) => ({ id: name, engine, value: Number(median(times.get(name) ?? []).toFixed(2)), unit: 'us' }))
+  return Object.entries(times).map(([id, all]) => ({ id, engine, value: Number(median(all).toFixed(2)), unit: 'us' }))
 }
 
 printProcessor()
@@ -63,7 +58,7 @@ try {
   for (const file of FILES) writeFileSync(join(root, file), file.repeat(300))
   await new Promise((resolve) => setTimeout(resolve, 100)) // recently changed files would be hashed
   const figures = [...(await measure('native', root)), ...(await measure('wasm', root))]
-  if (options.json === true) process.stdout.write(`${JSON.stringify(figures)}\n`)
+  if (options.json) process.stdout.write(`${JSON.stringify(figures)}\n`)
   else for (const { id, engine, value, unit } of figures) process.stdout.write(`${engine.padEnd(8)}${id.padEnd(28)}${value} ${unit}\n`)
 } finally {
   rmSync(root, { recursive: true, force: true })

@@ -8,8 +8,8 @@ import { parseArgs } from 'node:util'
 import { openCache } from 'varve'
 import { at } from '../../scripts/common/root.mjs'
 import { randomOf } from '../../test/safety/random.mjs'
-import { median } from '../median.mjs'
-import { printProcessor } from '../processor.mjs'
+import { cpuMs, printProcessor } from '../processor.mjs'
+import { inTurn, mediansOf } from '../turns.mjs'
 
 const { values: options } = parseArgs({
   options: {
@@ -19,7 +19,6 @@ const { values: options } = parseArgs({
     fill: { type: 'string' },
   },
 })
-const ENGINES = /** @type {const} */ (['native', 'wasm'])
 const WRITTEN = 873_813
 const COMPACTED = 4 << 20
 const COMMITS = 8
@@ -53,8 +52,7 @@ async function timed(work) {
   const start = process.hrtime.bigint()
   const before = process.cpuUsage()
   await work()
-  const { user, system } = process.cpuUsage(before)
-  return { wall: Number(process.hrtime.bigint() - start) / 1e6, cpu: (user + system) / 1e3 }
+  return { wall: Number(process.hrtime.bigint() - start) / 1e6, cpu: cpuMs(before) }
 }
 
 /** @param {Engine} engine @param {string} dir @param {Uint32Array} numbers */
@@ -99,19 +97,15 @@ async function compaction(engine, dir) {
  */
 async function paired(id, rounds, run, folder) {
   if (options.only !== undefined && !options.only.some((prefix) => id.startsWith(prefix))) return
-  /** @type {Record<Engine, Sample[]>} */
-  const samples = { native: [], wasm: [] }
-  for (let round = 0; round < rounds; round++) {
-    process.stderr.write(`${id} ${round + 1}/${rounds}\n`)
-    for (const engine of round % 2 === 0 ? ENGINES : ENGINES.toReversed()) {
-      const dir = mkdtempSync(join(folder, `${engine}-`))
-      samples[engine].push(await run(engine, dir))
-      rmSync(dir, { recursive: true, force: true })
-    }
-  }
-  for (const engine of ENGINES) {
-    const [wall, cpu] = [median(samples[engine].map((sample) => sample.wall)), median(samples[engine].map((sample) => sample.cpu))]
-    console.log(JSON.stringify({ id, name: `varve-${engine}`, engine, unit: 'ms', wall, cpu, rounds }))
+  const samples = await inTurn(/** @type {const} */ ({ native: 'native', wasm: 'wasm' }), rounds, async (engine, round) => {
+    process.stderr.write(`${id} ${round + 1}/${rounds}, ${engine}\n`)
+    const dir = mkdtempSync(join(folder, `${engine}-`))
+    const sample = await run(engine, dir)
+    rmSync(dir, { recursive: true, force: true })
+    return sample
+  })
+  for (const [engine, all] of Object.entries(samples)) {
+    console.log(JSON.stringify({ id, name: `varve-${engine}`, engine, unit: 'ms', ...mediansOf(all), rounds }))
   }
 }
 

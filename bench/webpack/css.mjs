@@ -3,14 +3,13 @@
 // test suites. CPU time of the first build, of closing it, which stores everything, and of a warm build with its closing. Varve and
 // webpack's filesystem cache take turns, each build in a process of its own; outputs have to be equal.
 import { strict as assert } from 'node:assert'
-import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { digestOf } from '../../scripts/common/digest.mjs'
-import { median } from '../median.mjs'
-import { printProcessor } from '../processor.mjs'
+import { cpuMs } from '../processor.mjs'
+import { inTurn, mediansOf, runBench, sampleOf } from '../turns.mjs'
 
 /** @typedef {'varve' | 'webpack'} Cache */
 /** @typedef {'development' | 'production'} Mode */
@@ -19,21 +18,16 @@ import { printProcessor } from '../processor.mjs'
 /** Classes of each style sheet, which are some 1.7 MB. */
 const CLASSES = 40_000
 const own = fileURLToPath(import.meta.url)
-const [first, ...rest] = process.argv.slice(2)
 
-if (first === '--run') {
-  const [folder = '', cache, mode] = rest
-  process.stdout.write(JSON.stringify(await build(folder, /** @type {Cache} */ (cache), /** @type {Mode} */ (mode))))
-} else compare(Number(first ?? 5))
+await runBench(build, compare)
 
-/** @param {number} rounds */
-function compare(rounds) {
-  printProcessor()
+async function compare() {
+  const rounds = Number(process.argv[2] ?? 5)
   const folder = mkdtempSync(join(tmpdir(), 'varve-bench-css-'))
   try {
     writeSources(folder)
     for (const mode of /** @type {const} */ (['development', 'production'])) {
-      console.log(JSON.stringify({ mode, rounds, ...measure(folder, mode, rounds) }))
+      console.log(JSON.stringify({ mode, rounds, ...(await measure(folder, mode, rounds)) }))
     }
   } finally {
     rmSync(folder, { recursive: true })
@@ -41,25 +35,18 @@ function compare(rounds) {
 }
 
 /** @param {string} folder @param {Mode} mode @param {number} rounds */
-function measure(folder, mode, rounds) {
-  /** @type {Record<Cache, Record<'built' | 'closed' | 'warm', number[]>>} */
-  const times = { varve: { built: [], closed: [], warm: [] }, webpack: { built: [], closed: [], warm: [] } }
-  /** @param {Cache} cache @returns {Sample} */
-  const run = (cache) => JSON.parse(execFileSync(process.execPath, [own, '--run', folder, cache, mode], { encoding: 'utf8' }))
+async function measure(folder, mode, rounds) {
   let expected = ''
-  for (let round = 0; round < rounds; round++) {
-    for (const cache of round % 2 === 0 ? /** @type {const} */ (['varve', 'webpack']) : /** @type {const} */ (['webpack', 'varve'])) {
-      rmSync(join(folder, cache), { recursive: true, force: true })
-      const [cold, warm] = [run(cache), run(cache)]
-      expected ||= cold.output
-      assert.deepEqual([cold.output, warm.output], [expected, expected], `${cache} changed the output`)
-      times[cache].built.push(cold.built)
-      times[cache].closed.push(cold.closed)
-      times[cache].warm.push(warm.built + warm.closed)
-    }
-  }
+  const found = await inTurn(/** @type {const} */ ({ varve: 'varve', webpack: 'webpack' }), rounds, (cache) => {
+    rmSync(join(folder, cache), { recursive: true, force: true })
+    /** @type {[Sample, Sample]} */
+    const [cold, warm] = [sampleOf({ folder, cache, mode }), sampleOf({ folder, cache, mode })]
+    expected ||= cold.output
+    assert.deepEqual([cold.output, warm.output], [expected, expected], `${cache} changed the output`)
+    return { built: cold.built, closed: cold.closed, warm: warm.built + warm.closed }
+  })
   const medians = (/** @type {Cache} */ cache) =>
-    Object.fromEntries(Object.entries(times[cache]).map(([name, all]) => [name, Math.round(median(all))]))
+    Object.fromEntries(Object.entries(mediansOf(found[cache])).map(([name, ms]) => [name, Math.round(ms)]))
   return { varve: medians('varve'), webpack: medians('webpack') }
 }
 
@@ -75,8 +62,8 @@ function writeSources(folder) {
   writeFileSync(join(folder, 'src/main.js'), "import('./own.module.css').then((own) => console.log(own['own-1']))\nimport('./all.css')\n")
 }
 
-/** @param {string} folder @param {Cache} cache @param {Mode} mode @returns {Promise<Sample>} */
-async function build(folder, cache, mode) {
+/** @param {{ folder: string, cache: Cache, mode: Mode }} order @returns {Promise<Sample>} */
+async function build({ folder, cache, mode }) {
   const { default: webpack } = await import('webpack')
   const output = join(folder, 'dist')
   const compiler = webpack({
@@ -107,9 +94,4 @@ async function cacheConfig(place, cache) {
   if (cache === 'webpack') return { cache: { type: 'filesystem', cacheDirectory: place, buildDependencies } }
   const { VarveWebpackPlugin } = await import('@varve/plugins/webpack')
   return { cache: { type: 'memory' }, plugins: [new VarveWebpackPlugin({ dir: place, buildDependencies })] }
-}
-
-function cpuMs() {
-  const { user, system } = process.cpuUsage()
-  return (user + system) / 1000
 }
