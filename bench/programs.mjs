@@ -31,7 +31,7 @@ const rivalsTarget = join(targetDir, 'rivals')
 export const OURS = [
   {
     title: 'engine',
-    areas: RUST_AREAS,
+    areas: [...RUST_AREAS, 'export/', 'files/'],
     command: [join(targetDir, 'release/varve-bench')],
     build: () => step('build: bench of the engine', () => cargo('build', ['--release', '--package', 'varve-bench'])),
   },

@@ -14,7 +14,7 @@ const SITE = 'site'
 const PAGES = `${SITE}/generated`
 const API = 'docs/api.md'
 
-/** The pages of the site besides those in docs/. */
+/** The pages of the site besides those in docs/, and folders of pages. */
 const OTHERS = [
   'README.md',
   'SECURITY.md',
@@ -22,6 +22,7 @@ const OTHERS = [
   'CHANGELOG.md',
   'LICENSE',
   'bench/README.md',
+  'bench/limits',
   'crates/core/FORMAT.md',
   'test/safety/README.md',
 ]

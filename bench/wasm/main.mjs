@@ -2,7 +2,7 @@
 // `node bench/wasm/main.mjs`: the WebAssembly engine next to the native one, with the two most expensive workloads of the engine,
 // through the public API. CPU time adds up all threads of the native engine. --quick: fewer rounds.
 import { execFileSync } from 'node:child_process'
-import { cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { openCache } from 'varve'
@@ -111,6 +111,7 @@ async function paired(id, rounds, run, folder) {
 
 if (options.fill === undefined) {
   printProcessor()
+  mkdirSync(at('target'), { recursive: true })
   const folder = mkdtempSync(join(at('target'), 'bench-wasm-'))
   const rounds = Number(options.rounds ?? (options.quick === true ? 3 : 7))
   const numbers = entriesOf(WRITTEN)

@@ -23,7 +23,7 @@ export const addonPath = `packages/varve/native/varve.${hostPlatform}.node`
 
 /**
  * What `cargo rustc` passes to the compiler of the addon's own crate, which links all crates and optimises across them. LLVM then inlines
- * only what is small or has `#[inline]`. "Sizes" in bench/README.md has what it saves, and the instructions of each path.
+ * only what is small or has `#[inline]`. bench/limits/sizes.md has what it saves, and the instructions of each path.
  */
 export const LINKING = ['--', '-Cllvm-args=-inline-threshold=25']
 

@@ -15,6 +15,7 @@ const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))
 const ALL_PAGES = [
   'README.md', 'SECURITY.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'bench/README.md', 'crates/core/FORMAT.md', 'test/safety/README.md',
   ...readdirSync(join(REPOSITORY, 'packages')).map((name) => `packages/${name}/README.md`),
+  ...readdirSync(join(REPOSITORY, 'bench/limits')).map((name) => `bench/limits/${name}`),
   ...readdirSync(join(REPOSITORY, 'docs')).filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`),
   ...readdirSync(join(REPOSITORY, 'examples')).map((name) => `examples/${name}/README.md`),
 ]
@@ -143,14 +144,14 @@ describe('links in the documentation', () => {
     expect(names.filter((name) => scripts[name] === undefined)).toEqual([])
   })
 
-  it('every page of docs/ can be reached from the README', () => {
+  it('every page of docs/ and of bench/limits/ can be reached from the README', () => {
     const reached = new Set(['README.md'])
     for (const path of reached) {
       if (!path.endsWith('.md') || !ALL_PAGES.includes(path)) continue
       const links = [...readPage(path).matchAll(/\]\(([^)#\s]+)/g)].map(([, link = '']) => link)
       for (const link of links.filter((each) => !each.includes(':'))) reached.add(posix.join(posix.dirname(path), link))
     }
-    expect(ALL_PAGES.filter((path) => path.startsWith('docs/') && !reached.has(path))).toEqual([])
+    expect(ALL_PAGES.filter((path) => /^(?:docs|bench\/limits)\//.test(path) && !reached.has(path))).toEqual([])
   })
 })
 

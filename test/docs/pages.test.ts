@@ -22,8 +22,9 @@ it('docs/README.md, from which the site makes its sidebar, lists every page of d
   expect(links.toSorted()).toEqual(pages.toSorted())
 })
 
-it('every figure and command of the table in the README stands in docs/benchmarks.md or bench/README.md', () => {
-  const benchmarks = read('docs/benchmarks.md') + read('bench/README.md')
+it('every figure and command of the table in the README stands in docs/benchmarks.md or a page of bench', () => {
+  const limits = readdirSync(join(REPOSITORY, 'bench/limits')).map((name) => `bench/limits/${name}`)
+  const benchmarks = ['docs/benchmarks.md', 'bench/README.md', ...limits].map(read).join('')
   const rows = rowsOf(read('README.md'), '| | Varve |')
   expect(rows).toHaveLength(5)
   for (const [, ours = '', theirs = '', command = ''] of rows) {
