@@ -33,7 +33,7 @@ export function sampleOf(order, options = {}) {
 }
 
 /**
- * Options with their defaults, and the checkouts to compare by their names: the one that an argument names, which has to be built, and this one.
+ * Options with their defaults, and the checkouts to compare by their names: those that arguments name, which have to be built, and this one.
  * @template {Record<string, string | number | boolean>} Options
  * @param {Options} defaults
  */
