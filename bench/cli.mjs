@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { openCache } from 'varve'
 import { median } from './median.mjs'
+import { printProcessor } from './processor.mjs'
 import { inTurn, readArguments } from './turns.mjs'
 
 const COMMAND = fileURLToPath(new URL('../packages/varve/dist/bundle/cli.js', import.meta.url))
@@ -39,6 +40,7 @@ function cpuOf(args) {
   return user + system
 }
 
+printProcessor()
 const folder = mkdtempSync(join(tmpdir(), 'varve-cli-'))
 try {
   const [small, large, big, file, target] = ['small', 'large', 'big', 'export.json', 'target'].map((name) => join(folder, name))

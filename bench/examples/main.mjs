@@ -16,6 +16,7 @@ import { buildThrice, installExample, packVarve, WAYS } from '../../test/suites/
 import { EXAMPLES } from '../../test/suites/examples/projects.mjs'
 import { median } from '../median.mjs'
 import { bars } from '../bars.mjs'
+import { printProcessor } from '../processor.mjs'
 import { writeCopies } from './copies.mjs'
 
 /** @typedef {import('../../test/suites/examples/build.mjs').Way} Way */
@@ -51,6 +52,7 @@ const seconds = (value) => `${value.toPrecision(value < 10 ? 2 : 3)} s`
 await runMain(async () => {
   const { values } = parseArgs({ options: { only: { type: 'string', multiple: true }, rounds: { type: 'string', default: '3' } } })
   await setup()
+  printProcessor()
   const tarballs = await packVarve()
   const folder = await mkdtemp(join(tmpdir(), 'varve-bench-examples-'))
   const rows = []

@@ -2,6 +2,7 @@
 // `node bench/webpack/reads.mjs [modules] [pairs]`: the cost of recording reads in a webpack build with Babel, as CPU time of the
 // process. Pairs of builds with and without `trackReads` take turns, each in its own process: first cold, then warm.
 import { median } from '../median.mjs'
+import { printProcessor } from '../processor.mjs'
 import { Site } from './site.mjs'
 
 /** @typedef {'cold' | 'warm'} Kind */
@@ -9,6 +10,7 @@ import { Site } from './site.mjs'
 const SUBJECTS = /** @type {const} */ (['varve', 'varve, reads not tracked'])
 const [modules, pairs] = [Number(process.argv[2] ?? 300), Number(process.argv[3] ?? 5)]
 
+printProcessor()
 const site = await Site.make(modules)
 /** @type {Record<Kind, { offMs: number, moreMs: number }[]>} */
 const found = { cold: [], warm: [] }
