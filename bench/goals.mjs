@@ -33,6 +33,7 @@ const node = (id, native, wasm) => [
 const compaction = (size) => [
   ratio(`compaction/key_8/value_4/entries_${size}/full`, PEER, 'cpu', 0.25),
   ratio(`compaction/key_8/value_4/entries_${size}/full`, ['varve'], 'wall', 0.6, 'varve-2-threads'),
+  ratio(`compaction/key_8/value_4/entries_${size}/full`, ['varve'], 'wall', 0.35, 'varve-4-threads'),
 ]
 
 /** Each value read once by a fresh process. @param {string} size @param {number} get @returns {Goal[]} */

@@ -23,6 +23,7 @@ import { GOALS, isGoalOf } from './goals.mjs'
 const OURS = new Map([
   ['varve', ''],
   ['varve-2-threads', '/threads_2'],
+  ['varve-4-threads', '/threads_4'],
   ['varve-native', '/native'],
   ['varve-wasm', '/wasm'],
 ])
@@ -59,14 +60,14 @@ function rivalOf({ best, bestId }, ours, figures) {
 }
 
 /**
- * Two threads are compared with one thread. Other figures are compared with the best of the rivals that goals name for another
+ * Several threads are compared with one thread. Other figures are compared with the best of the rivals that goals name for another
  * metric, or else with the best of all rivals.
  * @param {Figure} ours
  * @param {readonly Figure[]} figures
  */
 function usualRival(ours, figures) {
   const same = figures.filter(({ id, metric }) => id === ours.id && metric === ours.metric)
-  if (ours.name === 'varve-2-threads') return same.find(({ name }) => name === 'varve')
+  if (ours.name.endsWith('-threads')) return same.find(({ name }) => name === 'varve')
   const rivals = same.filter(({ name }) => !OURS.has(name) && !BESIDE.has(name))
   const named = GOALS.flatMap((goal) => (isGoalOf(goal, ours.id) ? goal.best : []))
   return least(rivals.filter(({ name }) => named.includes(name))) ?? least(rivals)

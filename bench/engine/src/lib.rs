@@ -14,5 +14,5 @@ pub use export::{EXPORTS, Export, Form};
 pub use measure::{Sample, timed};
 pub use run::{Arguments, run};
 pub use subject::{Opened, Subject, file_order};
-pub use varve::Varve;
+pub use varve::{Varve, varves};
 pub use workloads::{Run, Trial, trials};

@@ -2,15 +2,23 @@
 
 use crate::data::Entries;
 use crate::subject::{Opened, Subject, file_order};
+use std::num::NonZero;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
-use std::thread::{JoinHandle, spawn};
+use std::thread::{JoinHandle, available_parallelism, spawn};
 use std::time::{SystemTime, UNIX_EPOCH};
 use twox_hash::XxHash3_64;
 use varve_archive::tar::{ImportOptions, import};
 use varve_core::{BlobWriter, Durability, Handle, Options, Store};
 use varve_disk::{DiskPool, DiskVfs};
+
+/// Varve with one thread, with two, and with four where the machine has as many processors.
+pub fn varves() -> &'static [Varve] {
+    let all = &[Varve { threads: 1 }, Varve { threads: 2 }, Varve { threads: 4 }];
+    let processors = available_parallelism().map_or(1, NonZero::get);
+    if processors >= 4 { all } else { all.split_at(2).0 }
+}
 
 /// Varve with a number of threads.
 #[derive(Clone, Copy, Debug)]

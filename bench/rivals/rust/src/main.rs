@@ -12,24 +12,15 @@ mod subjects {
 
 use subjects::turbo_table::{TurboTable, Values};
 use subjects::{fjall::Fjall, lmdb::Lmdb, raw::Raw, redb::Redb, sqlite::Sqlite, turbo::Turbo};
-use varve_bench::{Arguments, EXPORTS, Subject, Varve, run};
+use varve_bench::{Arguments, EXPORTS, Subject, run, varves};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() {
-    let stores: [&dyn Subject; 10] = [
-        &Varve { threads: 1 },
-        &Varve { threads: 2 },
-        &Turbo,
-        &TurboTable(Values::Shared),
-        &TurboTable(Values::Inline),
-        &Raw,
-        &Lmdb,
-        &Redb,
-        &Fjall,
-        &Sqlite,
-    ];
+    let rivals: [&dyn Subject; 8] =
+        [&Turbo, &TurboTable(Values::Shared), &TurboTable(Values::Inline), &Raw, &Lmdb, &Redb, &Fjall, &Sqlite];
+    let stores = varves().iter().map(|varve| varve as &dyn Subject).chain(rivals);
     let exports = EXPORTS.iter().map(|export| export as &dyn Subject);
-    run(&Arguments::from_env(), &stores.into_iter().chain(exports).collect::<Vec<_>>());
+    run(&Arguments::from_env(), &stores.chain(exports).collect::<Vec<_>>());
 }

@@ -12,7 +12,7 @@ use varve_core::{Durability, Handle, Options, SerialPool, Store};
 /// Receives the name of a call and of a file.
 pub(crate) type Hook = Box<dyn FnMut(&str, &str) + Send>;
 
-/// A directory that runs `hook` before it lists names, and before it opens, creates, measures, links, renames or
+/// A directory that runs `hook` before it lists names, and before it opens, creates, measures, reads, links, renames or
 /// removes a file.
 struct Hooked {
     vfs: Arc<dyn Vfs>,
@@ -99,6 +99,7 @@ impl File for HookedFile {
     }
 
     fn read(&self, offset: u64, length: usize) -> io::Result<Cow<'_, [u8]>> {
+        self.hook.lock().expect("hook")("read", &self.name);
         self.file.read(offset, length)
     }
 

@@ -2,8 +2,10 @@
 //! acknowledged commit is lost, and the directory stays small.
 
 use crate::history::{Expected, commit, compact, dump, open, random_value};
-use crate::hooked::{Hook, hooked_with, open_seeded, put, with_a_commit_in};
+use crate::hooked::{Hook, hooked, hooked_with, open_seeded, put, with_a_commit_in};
 use crate::model::same_content;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use varve_core::testing::sim::SimVfs;
 use varve_core::vfs::Vfs;
 use varve_core::{Durability, Handle};
@@ -282,4 +284,60 @@ fn a_process_compacts_for_what_it_has_committed_and_not_for_the_logs_of_others()
     assert!((0..40).any(|_| is_due(&mut handle, id, &long)), "for its own log");
     compact(&handle, false).expect("compact");
     assert!(!is_due(&mut handle, id, b"short"), "again");
+}
+
+/// Each new manifest made every process read the logs of all others again. With eight processes that commit without
+/// pause, each commit under a new manifest took seconds.
+#[test]
+fn a_log_that_stays_is_not_read_again_under_a_newer_manifest() {
+    let (vfs, reads) = (SimVfs::new(), Arc::new(AtomicUsize::new(0)));
+    let (mut other, id) = named(&vfs);
+    (0..30).for_each(|_| assert!(!is_due(&mut other, id, &[7; 900 << 10])));
+    let (log, count) =
+        (vfs.names().into_iter().find(|name| name.ends_with(".log")).expect("a log"), Arc::clone(&reads));
+    let counts = move |call: &str, name: &str| {
+        count.fetch_add(usize::from(call == "read" && name == log), Ordering::Relaxed);
+    };
+    let mut handle = hooked(&vfs, Box::new(counts));
+    let all = reads.swap(0, Ordering::Relaxed);
+    for round in 0..3 {
+        let (mut third, id) = named(&vfs);
+        is_due(&mut third, id, b"third");
+        compact(&third, false).expect("compact");
+        is_due(&mut other, id, b"other");
+        put(&mut handle, &[round]);
+        handle.store().refresh().expect("refresh");
+        let again = reads.swap(0, Ordering::Relaxed);
+        assert!(again < all / 2, "{again} reads of its head, its end and what is new, {all} of the whole log");
+    }
+}
+
+/// A load begins again if a manifest was published meanwhile. Processes that published faster than all logs are read
+/// kept another one from ending.
+#[test]
+fn a_load_that_begins_again_does_not_read_again_what_it_has_read() {
+    let vfs = SimVfs::new();
+    let (mut other, id) = named(&vfs);
+    (0..30).for_each(|_| assert!(!is_due(&mut other, id, &[7; 900 << 10])));
+    let reads_of_open = |publications: u64| {
+        let (directory, reads, count) = (vfs.clone(), Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let (left, log) = (Arc::clone(&count), other.store().status().writer.expect("a log"));
+        count.store(publications as usize, Ordering::Relaxed);
+        let counted = Arc::clone(&reads);
+        let publishes = move |call: &str, name: &str| {
+            let is_of_log = call == "read" && name == format!("{log}.log");
+            let is_last_read = is_of_log && counted.fetch_add(1, Ordering::Relaxed) % 20 == 19;
+            if is_last_read && left.load(Ordering::Relaxed) > 0 {
+                let third = left.fetch_sub(1, Ordering::Relaxed) as u64;
+                let mut third = open_seeded(&directory, 10 + third);
+                put(&mut third, b"third");
+                compact(&third, false).expect("compact");
+            }
+        };
+        drop(hooked_with(&vfs, Box::new(publishes), 9));
+        assert_eq!(count.load(Ordering::Relaxed), 0, "publications left");
+        reads.load(Ordering::Relaxed)
+    };
+    let (alone, beside) = (reads_of_open(0), reads_of_open(3));
+    assert!(beside < alone * 2, "{beside} reads beside three publications, {alone} without any");
 }
