@@ -9,7 +9,6 @@
 import { EventEmitter } from 'node:events'
 import type { VarveError } from 'varve'
 import { LazyNamespace } from './adapters/lazy-namespace.ts'
-import type { OpenNamespace } from './adapters/open-namespace.ts'
 import { ADAPTER_FIELDS, type AdapterOptions } from './adapters/options.ts'
 import type { Stamped } from './adapters/value.ts'
 import { checkOptions } from './build/validate.ts'
@@ -49,12 +48,12 @@ export class VarveKeyv extends EventEmitter {
 
   async get<Value>(key: string): Promise<Value | undefined> {
     const space = await this.#space.open()
-    return valueOf(space, key, space.get(key)) as Value | undefined
+    return valueOf(space.get(key)) as Value | undefined
   }
 
   async getMany<Value>(keys: readonly string[]): Promise<(Value | undefined)[]> {
     const space = await this.#space.open()
-    return space.getMany(keys).map((entry, index) => valueOf(space, keys[index], entry) as Value | undefined)
+    return space.getMany(keys).map((entry) => valueOf(entry) as Value | undefined)
   }
 
   async has(key: string): Promise<boolean> {
@@ -101,11 +100,11 @@ export class VarveKeyv extends EventEmitter {
     await space.committed()
   }
 
-  /** Yields keys, with their prefix, and values. Leaves out expired entries and removes them. */
+  /** Yields keys, with their prefix, and values. Leaves out expired entries. */
   async *iterator<Value>(namespace?: string): AsyncGenerator<[key: string, value: Awaited<Value>], void> {
     const space = await this.#space.open()
     for (const [key, entry] of space.entries(prefixOf(namespace))) {
-      const value = valueOf(space, key, entry)
+      const value = valueOf(entry)
       if (value !== undefined) yield [key, value as Awaited<Value>]
     }
   }
@@ -133,9 +132,5 @@ const expiryOf = (ttl: number | undefined): number => (ttl === undefined || ttl 
 
 const isExpired = (entry: Stamped): boolean => entry.timeMs !== 0 && Date.now() > entry.timeMs
 
-/** The value of an entry; undefined if it has expired, in which case it is removed. */
-function valueOf(space: OpenNamespace, key: string | undefined, entry: Stamped | undefined): unknown {
-  if (entry === undefined || !isExpired(entry)) return entry?.value
-  if (key !== undefined) space.delete(key)
-  return undefined
-}
+/** The value of an entry; undefined if it has expired. It stays, as its removal could remove what another process sets meanwhile. */
+const valueOf = (entry: Stamped | undefined): unknown => (entry === undefined || isExpired(entry) ? undefined : entry.value)

@@ -52,6 +52,24 @@ describe('VarveKeyv', () => {
     vi.useRealTimers()
   })
 
+  /** Each read of an expired entry deleted it at the end of the turn, and with it what another process had set meanwhile. */
+  it.each(['get', 'getMany', 'iterator'] as const)('a set is lost if another process reads the expired entry meanwhile (%s)', async (call) => {
+    vi.useFakeTimers({ toFake: ['Date'] })
+    const dir = makeFolder()
+    const [writer, reader] = [new VarveKeyv({ dir }), new VarveKeyv({ dir })]
+    const read = { get: () => reader.get('key'), getMany: () => reader.getMany(['key']), iterator: () => reader.iterator().next() }
+    await writer.set('key', 'old', 20)
+    await reader.get('key')
+    vi.setSystemTime(Date.now() + 21)
+    const isSet = writer.set('key', 'new')
+    await read[call]() // in the same turn, so it finds the old entry
+    expect(await isSet).toBe(true)
+    await reader.disconnect() // commits what it has
+    expect(await writer.get('key')).toBe('new')
+    await writer.disconnect()
+    vi.useRealTimers()
+  })
+
   it('VarveKeyv stores values that Keyv does not serialise, and bytes as bytes', async () => {
     const keyv = new Keyv({ store: new VarveKeyv({ dir: makeFolder() }) })
     Object.assign(keyv, { serialize: undefined, deserialize: undefined })
