@@ -1,5 +1,9 @@
-/** Two writes that leave the same size and times: the content decides, as long as they may have been made in one tick. */
+/**
+ * Files with the same size and times. Of two writes of one file the content decides, as long as they may have been made in one tick.
+ * Two files differ in their inode.
+ */
 import fs from 'node:fs'
+import { join } from 'node:path'
 import { openCache } from 'varve'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { makeFolder } from '../folders.ts'
@@ -45,6 +49,34 @@ describe.each(['native', 'wasm'] as const)('a file written twice in one tick: %s
       return ''
     })
     expect(task.stats().notStored).toBe(isFoundOut ? 1 : 0)
+    await cache.close()
+  })
+
+  it.skipIf(process.platform === 'win32').each([
+    ['a link leads to another file', 'link', (next: string) => fs.symlinkSync('two', next)],
+    ['another folder has the name', 'one', (next: string) => fs.renameSync(join(next, '../two'), next)],
+  ])('the result of another file with the same size and times is used again: %s', async (_, name, make) => {
+    const root = makeFolder()
+    for (const folder of ['one', 'two']) {
+      fs.mkdirSync(`${root}/${folder}`)
+      fs.writeFileSync(`${root}/${folder}/a`, folder)
+    }
+    fs.symlinkSync('one', `${root}/link`)
+    const cache = await openCache({ name: 'tick', dir: `${root}/cache`, engine })
+    const task = cache.task('read', { root, codec: 'text' })
+    const run = (): Promise<string> => task.run({ id: 'id', files: [`${name}/a`] }, () => fs.readFileSync(`${root}/${name}/a`, 'utf8'))
+    freeze(Date.now(), Date.now() - HOUR_MS)
+    expect([await run(), await run()]).toEqual(['one', 'one'])
+    fs.renameSync(`${root}/${name}`, `${root}/before`)
+    make(`${root}/${name}`)
+    expect(await run()).toBe('two')
+    // While the work runs.
+    await task.run({ id: 'other', files: [`${name}/a`] }, () => {
+      fs.renameSync(`${root}/${name}`, `${root}/after`)
+      fs.renameSync(`${root}/before`, `${root}/${name}`)
+      return ''
+    })
+    expect(task.stats().notStored).toBe(1)
     await cache.close()
   })
 })

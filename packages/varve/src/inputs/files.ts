@@ -1,9 +1,10 @@
 /**
  * The state of files during one run. Each file is examined once, and its content is read only if necessary.
  *
- * A file is unchanged if size, mtime and ctime are the recorded ones. Every write changes ctime and no program can set it, so
- * a file with its old size and mtime is still detected. If they differ, the content decides, and the entry gets the new
- * times. If they are so recent that a later write might not change them ("racy clean"), they are recorded as 0, and the
+ * A file is unchanged if size, mtime, ctime and inode are the recorded ones. Every write changes ctime and no program can set
+ * it, so a file with its old size and mtime is still detected. The inode differs if a link leads to another file, or another
+ * folder has the name, whose files may have the same times. If one differs, the content decides, and the entry gets the new
+ * stamp. If the times are so recent that a later write might not change them ("racy clean"), zeros are recorded, and the
  * content decides next time.
  *
  * Everything is synchronous: a `statSync` costs 1 us, a stat by promise 16 us.
@@ -28,8 +29,13 @@ const MISSING = 'missing'
 /** The result of `stat`: the file's, that it does not exist, or that it cannot be determined. */
 export type Look = fs.Stats | 'missing' | 'unreadable'
 
-/** A file as recorded. If mtime is 0, only the digest identifies its content. */
-export type RecordedFile = readonly [path: string, digest: string, size: number, mtimeMs: number, ctimeMs: number]
+/** What identifies a state of a file without its content; zeros if only the content does. */
+export type Stamp = readonly [size: number, mtimeMs: number, ctimeMs: number, ino: number]
+
+export const NO_STAMP: Stamp = [0, 0, 0, 0]
+
+/** A file as recorded. Records of earlier versions have no inode, so the content decides once. */
+export type RecordedFile = readonly [path: string, digest: string, ...stamp: Stamp]
 
 /** The files of one root as they are during one run. */
 export class Files {
@@ -46,22 +52,19 @@ export class Files {
   }
 
   /** How the file differs from the record: not at all, only in its stamp, or in its content. */
-  compare([path, digest, size, mtimeMs, ctimeMs]: RecordedFile): 'same' | 'moved' | 'changed' {
+  compare([path, digest, ...stamp]: RecordedFile): 'same' | 'moved' | 'changed' {
     const look = this.#look(path)
-    const isFound = typeof look === 'object'
-    if (isFound && mtimeMs !== 0 && look.mtimeMs === mtimeMs && look.ctimeMs === ctimeMs && look.size === size) return 'same'
+    if (stamp[1] !== 0 && isSameStamp(stampOf(look), stamp)) return 'same'
     if (this.digestOf(path) !== digest) return 'changed'
     // A record with times of 0 again would not help.
-    return isFound && look.mtimeMs !== 0 && !this.isYoung(path) ? 'moved' : 'same'
+    return typeof look === 'object' && look.mtimeMs !== 0 && !this.isYoung(path) ? 'moved' : 'same'
   }
 
   /** The file's record; undefined if its content cannot be determined. */
   record(path: string): RecordedFile | undefined {
     const digest = this.digestOf(path)
     if (digest === undefined) return undefined
-    const look = this.#look(path)
-    if (typeof look === 'string' || this.isYoung(path)) return [path, digest, 0, 0, 0]
-    return [path, digest, look.size, look.mtimeMs, look.ctimeMs]
+    return [path, digest, ...(this.isYoung(path) ? NO_STAMP : stampOf(this.#look(path)))]
   }
 
   /** Digest of the content, MISSING, or undefined if it cannot be determined. */
@@ -91,8 +94,7 @@ export class Files {
   hasChanged(path: string): boolean {
     const now = new Files(this.#fs, this.#root)
     const [before, after] = [this.#look(path), now.#look(path)]
-    if (typeof before === 'string' || typeof after === 'string') return before !== after
-    if (before.size !== after.size || before.mtimeMs !== after.mtimeMs || before.ctimeMs !== after.ctimeMs) return true
+    if (!isSameLook(before, after)) return true
     return this.isYoung(path) && this.digestOf(path) !== now.digestOf(path)
   }
 
@@ -125,6 +127,21 @@ export function lookAt(files: FileReads, absolute: string): Look {
     // A path through a file, where a folder was: as missing as anything.
     return typeof error === 'object' && error !== null && 'code' in error && error.code === 'ENOTDIR' ? 'missing' : 'unreadable'
   }
+}
+
+/** The stamp of what was found; zeros for what has none. */
+export function stampOf(look: Look | undefined): Stamp {
+  return typeof look === 'object' ? [look.size, look.mtimeMs, look.ctimeMs, look.ino] : NO_STAMP
+}
+
+/** Whether two looks found the same file in the same state, or both the same lack of one. */
+export function isSameLook(before: Look, after: Look): boolean {
+  if (typeof before === 'string' || typeof after === 'string') return before === after
+  return isSameStamp(stampOf(before), stampOf(after))
+}
+
+export function isSameStamp(one: Stamp, other: Stamp): boolean {
+  return one.every((part, index) => part === other[index])
 }
 
 export function* pieces(files: FileReads, absolute: string): Generator<Uint8Array> {

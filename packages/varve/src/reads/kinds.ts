@@ -17,7 +17,7 @@ import type * as nodePath from 'node:path'
 import { builtin } from '../host/builtin.ts'
 import { FORMAT_FILES, FORMAT_FOLDER, SECRET_FOLDER } from '../host/format.ts'
 import { digestOfFile, digestOfNames, digestOfPieces } from '../inputs/digest.ts'
-import { lookAt, PIECE_BYTES, pieces } from '../inputs/files.ts'
+import { lookAt, PIECE_BYTES, pieces, type Stamp } from '../inputs/files.ts'
 import { digestOfPlugged } from './plugged.ts'
 
 /** The kinds of reads. */
@@ -29,15 +29,13 @@ export function isOfFolder(kind: ReadKind): boolean {
   return kind === 'list' || kind === 'tree'
 }
 
-/** Size, times and inode; zeros if the time is too young to be sure that the next write changes it. */
-export type Stamp = readonly [size: number, mtimeMs: number, ctimeMs: number, ino: number]
-
 /** A read and what it found. */
 export interface Sealed {
   readonly kind: ReadKind
   /** Absolute. */
   readonly path: string
   readonly digest: string
+  /** Zeros if the time is too young to be sure that the next write changes it. */
   readonly stamp: Stamp
 }
 

@@ -3,11 +3,9 @@
  * at, and digested when the set is sealed: it is what was read if size, times and inode are the same then.
  */
 import type * as fs from 'node:fs'
-import { COARSE_TICK_MS, lookAt, type Look, TICK_MS } from '../inputs/files.ts'
-import { type Disk, digestNow, hostDisk, type ReadKind, type Sealed, type Stamp } from './kinds.ts'
+import { COARSE_TICK_MS, isSameLook, isSameStamp, lookAt, type Look, NO_STAMP, type Stamp, stampOf, TICK_MS } from '../inputs/files.ts'
+import { type Disk, digestNow, hostDisk, type ReadKind, type Sealed } from './kinds.ts'
 import { type Noted, unrecordedNow } from './sink.ts'
-
-const NO_STAMP: Stamp = [0, 0, 0, 0]
 
 /** One read. */
 export class Observed implements Noted {
@@ -69,8 +67,7 @@ export function freezeAround(reads: ReadonlyMap<string, Noted>, disk: Disk, path
 export function compareNow(disk: Disk, { kind, path, digest, stamp }: Sealed): 'same' | 'moved' | 'changed' {
   if (!hasStamp(kind)) return digestOrOther(disk, kind, path) === digest ? 'same' : 'changed'
   const look = lookAt(disk.fs, path)
-  const isKnown = stamp[1] !== 0 && stampOf(look).every((part, index) => part === stamp[index])
-  if (isKnown) return 'same'
+  if (stamp[1] !== 0 && isSameStamp(stampOf(look), stamp)) return 'same'
   if (digestOrOther(disk, kind, path) !== digest) return 'changed'
   return typeof look === 'object' && !isYoung(look, Date.now()) ? 'moved' : 'same'
 }
@@ -97,19 +94,6 @@ function isFolder(look: Look): boolean {
 
 function hasStamp(kind: ReadKind): boolean {
   return kind === 'content' || kind === 'module' || kind === 'list'
-}
-
-function stampOf(look: Look): Stamp {
-  return typeof look === 'object' ? [look.size, look.mtimeMs, look.ctimeMs, look.ino] : NO_STAMP
-}
-
-function isSameLook(before: Look, after: Look): boolean {
-  if (typeof before === 'string' || typeof after === 'string') return before === after
-  return sameNumbers(stampOf(before), stampOf(after))
-}
-
-function sameNumbers(one: Stamp, other: Stamp): boolean {
-  return one.every((part, index) => part === other[index])
 }
 
 function isYoung(look: fs.Stats | string | undefined, nowMs: number): boolean {

@@ -12,9 +12,10 @@
  */
 import { variable } from '../host/permission.ts'
 import { digestOfNames, digestOfText, digestOfValue, UNDEFINED_DIGEST } from '../inputs/digest.ts'
+import { NO_STAMP, type Stamp } from '../inputs/files.ts'
 import type { Root } from '../inputs/root.ts'
 import { countedVariables } from './counted.ts'
-import { type Disk, READ_KINDS, type ReadKind, type Sealed, type Stamp } from './kinds.ts'
+import { type Disk, READ_KINDS, type ReadKind, type Sealed } from './kinds.ts'
 import { compareNow, digestOrOther, stampNow } from './observed.ts'
 import type { Sink } from './sink.ts'
 
@@ -30,7 +31,6 @@ export interface ChangedRead {
   readonly after: string
 }
 
-const NO_STAMP: Stamp = [0, 0, 0, 0]
 const KINDS: ReadonlySet<unknown> = new Set([...READ_KINDS, 'env', 'names'])
 
 /** The stored form of a read of the disk. A link is stored as its target, relative to the root. */

@@ -5,8 +5,8 @@
  *   [{ inputs: ['config', 'j3Fz..', 'source', 's0aX..'],   names and digests in turn, sorted by name
  *      added:  [],                                          likewise, added by the work while it ran
  *      env:    ['NODE_ENV', 's7Qe..'],                      likewise, 'undefined' = not set
- *      files:  [['src/a.css', 'b9Tw..', 120, 1795257074727.025, 1795257074727.025]],
- *                                                           path, digest or 'missing', bytes, mtime, ctime; 0 = in doubt
+ *      files:  [['src/a.css', 'b9Tw..', 120, 1795257074727.025, 1795257074727.025, 91]],
+ *                                                           path, digest or 'missing', bytes, mtime, ctime, inode; 0 = in doubt
  *      reads:  'Zk3f..',                                    generation of what else was read, if the task tracks that
  *      result: 'b5Kd..',                                    digest of its bytes, '' = undefined
  *      timeMs: 1795257075000,                               when the work was done

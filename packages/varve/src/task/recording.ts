@@ -4,7 +4,7 @@ import { VarveError } from '../errors.ts'
 import { isAmount } from '../history/counts.ts'
 import { variable } from '../host/permission.ts'
 import { digestOf, digestOfFile } from '../inputs/digest.ts'
-import type { RecordedFile } from '../inputs/files.ts'
+import { NO_STAMP, type RecordedFile } from '../inputs/files.ts'
 import type { Asked } from './lookup.ts'
 import { sorted } from './named.ts'
 import type { TaskContext } from './options.ts'
@@ -71,7 +71,7 @@ export class Recording implements TaskContext {
     const relative = this.#root.relative(path)
     if (content !== undefined) {
       const digest = digestOfFile(relative, typeof content === 'string' ? Buffer.from(content) : content)
-      this.#files.set(relative, { record: [relative, digest, 0, 0, 0], by: 'reported' })
+      this.#files.set(relative, { record: [relative, digest, ...NO_STAMP], by: 'reported' })
     } else if (!this.#files.has(relative)) {
       const by = this.#present.files.hasSeen(relative) ? 'before' : 'while'
       this.#files.set(relative, { record: this.#recordOf(relative), by })
