@@ -1,5 +1,5 @@
 /** Paths and ids are relative to the root, so that a moved checkout or another worktree hits. */
-import { cpSync, renameSync } from 'node:fs'
+import { cpSync, mkdirSync, renameSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { makeFolder } from '../folders.ts'
@@ -32,6 +32,22 @@ export function rootContract(subject: Subject): void {
       renameSync(join(base, 'packages/other/b.ts'), join(base, 'packages/other/c.ts'))
       expect(await run(counted, base)).toBe(11)
       await cache.close()
+    })
+
+    it.skipIf(process.platform === 'win32')('a file outside of a root that is a link counts as missing, and its changes go unnoticed', async () => {
+      const project = subject.project()
+      mkdirSync(project.path('elsewhere/app'), { recursive: true })
+      symlinkSync('elsewhere/app', project.path('app'))
+      await project.settle('config', 'one')
+      await withCache(subject, project, async (cache) => {
+        const counted = new Counted(cache, project.path('app'))
+        const run = (): Promise<number> => counted.run({ files: [project.path('config'), '../missing'] })
+        expect([await run(), await run()]).toEqual([1, 1])
+        await project.settle('config', 'two')
+        expect([await run(), await run()]).toEqual([2, 2])
+        await project.settle('missing', '')
+        expect(await run()).toBe(3)
+      })
     })
 
     it('a relative id and the absolute one below the root are the same id', async () => {

@@ -35,8 +35,9 @@ export class Root {
     return relative
   }
 
-  /** Where a recorded path is. */
+  /** Where a recorded path is. The system would resolve `..` in the folder that a root leads to, if it is a link. */
   absolute(relative: string): string {
+    if (relative.startsWith('..')) return this.#paths.resolve(this.folder, relative)
     return this.#paths.isAbsolute(relative) ? relative : `${this.#prefix}${relative}`
   }
 
