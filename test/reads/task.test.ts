@@ -104,6 +104,44 @@ onEngine('native', (subject) => {
     }
   })
 
+  it.each(['never', 'after each run'])('a variable that the program changes between runs of one task: the result of its old value (commits: %s)', async (when) => {
+    const project = subject.project()
+    const read = (name: string): string => process.env[name] ?? 'unset'
+    await withCache(subject, project, async (cache) => {
+      const task = cache.task('work', { root: project.root, codec: 'text', trackReads: true })
+      for (const value of ['one', 'two', 'one', 'two']) {
+        process.env['VARVETEST_READ'] = value
+        for (const id of ['a', 'b']) expect(await task.run({ id }, () => `${id} ${read('VARVETEST_READ')}`)).toBe(`${id} ${value}`)
+        if (when !== 'never') await cache.commit()
+      }
+      expect(task.stats().hits).toBe(when === 'never' ? 0 : 4)
+    })
+    for (const value of ['one', 'two']) {
+      process.env['VARVETEST_READ'] = value
+      await withCache(subject, project, async (cache) => {
+        const task = cache.task('work', { root: project.root, codec: 'text', trackReads: true })
+        for (const id of ['a', 'b']) expect(await task.run({ id }, () => `${id} ${read('VARVETEST_READ')}`)).toBe(`${id} ${value}`)
+      })
+    }
+    delete process.env['VARVETEST_READ']
+  })
+
+  it.each([
+    ['sets', () => (process.env['VARVETEST_READ'] ??= 'set'), () => delete process.env['VARVETEST_READ']],
+    ['removes', () => delete process.env['VARVETEST_READ'], () => (process.env['VARVETEST_READ'] = 'set')],
+  ])('a result is stored although its work reads a variable, %s it and reads it again', async (_, change, prepare) => {
+    const project = subject.project()
+    const work = (): void => {
+      expect(process.env['VARVETEST_READ']).not.toBe(change())
+      expect(process.env['VARVETEST_READ']).not.toBe('')
+    }
+    for (const count of [1, 0]) {
+      prepare()
+      expect(await once(subject, project, work)).toBe(count)
+    }
+    delete process.env['VARVETEST_READ']
+  })
+
   // Loaders of webpack read the folder of the project like a file, and each build creates the folder of its output in it.
   it('a result is stored although something appeared in a folder that its work tried to read as a file', async () => {
     const project = subject.project()

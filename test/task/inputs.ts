@@ -143,6 +143,27 @@ export function inputsContract(subject: Subject): void {
     })
   })
 
+  describe('an environment that changes', () => {
+    it.each(['asked for', 'added'])('a variable that changes while the work runs: the result is stored under its old value (%s)', async (how) => {
+      const project = subject.project()
+      await withCache(subject, project, async (cache) => {
+        const task = cache.task('read', { root: project.root, codec: 'text' })
+        const env = how === 'added' ? [] : ['VARVE_TEST_LATE']
+        const run = (change?: string): Promise<string> =>
+          task.run({ id: 'id', env }, (context) => {
+            if (how === 'added') context.addEnv('VARVE_TEST_LATE')
+            process.env['VARVE_TEST_LATE'] = change ?? process.env['VARVE_TEST_LATE']
+            return String(process.env['VARVE_TEST_LATE'])
+          })
+        process.env['VARVE_TEST_LATE'] = 'one'
+        expect(await run('two')).toBe('two')
+        process.env['VARVE_TEST_LATE'] = 'one'
+        expect(await run()).toBe('one')
+        delete process.env['VARVE_TEST_LATE']
+      })
+    })
+  })
+
   describe('inputs added while running', () => {
     it('inputs added during a run are compared before the result is used again', async () => {
       const project = subject.project()

@@ -72,6 +72,8 @@ export class BuildSink implements Sink {
 
   variables(): void {}
 
+  changedVariable(): void {}
+
   /** Does nothing, as webpack's own cache: thread-loader and minimizers start processes in most builds. */
   opaque(): void {}
 }
@@ -100,6 +102,8 @@ export class ModuleSink implements Sink {
   }
 
   variables(): void {}
+
+  changedVariable(): void {}
 
   opaque(): void {}
 }

@@ -12,6 +12,7 @@
  */
 import { encodeText, isBytes, isWellFormed } from '../values/bytes.ts'
 import { builtin } from '../host/builtin.ts'
+import { variable } from '../host/permission.ts'
 import { VarveError } from '../errors.ts'
 import { literalOf, literalOfText, withVersion } from './literal.ts'
 import { sha256 } from './sha256.ts'
@@ -42,6 +43,12 @@ export function digestOf(value: unknown, name: string): string {
 /** The digest of a text with a name, or the text itself if it is short. */
 export function digestOfValue(name: string, text: string): string {
   return literalOfText(name, text) ?? digestOfText(text)
+}
+
+/** The digest of an environment variable as it is now. */
+export function digestOfVariable(name: string): string {
+  const value = variable(name)
+  return value === undefined ? UNDEFINED_DIGEST : digestOfValue(name, value)
 }
 
 /** The digest of the content of a file. */

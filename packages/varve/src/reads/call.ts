@@ -70,6 +70,11 @@ export class ReadCall implements Sink {
     this.#scope.variables()
   }
 
+  changedVariable(name: string): void {
+    this.#outer?.changedVariable(name)
+    this.#scope.changedVariable(name)
+  }
+
   opaque(event: Opaque): void {
     this.#outer?.opaque(event)
     this.#scope.opaque(event)

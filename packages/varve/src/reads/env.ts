@@ -43,6 +43,9 @@ function recording(installation: Installation, env: NodeJS.ProcessEnv): NodeJS.P
   const note = (name: string | symbol, isListed: boolean): void => {
     if (typeof name === 'string') installation.storage.getStore()?.variable(name, isListed)
   }
+  const noteChange = (name: string | symbol): void => {
+    if (typeof name === 'string') installation.storage.getStore()?.changedVariable(name)
+  }
   return new Proxy(env, {
     get(target, name) {
       note(name, listed === name)
@@ -61,6 +64,14 @@ function recording(installation: Installation, env: NodeJS.ProcessEnv): NodeJS.P
     ownKeys(target) {
       installation.storage.getStore()?.variables()
       return Reflect.ownKeys(target)
+    },
+    set(target, name, value) {
+      noteChange(name)
+      return Reflect.set(target, name, value)
+    },
+    deleteProperty(target, name) {
+      noteChange(name)
+      return Reflect.deleteProperty(target, name)
     },
   })
 }

@@ -15,13 +15,14 @@ import { lookAt } from '../inputs/files.ts'
 import { Root } from '../inputs/root.ts'
 import { VarveError } from '../errors.ts'
 import { ReadCall } from './call.ts'
-import { CountedPaths, isCountedVariable } from './counted.ts'
+import { CountedPaths } from './counted.ts'
 import { Generations, type ReadStore, type Verdict } from './generations.ts'
 import { type Disk, hostDisk, isOfFolder, type ReadKind, type Sealed } from './kinds.ts'
 import { hiddenReads } from './known.ts'
 import { freezeAround, Observed } from './observed.ts'
-import { type ChangedRead, Comparison, forwardReads, storedNames, type StoredRead, storedRead, storedVariable } from './set.ts'
+import { type ChangedRead, Comparison, forwardReads, namesOf, type StoredRead, storedRead } from './set.ts'
 import { type Installation, installation, type Noted, type Opaque, outerSink, recorded, type Sink, unrecordedNow } from './sink.ts'
+import { ReadVariables } from './variables.ts'
 
 /** What a scope is made with. */
 export interface ReadScopeOptions {
@@ -51,7 +52,7 @@ export class ReadScope implements Sink {
   readonly #lost: Set<string> = new Set()
   /** What earlier generations read, by the same keys. */
   #earlier: Map<string, StoredRead> = new Map()
-  readonly #variables: Map<string, StoredRead> = new Map()
+  readonly #variables: ReadVariables = new ReadVariables()
   /** What the work wrote, and whether it was missing before. */
   readonly #written: Map<string, boolean> = new Map()
   #opaque: string | undefined
@@ -115,7 +116,7 @@ export class ReadScope implements Sink {
   /** Whether everything read so far is unchanged. The code of a server that runs on may have any of it in memory. */
   get isCurrent(): boolean {
     if (this.#opaque !== undefined) return false
-    const earlier = [...this.#earlier.values(), ...this.#variables.values()]
+    const earlier = [...this.#earlier.values(), ...this.#variables.reads.values()]
     return unrecordedNow(() => this.#set() !== undefined && new Comparison(this.#disk, this.#root).compare(earlier) !== 'changed')
   }
 
@@ -133,7 +134,7 @@ export class ReadScope implements Sink {
       this.#reads.set(key, read)
       this.#inputs.add(key)
     }
-    for (const [name, read] of other.#variables) this.#variables.set(name, this.#variables.get(name) ?? read)
+    for (const [key, read] of other.#variables.reads) this.#earlier.set(key, this.#earlier.get(key) ?? read)
   }
 
   /** Runs work of the scope that has no result of its own. Reads of the file that it is about, absolute, do not count. */
@@ -165,11 +166,15 @@ export class ReadScope implements Sink {
   }
 
   variable(name: string, isListed: boolean): void {
-    if (isCountedVariable(name, isListed) && !this.#variables.has(name)) this.#variables.set(name, unrecordedNow(() => storedVariable(name)))
+    this.#variables.read(name, isListed)
   }
 
   variables(): void {
-    if (!this.#variables.has('')) this.#variables.set('', unrecordedNow(storedNames))
+    this.#variables.readNames()
+  }
+
+  changedVariable(name: string): void {
+    this.#variables.changedByWork(name)
   }
 
   opaque(event: Opaque): void {
@@ -203,13 +208,13 @@ export class ReadScope implements Sink {
   /** Whether results of that generation may be used. */
   verdict(generation: string): Verdict {
     if (generation !== this.#generations.current) return unrecordedNow(() => this.#generations.verdict(generation, this.#isBuilding))
-    return this.#opaque === undefined && unrecordedNow(() => this.#set()) !== undefined ? 'same' : 'changed'
+    return unrecordedNow(() => this.#opaque === undefined && this.#variables.areCurrent && this.#set() !== undefined) ? 'same' : 'changed'
   }
 
   /** A result of that generation was used: what it depends on, the work around depends on. */
   forward(generation: string, outer: Sink): void {
     if (generation !== this.#generations.current) return unrecordedNow(() => this.#generations.forward(generation, outer))
-    forwardReads([...this.#earlier.values(), ...this.#variables.values()], this.#root, outer)
+    forwardReads([...this.#earlier.values(), ...this.#variables.reads.values()], this.#root, outer)
     for (const key of this.#inputs) {
       const read = this.#reads.get(key)
       if (read !== undefined) outer.read(read.kind, read.path)
@@ -223,11 +228,9 @@ export class ReadScope implements Sink {
 
   /** What counts so far: names of files and variables, as `why` names them. */
   recorded(): { readonly files: readonly string[]; readonly variables: readonly string[] } {
-    const root = this.#root
-    const paths = [...this.#inputs].map((key) => root.relative(this.#reads.get(key)?.path ?? ''))
-    const earlier = [...this.#earlier.values()].map(([, name]) => name)
-    const variables = [...this.#variables.keys()].map((name) => (name === '' ? '*' : name))
-    return { files: [...new Set([...earlier, ...paths])].sort(), variables: variables.sort() }
+    const { files, variables } = namesOf([...this.#earlier.values(), ...this.#variables.reads.values()])
+    const paths = [...this.#inputs].map((key) => this.#root.relative(this.#reads.get(key)?.path ?? ''))
+    return { files: [...new Set([...files, ...paths])].sort(), variables: [...new Set(variables)].sort() }
   }
 
   /** Puts what was read, if results were put with it. To be called before a commit. */
@@ -236,20 +239,22 @@ export class ReadScope implements Sink {
     unrecordedNow(() => {
       const set = this.#opaque === undefined ? this.#set() : undefined
       if (set === undefined) this.#noteLost()
-      if (set !== undefined) this.#generations.put([...set.values(), ...this.#variables.values()])
+      if (set !== undefined) this.#generations.put([...set.values()])
       if (set !== undefined) this.#earlier = set
       this.#generations.next()
+      this.#variables.isMixed = false
       if (set === undefined) return
+      this.#variables.clear()
       const pending = [...this.#reads].filter(([key]) => !this.#inputs.has(key))
       this.#reads = new Map(pending)
       this.#inputs = new Set()
     })
   }
 
-  /** All reads of the disk; undefined if one of them changed since it was made. */
+  /** All reads; undefined if one of them changed since it was made. */
   #set(): Map<string, StoredRead> | undefined {
-    if (this.#lost.size > 0) return undefined
-    const set = new Map(this.#earlier)
+    if (this.#lost.size > 0 || this.#variables.isMixed) return undefined
+    const set = new Map([...this.#earlier, ...this.#variables.reads])
     for (const key of this.#inputs) {
       const sealed = this.#reads.get(key)?.seal(this.#disk)
       if (sealed === undefined) return undefined

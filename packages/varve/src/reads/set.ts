@@ -10,8 +10,7 @@
  *
  * Many generations share a set. Its digest leaves out the stamps, so that it can be healed in place.
  */
-import { variable } from '../host/permission.ts'
-import { digestOfNames, digestOfText, digestOfValue, UNDEFINED_DIGEST } from '../inputs/digest.ts'
+import { digestOfNames, digestOfText, digestOfVariable } from '../inputs/digest.ts'
 import { NO_STAMP, type Stamp } from '../inputs/files.ts'
 import type { Root } from '../inputs/root.ts'
 import { countedVariables } from './counted.ts'
@@ -40,7 +39,7 @@ export function storedRead({ kind, path, digest, stamp }: Sealed, root: Root): S
 
 /** The stored form of a variable as it is now. */
 export function storedVariable(name: string): StoredRead {
-  return ['env', name, variableDigest(name), ...NO_STAMP]
+  return ['env', name, digestOfVariable(name), ...NO_STAMP]
 }
 
 /** The stored form of the names of all variables. */
@@ -50,7 +49,7 @@ export function storedNames(): StoredRead {
 
 /** The digest of a set, without stamps, and the set in the order that it is stored in. */
 export function sealSet(reads: readonly StoredRead[]): { readonly digest: string; readonly set: readonly StoredRead[] } {
-  const set = reads.toSorted((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1))
+  const set = reads.toSorted((one, other) => (orderOf(one) < orderOf(other) ? -1 : 1))
   return { digest: digestOfText(JSON.stringify(set.map(([kind, name, digest]) => [kind, name, digest]))), set }
 }
 
@@ -110,7 +109,7 @@ export class Comparison {
   }
 
   #now([kind, name]: StoredRead): string {
-    if (kind === 'env') return variableDigest(name)
+    if (kind === 'env') return digestOfVariable(name)
     if (kind === 'names') return digestOfNames(countedVariables())
     const digest = digestOrOther(this.#disk, kind, this.#root.absolute(name))
     return kind === 'link' && digest !== 'missing' ? this.#root.relative(digest) : digest
@@ -130,6 +129,12 @@ export function forwardReads(set: readonly StoredRead[], root: Root, sink: Sink)
   }
 }
 
+/** The names in a set of files and of variables, as `why` names them. */
+export function namesOf(set: readonly StoredRead[]): { readonly files: readonly string[]; readonly variables: readonly string[] } {
+  const [variables, files] = [set.filter(isOfVariables), set.filter((read) => !isOfVariables(read))]
+  return { files: files.map(([, name]) => name), variables: variables.map(([, name]) => (name === '' ? '*' : name)) }
+}
+
 /** A set as read from a cache; undefined if it is none. */
 export function readSet(value: unknown): readonly StoredRead[] | undefined {
   return Array.isArray(value) && value.every(isStoredRead) ? value : undefined
@@ -141,12 +146,11 @@ function isStoredRead(value: unknown): value is StoredRead {
   return KINDS.has(kind) && typeof name === 'string' && !name.includes('\0') && typeof digest === 'string' && stamp.every(Number.isFinite)
 }
 
-function variableDigest(name: string): string {
-  const value = variable(name)
-  return value === undefined ? UNDEFINED_DIGEST : digestOfValue(name, value)
+function isOfVariables([kind]: StoredRead): boolean {
+  return kind === 'env' || kind === 'names'
 }
 
-function nameOf([kind, name]: StoredRead): string {
+function orderOf([kind, name]: StoredRead): string {
   return `${name}\0${kind}`
 }
 

@@ -16,6 +16,8 @@ export interface Sink {
   variable(name: string, isListed: boolean): void
   /** The names of all variables are read. */
   variables(): void
+  /** A variable is about to be set or removed. */
+  changedVariable(name: string): void
   /** Something begins whose reads cannot be seen. */
   opaque(event: Opaque): void
 }
@@ -69,10 +71,10 @@ const NO_TRIGGER = 0
 /** That of the host, which tests may replace later. */
 const { setImmediate: soon } = globalThis
 
-const NAME: unique symbol = Symbol.for('varve.reads.3')
+const NAME: unique symbol = Symbol.for('varve.reads.4')
 
 /** Marks the wrappers of copies that share an installation. Those of another shape are wrapped again, because their notes go elsewhere. */
-export const WRAPPED: unique symbol = Symbol.for('varve.reads.3.wrapped')
+export const WRAPPED: unique symbol = Symbol.for('varve.reads.4.wrapped')
 
 /** The installation, undefined until there is one. */
 export function installation(): Installation | undefined {

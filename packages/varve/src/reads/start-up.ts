@@ -79,6 +79,8 @@ export class StartUp implements Ambient {
 
   variables(): void {}
 
+  changedVariable(): void {}
+
   opaque({ kind, what }: Opaque): void {
     if (kind === 'addon') this.addons.add(what)
   }

@@ -1,6 +1,5 @@
 /** The present that variants are compared with, each thing looked at once per run. */
-import { variable } from '../host/permission.ts'
-import { digestOf, digestOfValue, UNDEFINED_DIGEST } from '../inputs/digest.ts'
+import { digestOf, digestOfVariable } from '../inputs/digest.ts'
 import { type FileReads, Files } from '../inputs/files.ts'
 import type { Root } from '../inputs/root.ts'
 
@@ -21,8 +20,7 @@ export class Present {
     this.#env ??= new Map()
     const known = this.#env.get(name)
     if (known !== undefined) return known
-    const value = variable(name)
-    const digest = value === undefined ? UNDEFINED_DIGEST : digestOfValue(name, value)
+    const digest = digestOfVariable(name)
     this.#env.set(name, digest)
     return digest
   }

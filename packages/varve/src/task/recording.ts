@@ -3,7 +3,7 @@ import { describe } from '../checks/validate.ts'
 import { VarveError } from '../errors.ts'
 import { isAmount } from '../history/counts.ts'
 import { variable } from '../host/permission.ts'
-import { digestOf, digestOfFile } from '../inputs/digest.ts'
+import { digestOf, digestOfFile, digestOfVariable } from '../inputs/digest.ts'
 import { NO_STAMP, type RecordedFile } from '../inputs/files.ts'
 import type { Asked } from './lookup.ts'
 import { sorted } from './named.ts'
@@ -18,7 +18,7 @@ import { isBytes } from '../values/bytes.ts'
 export type Outcome =
   /** All that the result depends on, to be stored with it. */
   | { readonly kind: 'storable'; readonly recorded: Pick<Variant, 'added' | 'env' | 'files'> }
-  /** A file changed meanwhile, so the content that the result depends on is unknown. */
+  /** A file or a variable changed meanwhile, so what the result depends on is unknown. */
   | { readonly kind: 'changed' }
   /** The work called `skipStore`. */
   | { readonly kind: 'skipped' }
@@ -128,6 +128,7 @@ export class Recording implements TaskContext {
 
   #outcome(): Outcome {
     if (this.#isSkipped) return { kind: 'skipped' }
+    for (const [name, digest] of this.#env) if (digestOfVariable(name) !== digest) return { kind: 'changed' }
     const files: RecordedFile[] = []
     for (const [path, { record, by }] of this.#files) {
       if (record === undefined) return { kind: 'unreadable' }
