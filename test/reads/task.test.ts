@@ -1,12 +1,14 @@
 /** Tasks that track reads: a result is used again only if everything that its work read is as it was. */
-import { cpSync, createReadStream, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, createReadStream, existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { readFile, rm } from 'node:fs/promises'
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import type { VarveError } from 'varve'
+import type { Cache, Task, VarveError } from 'varve'
 import { Counted, onEngine, type Project, type Subject, withCache } from '../task/subject.ts'
+
+const FORCE = { force: true, recursive: true }
 
 function textOrNothing(path: string): string {
   try {
@@ -81,6 +83,26 @@ const ROWS: readonly [name: string, work: (project: Project) => unknown, change:
   ['a module that is required', ({ path }) => createRequire(import.meta.url)(path('a.cjs')), ({ write }) => write('a.cjs', 'module.exports = 2')],
 ]
 
+/** What work reads, and a change of it to and fro. */
+const CHANGES: readonly [name: string, read: (project: Project) => unknown, change: (project: Project, isSecond: boolean) => unknown][] = [
+  [
+    'a variable',
+    () => process.env['VARVETEST_READ'],
+    (_, isSecond) => (isSecond ? (process.env['VARVETEST_READ'] = 'two') : delete process.env['VARVETEST_READ']),
+  ],
+  ['whether a file exists', ({ path }) => existsSync(path('b')), ({ path }, isSecond) => (isSecond ? mkdirSync(path('b')) : rmSync(path('b'), FORCE))],
+  [
+    'the names below a folder',
+    ({ path }) => readdirSync(path('list'), { recursive: true }),
+    ({ path }, isSecond) => (isSecond ? mkdirSync(path('list/b')) : rmSync(path('list/b'), FORCE)),
+  ],
+  [
+    'where a link leads',
+    ({ path }) => realpathSync(path('link')),
+    ({ path }, isSecond) => (rmSync(path('link'), FORCE), symlinkSync(isSecond ? 'list' : '.', path('link'))),
+  ],
+]
+
 onEngine('native', (subject) => {
   it.each(ROWS)('a result is made again when what its work read changed: %s', async (_, work, change) => {
     const project = subject.project()
@@ -104,27 +126,27 @@ onEngine('native', (subject) => {
     }
   })
 
-  it.each(['never', 'after each run'])('a variable that the program changes between runs of one task: the result of its old value (commits: %s)', async (when) => {
-    const project = subject.project()
-    const read = (name: string): string => process.env[name] ?? 'unset'
-    await withCache(subject, project, async (cache) => {
-      const task = cache.task('work', { root: project.root, codec: 'text', trackReads: true })
-      for (const value of ['one', 'two', 'one', 'two']) {
-        process.env['VARVETEST_READ'] = value
-        for (const id of ['a', 'b']) expect(await task.run({ id }, () => `${id} ${read('VARVETEST_READ')}`)).toBe(`${id} ${value}`)
-        if (when !== 'never') await cache.commit()
-      }
-      expect(task.stats().hits).toBe(when === 'never' ? 0 : 4)
-    })
-    for (const value of ['one', 'two']) {
-      process.env['VARVETEST_READ'] = value
-      await withCache(subject, project, async (cache) => {
-        const task = cache.task('work', { root: project.root, codec: 'text', trackReads: true })
-        for (const id of ['a', 'b']) expect(await task.run({ id }, () => `${id} ${read('VARVETEST_READ')}`)).toBe(`${id} ${value}`)
-      })
-    }
-    delete process.env['VARVETEST_READ']
-  })
+  it.each(CHANGES.flatMap((row) => [[...row, 'never'], [...row, 'after each run']] as const))(
+    'what the program changes between runs of one task: the result of its old state is used ($0, commits: $3)',
+    async (_, read, change, commits) => {
+      const project = subject.project()
+      await project.settle('list/a', '')
+      const runAll = (value: string, after: (task: Task<string>, cache: Cache) => Promise<unknown>): Promise<unknown> =>
+        withCache(subject, project, async (cache) => {
+          const task = cache.task('work', { root: project.root, codec: 'text', trackReads: true })
+          for (const next of value) {
+            change(project, next === '2')
+            const work = (id: string): string => `${id} ${JSON.stringify(read(project))}`
+            for (const id of ['a', 'b']) expect(await task.run({ id }, () => work(id))).toBe(work(id))
+            await after(task, cache)
+          }
+        })
+      await runAll('1212', async (task, cache) => (commits === 'never' ? undefined : cache.commit()))
+      await runAll('1', async () => undefined)
+      await runAll('2', async () => undefined)
+      change(project, false)
+    },
+  )
 
   it.each([
     ['sets', () => (process.env['VARVETEST_READ'] ??= 'set'), () => delete process.env['VARVETEST_READ']],

@@ -28,6 +28,11 @@ export class Observed implements Noted {
     if (this.#isExact) this.#digest = digestOrOther(disk, kind, path)
   }
 
+  /** Whether another read would find the same. True if `seal` will notice a change, or the work itself changed it. */
+  isCurrent(disk: Disk): boolean {
+    return this.#look !== undefined || this.#isFrozen || this.kind === 'package' || digestOrOther(disk, this.kind, this.path) === this.#digest
+  }
+
   /** Call before this process changes the path, whose present content is what was read. */
   freeze(disk: Disk): void {
     if (this.#isFrozen) return
@@ -58,9 +63,14 @@ export function observe(path: string): () => boolean {
   return () => unrecordedNow(() => read.seal(disk)) !== undefined
 }
 
-/** Freezes what was read of a path that is about to be written, and of the folder that it is in. */
+/** Freezes what was read of a path that is about to be written, and of the folders that it is in. */
 export function freezeAround(reads: ReadonlyMap<string, Noted>, disk: Disk, path: string): void {
-  for (const key of [`content ${path}`, `module ${path}`, `list ${path}`, `list ${disk.paths.dirname(path)}`]) reads.get(key)?.freeze(disk)
+  const { dirname } = disk.paths
+  for (const key of [`content ${path}`, `module ${path}`, `list ${path}`, `list ${dirname(path)}`]) reads.get(key)?.freeze(disk)
+  for (let folder = path; ; folder = dirname(folder)) {
+    reads.get(`tree ${folder}`)?.freeze(disk)
+    if (dirname(folder) === folder) return
+  }
 }
 
 /** How a stored read compares with the present: not at all different, only in its stamp, or another content. */

@@ -21,20 +21,9 @@ import { type Disk, hostDisk, isOfFolder, type ReadKind, type Sealed } from './k
 import { hiddenReads } from './known.ts'
 import { freezeAround, Observed } from './observed.ts'
 import { type ChangedRead, Comparison, forwardReads, namesOf, type StoredRead, storedRead } from './set.ts'
+import type { ReadScopeOptions } from './scope-options.ts'
 import { type Installation, installation, type Noted, type Opaque, outerSink, recorded, type Sink, unrecordedNow } from './sink.ts'
 import { ReadVariables } from './variables.ts'
-
-/** What a scope is made with. */
-export interface ReadScopeOptions {
-  /** Name for messages: of the plugin or the task. */
-  readonly name: string
-  /** The folder that stored paths are relative to. */
-  readonly root: string
-  /** The caller declared the inputs of what cannot be seen: results are stored all the same. */
-  readonly isDeclared?: boolean | undefined
-  /** Called once, with a sentence, when results are not stored from now on. */
-  readonly onOpaque?: ((message: string) => void) | undefined
-}
 
 /** Work whose reads count together. */
 export class ReadScope implements Sink {
@@ -195,7 +184,10 @@ export class ReadScope implements Sink {
       if (decided === undefined) return undefined
       const key = `${decided[0]} ${decided[1]}`
       if (decided[0] === 'module' && this.#earlier.has(key)) return undefined
-      if (this.#lost.delete(key) || !this.#reads.has(key)) this.#reads.set(key, new Observed(this.#disk, decided[0], decided[1]))
+      const before = this.#lost.delete(key) ? undefined : this.#reads.get(key)
+      if (before?.isCurrent(this.#disk) === true) return key
+      if (before !== undefined) this.seal() // results before this read do not depend on what it finds
+      this.#reads.set(key, new Observed(this.#disk, decided[0], decided[1]))
       return key
     })
   }
@@ -208,7 +200,7 @@ export class ReadScope implements Sink {
   /** Whether results of that generation may be used. */
   verdict(generation: string): Verdict {
     if (generation !== this.#generations.current) return unrecordedNow(() => this.#generations.verdict(generation, this.#isBuilding))
-    return unrecordedNow(() => this.#opaque === undefined && this.#variables.areCurrent && this.#set() !== undefined) ? 'same' : 'changed'
+    return unrecordedNow(() => this.#opaque === undefined && this.#isCurrent()) ? 'same' : 'changed'
   }
 
   /** A result of that generation was used: what it depends on, the work around depends on. */
@@ -249,6 +241,13 @@ export class ReadScope implements Sink {
       this.#reads = new Map(pending)
       this.#inputs = new Set()
     })
+  }
+
+  /** Whether all reads of this generation would find the same again, besides those of what the work wrote. */
+  #isCurrent(): boolean {
+    if (!this.#variables.areCurrent || this.#set() === undefined) return false
+    const noted = [...this.#inputs].map((key) => this.#reads.get(key))
+    return noted.every((read) => read === undefined || this.#written.has(read.path) || read.isCurrent(this.#disk))
   }
 
   /** All reads; undefined if one of them changed since it was made. */

@@ -33,6 +33,7 @@ export interface Opaque {
 export interface Noted {
   readonly kind: ReadKind
   readonly path: string
+  isCurrent(disk: Disk): boolean
   freeze(disk: Disk): void
   seal(disk: Disk): Sealed | undefined
 }

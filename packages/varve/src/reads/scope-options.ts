@@ -1,0 +1,13 @@
+/** Options of a scope. */
+
+/** What a scope is made with. */
+export interface ReadScopeOptions {
+  /** Name for messages: of the plugin or the task. */
+  readonly name: string
+  /** The folder that stored paths are relative to. */
+  readonly root: string
+  /** The caller declared the inputs of what cannot be seen: results are stored all the same. */
+  readonly isDeclared?: boolean | undefined
+  /** Called once, with a sentence, when results are not stored from now on. */
+  readonly onOpaque?: ((message: string) => void) | undefined
+}
