@@ -8,7 +8,8 @@
  *   3. Its result is put with the id of the scope's generation.
  *   4. Before the cache commits, the scope is sealed: each file is digested if it is still what was looked at, and the set is
  *      put under the generation, in the same commit. If a file changed meanwhile, or something opaque ran, it is not, and all
- *      results of the generation are misses. The next generation begins with what is known.
+ *      results of the generation are misses. The next generation begins with what is known. If work finds another type, target
+ *      of a link or names in a tree than before, the scope is sealed at once: results until then depend on what was found first.
  *   5. A result is used if its generation is stored and each read of its set finds what it found.
  */
 import { lookAt } from '../inputs/files.ts'
