@@ -115,7 +115,8 @@ describe('the recorder', () => {
     const below = ['a.txt', '.a', '..a', 'a..', '...', 'b/a b', './a', 'b/../a', 'b/./a', 'b//a', 'b/', 'b/.', 'b/..', '']
     const given = [...below.map((path) => `${folder}/${path}`), `/${folder}`, 'a.txt', '..', '/', '/.', '/..']
     const recorded: string[] = []
-    const sink = { read: (_: string, path: string) => recorded.push(path), wrote: noop, variable: noop, variables: noop, opaque: noop }
+    const none = { wrote: noop, variable: noop, variables: noop, changedVariable: noop, opaque: noop }
+    const sink = { ...none, read: (_: string, path: string) => recorded.push(path) }
     installReads()?.storage.run(sink, () => { for (const path of given) existsSync(path) })
     expect(recorded).toEqual(given.map((path) => resolved(path)))
   })

@@ -44,6 +44,11 @@ function moduleOrNothing(name: string, from = import.meta.url): unknown {
   }
 }
 
+function setVariable(value: string | undefined): void {
+  if (value === undefined) delete process.env['VARVETEST_READ']
+  else process.env['VARVETEST_READ'] = value
+}
+
 /** Does `work` in a cache of its own, as a process of its own would. Returns how often it was done: 0 or 1. */
 async function once(subject: Subject, project: Project, work: () => unknown, id = 'id'): Promise<number> {
   return withCache(subject, project, async (cache) => {
@@ -85,11 +90,7 @@ const ROWS: readonly [name: string, work: (project: Project) => unknown, change:
 
 /** What work reads, and a change of it to and fro. */
 const CHANGES: readonly [name: string, read: (project: Project) => unknown, change: (project: Project, isSecond: boolean) => unknown][] = [
-  [
-    'a variable',
-    () => process.env['VARVETEST_READ'],
-    (_, isSecond) => (isSecond ? (process.env['VARVETEST_READ'] = 'two') : delete process.env['VARVETEST_READ']),
-  ],
+  ['a variable', () => process.env['VARVETEST_READ'], (_, isSecond) => setVariable(isSecond ? 'two' : undefined)],
   ['whether a file exists', ({ path }) => existsSync(path('b')), ({ path }, isSecond) => (isSecond ? mkdirSync(path('b')) : rmSync(path('b'), FORCE))],
   [
     'the names below a folder',
@@ -131,17 +132,20 @@ onEngine('native', (subject) => {
     async (_, read, change, commits) => {
       const project = subject.project()
       await project.settle('list/a', '')
-      const runAll = (value: string, after: (task: Task<string>, cache: Cache) => Promise<unknown>): Promise<unknown> =>
+      const runAll = (values: string, after: (cache: Cache) => Promise<unknown>): Promise<unknown> =>
         withCache(subject, project, async (cache) => {
-          const task = cache.task('work', { root: project.root, codec: 'text', trackReads: true })
-          for (const next of value) {
+          const task: Task<string> = cache.task('work', { root: project.root, codec: 'text', trackReads: true })
+          for (const next of values) {
             change(project, next === '2')
             const work = (id: string): string => `${id} ${JSON.stringify(read(project))}`
-            for (const id of ['a', 'b']) expect(await task.run({ id }, () => work(id))).toBe(work(id))
-            await after(task, cache)
+            for (const id of ['a', 'b']) {
+              const found: string = await task.run({ id }, () => work(id))
+              expect(found).toBe(work(id))
+            }
+            await after(cache)
           }
         })
-      await runAll('1212', async (task, cache) => (commits === 'never' ? undefined : cache.commit()))
+      await runAll('1212', async (cache) => (commits === 'never' ? undefined : cache.commit()))
       await runAll('1', async () => undefined)
       await runAll('2', async () => undefined)
       change(project, false)
@@ -149,19 +153,20 @@ onEngine('native', (subject) => {
   )
 
   it.each([
-    ['sets', () => (process.env['VARVETEST_READ'] ??= 'set'), () => delete process.env['VARVETEST_READ']],
-    ['removes', () => delete process.env['VARVETEST_READ'], () => (process.env['VARVETEST_READ'] = 'set')],
-  ])('a result is stored although its work reads a variable, %s it and reads it again', async (_, change, prepare) => {
+    ['sets', undefined, 'set'],
+    ['removes', 'set', undefined],
+  ])('a result is stored although its work reads a variable, %s it and reads it again', async (_, before, after) => {
     const project = subject.project()
     const work = (): void => {
-      expect(process.env['VARVETEST_READ']).not.toBe(change())
-      expect(process.env['VARVETEST_READ']).not.toBe('')
+      expect(process.env['VARVETEST_READ']).toBe(before)
+      setVariable(after)
+      expect(process.env['VARVETEST_READ']).toBe(after)
     }
     for (const count of [1, 0]) {
-      prepare()
+      setVariable(before)
       expect(await once(subject, project, work)).toBe(count)
     }
-    delete process.env['VARVETEST_READ']
+    setVariable(undefined)
   })
 
   // Loaders of webpack read the folder of the project like a file, and each build creates the folder of its output in it.

@@ -54,12 +54,12 @@ function cached(loaded: Loaded, transformerConfig: unknown, space: OpenNamespace
   const inner = (options: TransformOptions): TransformOptions => ({ ...options, transformerConfig: transformerConfig ?? {} })
   const keys = new KeyMaker(loaded, transformerConfig)
   const keyOf = rememberLast((text, path, options) => {
-    const inputs = keys.inputsOf(options) // before the transformer loads any of them
+    const inputs = keys.inputsOf(options, path) // before the transformer loads any of them
     return keys.key(inputs, text, path, options, transformer.getCacheKey?.(text, path, inner(options)))
   })
   const keyOfAsync = async (text: string, path: string, options: TransformOptions): Promise<string> => {
     if (transformer.getCacheKeyAsync === undefined) return keyOf(text, path, options)
-    const inputs = keys.inputsOf(options)
+    const inputs = keys.inputsOf(options, path)
     return keys.key(inputs, text, path, options, await transformer.getCacheKeyAsync(text, path, inner(options)))
   }
   const { process, processAsync } = transformer
@@ -70,7 +70,7 @@ function cached(loaded: Loaded, transformerConfig: unknown, space: OpenNamespace
     ...(process !== undefined && {
       process(text, path, options) {
         const work = (): TransformedSource => process.call(transformer, text, path, inner(options))
-        if (!keys.inputsOf(options).areFirst) return work()
+        if (!keys.inputsOf(options, path).areFirst) return work()
         const key = keyOf(text, path, options)
         return read(space, key) ?? keep(space, key, work())
       },
@@ -78,7 +78,7 @@ function cached(loaded: Loaded, transformerConfig: unknown, space: OpenNamespace
     ...(processAsync !== undefined && {
       async processAsync(text, path, options) {
         const work = (): Promise<TransformedSource> => processAsync.call(transformer, text, path, inner(options))
-        if (!keys.inputsOf(options).areFirst) return work()
+        if (!keys.inputsOf(options, path).areFirst) return work()
         const key = await keyOfAsync(text, path, options)
         return read(space, key) ?? keep(space, key, await work())
       },

@@ -44,7 +44,7 @@ function callsOf(work: () => void): string[] {
   const calls: string[] = []
   const none = (): undefined => undefined
   const read = (kind: string, path: string): void => void calls.push(`${kind} ${path}`)
-  installReads()?.storage.run({ read, wrote: none, variable: none, variables: none, opaque: none }, work)
+  installReads()?.storage.run({ read, wrote: none, variable: none, variables: none, changedVariable: none, opaque: none }, work)
   return calls
 }
 
@@ -58,9 +58,21 @@ describe('local modules', () => {
     ['{"env": {"test": {"plugins": [["./a"], ["alias", {"root": ["./no"]}], "@in"]}}}', ['./a', 'alias', '@in']],
     [`plugins: a ? ['./a'] : ['./b'], other: ['./no']`, ['./a', './b']],
     [`plugins: ['`, []],
+    [`{"extends": "./base.json", "plugins": []}`, ['./base.json']],
+    [`configFile: require.resolve('./babel.js')`, ['./babel.js']],
     [`function presets() { return './no' }`, []],
   ])('plugins of Babel that a config names: %s', (text, names) => {
     expect(namedIn(text).filter((name) => !name.includes('babel-'))).toEqual(names)
+  })
+
+  it('plugins in lists that a config of Babel makes are found; directories of sources are none', () => {
+    const folder = makeProject()
+    const alias = `[['alias', { '@': './own/lib', '@own': './own' }]]`
+    const list = "require.resolve(`./deep/c`), join(__dirname, 'own', 'in/part.js'), `${import.meta.dirname}/own/one.js`"
+    writeFileSync(join(folder, 'babel.config.js'), `const own = () => ["./b.js", ${list}]\nexport default { plugins: own().concat(${alias}) }`)
+    const found = localModules([join(folder, 'babel.config.js')]).paths.map((path) => path.slice(folder.length + 1))
+    expect(found).toEqual(expect.arrayContaining(['b.js', 'deep/c.js', 'own/in/part.js', 'own/one.js']))
+    expect(found.filter((path) => path.startsWith('own/lib') || path === 'own/package.json')).toEqual([])
   })
 
   it('the walk finds plugins of Babel that configs name, by the names that Babel gives to packages', () => {

@@ -86,6 +86,39 @@ const CASES: Readonly<Record<string, Changes>> = {
     link: ['node_modules/@acme/babel-preset', 'preset'],
     change: { 'preset/plugin.js': pluginOf('"two"') },
   },
+  'a plugin that babel.config.js resolves': {
+    files: { 'babel.config.js': 'module.exports = { plugins: [require.resolve("./plugin")] }', 'plugin.js': pluginOf('"one"') },
+    change: { 'plugin.js': pluginOf('"two"') },
+  },
+  'a plugin in a list that a function of babel.config.js returns': {
+    files: {
+      'babel.config.js': 'const listOf = () => ["./plugin.js"]; module.exports = (api) => (api.cache.never(), { plugins: listOf() })',
+      'plugin.js': pluginOf('"one"'),
+    },
+    change: { 'plugin.js': pluginOf('"two"') },
+  },
+  'a plugin in a list with a name of its own': {
+    files: { 'babel.config.js': 'const ours = [require.resolve("./plugin.js")]; module.exports = { plugins: [...ours] }', 'plugin.js': pluginOf('"one"') },
+    change: { 'plugin.js': pluginOf('"two"') },
+  },
+  'a plugin whose path babel.config.js joins': {
+    files: {
+      'babel.config.js': 'const { join } = require("path"); module.exports = { plugins: [[join(__dirname, "tools", "plugin.js"), {}]] }',
+      'tools/plugin.js': pluginOf('"one"'),
+    },
+    change: { 'tools/plugin.js': pluginOf('"two"') },
+  },
+  'a plugin in .babelrc of a package below the directory in which Jest runs': {
+    files: {
+      'babel.config.json': '{ "babelrcRoots": ["packages/*"] }',
+      'packages/a/.babelrc.json': '{ "plugins": ["./plugin.js"] }',
+      'packages/a/plugin.js': pluginOf('"one"'),
+      'packages/a/package.json': '{}',
+      'packages/a/module.js': `exports.word = 'WORD'`,
+      'word.test.js': `test('word', () => expect(require('./packages/a/module').word).toBe(process.env.EXPECTED))`,
+    },
+    change: { 'packages/a/plugin.js': pluginOf('"two"') },
+  },
   'an upgraded plugin': {
     files: {
       'babel.config.js': 'module.exports = { plugins: ["words"] }',

@@ -11,7 +11,7 @@ import { isBuiltin } from 'node:module'
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { isFile, namesOf, textOf } from './files.ts'
-import { namedIn } from './named.ts'
+import { namedAnywhereIn, namedIn } from './named.ts'
 import { variablesIn } from './variables.ts'
 
 const IMPORT = /(?:\bfrom|\bimport|\bimport\s*\(|\brequire\s*\()\s*(['"`])([^'"`\n]+)\1/g
@@ -21,6 +21,9 @@ const OWN_PACKAGES: ReadonlySet<string> = new Set(['varve', '@varve/plugins'])
 const CODE = /\.[cm]?[jt]sx?$/
 /** Configs without code that name plugins of Babel. */
 const DATA = /(?:^|[\\/])(?:\.babelrc(?:\.json)?|babel\.config\.json|package\.json)$/
+
+/** Configs of Babel that are code. */
+const BABEL_CODE = /(?:^|[\\/])(?:\.babelrc|babel\.config)\.[cm]?[jt]s$/
 
 /** The name that bundlers give a config file while they load it: its own name, with a timestamp. */
 const BUNDLED_CONFIG = /^(.+\.config)\b.*\d{6,}.*\.[cm]?js$/
@@ -71,6 +74,7 @@ export function localModules(roots: readonly string[]): LocalModules {
     for (const name of variablesIn(text)) variables.add(name)
     const imported = CODE.test(path) ? Array.from(text.matchAll(IMPORT), ([, , specifier = '']) => specifier) : []
     for (const specifier of [...imported, ...namedIn(text)]) waiting.push(...filesOf(specifier, dirname(path), found))
+    if (BABEL_CODE.test(path)) waiting.push(...namedAnywhereIn(text).flatMap((specifier) => filesNamed(specifier, dirname(path), found)))
   }
   return { paths: [...paths].sort(), manifests: [...manifests].sort(), variables: [...variables].sort() }
 }
@@ -101,6 +105,12 @@ function filesOf(specifier: string, from: string, found: Found): readonly string
   const path = specifier.startsWith('file:') ? pathOfUrl(specifier) : resolve(from, specifier)
   if (isPath) return path === '' ? [] : once(found.imports, path, () => fileAt(path))
   return once(found.imports, `${from}\0${specifier}`, () => [...ownFiles(specifier, from, found), ...entriesOf(specifier, from, found)])
+}
+
+/** The same of a text that may be no import. A directory does not count: a config names those of sources, too. */
+function filesNamed(specifier: string, from: string, found: Found): readonly string[] {
+  if (!/^[./]/.test(specifier)) return filesOf(specifier, from, found)
+  return ENDS.filter((end) => !end.startsWith('/')).map((end) => `${resolve(from, specifier)}${end}`).filter(isFile)
 }
 
 /** The file that a path stands for, or the entry points of a directory with a manifest. */

@@ -4,11 +4,20 @@
  *   plugins: ['./words.js', ['@acme/words', { length: 2 }], isTest && 'module:tests']
  *   presets.push('acme')
  *
- * A pattern finds the lists, also in comments: one text too many costs a miss, one too few a wrong result.
+ * A pattern finds the lists, also in comments: one text too many costs a miss, one too few a wrong result. A config of Babel may make
+ * its lists, so all its texts count that name a file or a package, and paths that it joins:
+ *
+ *   const ours = [join(__dirname, 'tools', 'words.js')]
  */
 
 const LIST = /\b(?:plugins|presets)\b['"]?\s*(?:[:=](?!=)|\.(?:push|unshift|concat)\b)/g
 const TOKEN = /\/\/.*|\/\*[^]*?\*\/|'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)"|`([^`]*)`|[[\](){},;]/g
+
+/** A config that another one extends, or that options name. */
+const EXTENDED = /\b(?:extends|configFile)\b['"]?\s*:\s*(?:require\.resolve\()?['"]([^'"\n]+)['"]/g
+
+/** What stands behind the directory of a module: `, 'tools', 'words.js'` or `}/tools/words.js`. */
+const BEHIND_FOLDER = /\b(?:__dirname|import\.meta\.dirname)\b(?:((?:\s*,\s*(?:'[^'\n]*'|"[^"\n]*"))+)|\s*\}\/([^`$\n]+)`)/g
 
 /** The text before the bracket of a call, such as that of a plugin, whose arguments are options. */
 const CALL = /(?<!\bresolve)(?<=[\w$)\]])\s*$/
@@ -18,7 +27,18 @@ const NAME = /^(?:module:)?((?:\.{1,2}\/|\/|@[\w.-]+(?:\/|$)|\w)[^\s'"`]*)$/
 
 /** The import specifiers that a text may stand for, some perhaps twice. */
 export function namedIn(text: string): string[] {
-  return Array.from(text.matchAll(LIST), ({ index, 0: { length } }) => itemsAt(text, index + length)).flat().flatMap(specifiersOf)
+  const items = Array.from(text.matchAll(LIST), ({ index, 0: { length } }) => itemsAt(text, index + length)).flat()
+  return [...items, ...Array.from(text.matchAll(EXTENDED), ([, name = '']) => name)].flatMap(specifiersOf)
+}
+
+/** The same of all texts of a config of Babel, and of the paths that it joins. */
+export function namedAnywhereIn(text: string): string[] {
+  TOKEN.lastIndex = 0 // where `itemsAt` ended
+  const texts = Array.from(text.matchAll(TOKEN), (token) => token.slice(1).find((one) => one !== undefined) ?? '')
+  const joined = Array.from(text.matchAll(BEHIND_FOLDER), ([, parts, path]) =>
+    ['.', path ?? Array.from((parts ?? '').matchAll(/['"]([^'"]*)['"]/g), ([, part]) => part)].flat().join('/'),
+  )
+  return [...texts, ...joined].flatMap(specifiersOf)
 }
 
 /** The items of the lists that begin at `start`, each a text or the first text in a list of its own. Options of an item are skipped. */

@@ -1,7 +1,10 @@
 /** The keys of a transformer's entries. */
 import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { type Inputs, inputsOf } from '../adapters/inputs.ts'
 import { lenientDigest } from '../build/digest.ts'
+import { isInstalled } from '../build/modules.ts'
 import type { Loaded, TransformOptions } from './transformer.ts'
 
 /**
@@ -12,7 +15,8 @@ export class KeyMaker {
   readonly #loaded: Loaded
   readonly #options: string
   readonly #base: string
-  readonly #inputs: Map<unknown, Inputs> = new Map()
+  readonly #inputs: Map<string, Inputs> = new Map()
+  readonly #packages: Map<string, string> = new Map()
 
   constructor(loaded: Loaded, transformerConfig: unknown) {
     this.#loaded = loaded
@@ -28,15 +32,27 @@ export class KeyMaker {
     return hash.digest('hex')
   }
 
-  /** What else decides results. Looked up once for each directory: Jest makes a transformer for each file of tests. */
-  inputsOf({ config }: TransformOptions): Inputs {
-    const root = config?.rootDir
-    const known = this.#inputs.get(root)
+  /** What else decides the result of a file. Looked up once for each package: Jest makes a transformer for each file of tests. */
+  inputsOf({ config }: TransformOptions, path: string): Inputs {
+    const root = config?.rootDir ?? ''
+    const own = this.#packageOf(dirname(path))
+    const id = JSON.stringify([root, own])
+    const known = this.#inputs.get(id)
     if (known !== undefined) return known
-    const folders = [...new Set([process.cwd(), ...(root === undefined ? [] : [root])])]
+    const folders = [...new Set([process.cwd(), root, own])].filter((folder) => folder !== '')
     const inputs = inputsOf([this.#loaded.file], folders, this.#options)
-    this.#inputs.set(root, inputs)
+    this.#inputs.set(id, inputs)
     return inputs
+  }
+
+  /** The directory of the package of the project that has a directory, where Babel looks for its config; empty if there is none. */
+  #packageOf(folder: string): string {
+    const known = this.#packages.get(folder)
+    if (known !== undefined) return known
+    const isTop = folder === dirname(folder) || isInstalled(`${folder}/`)
+    const found = isTop ? '' : existsSync(join(folder, 'package.json')) ? folder : this.#packageOf(dirname(folder))
+    this.#packages.set(folder, found)
+    return found
   }
 }
 
