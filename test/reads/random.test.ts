@@ -2,7 +2,7 @@
  * Random plugins that read random files, lists and variables, and random changes between runs, of one cache or of several: a task
  * that tracks reads always returns what its work would. Prints its seed; VARVE_SEED repeats it.
  */
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { openCache } from 'varve'
@@ -50,6 +50,8 @@ function change(random: Random, root: string): void {
     () => (process.env[variable] = String(random(2))),
     () => delete process.env[variable],
     () => mkdirSync(join(root, 'd'), { recursive: true }),
+    () => (rmSync(path, { force: true, recursive: true }), attempt(() => mkdirSync(path))),
+    () => attempt(() => renameSync(path, join(root, pick(random, NAMES)))),
     () => undefined,
   ]
   pick(random, changes)()

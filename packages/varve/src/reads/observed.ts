@@ -28,9 +28,10 @@ export class Observed implements Noted {
     if (this.#isExact) this.#digest = digestOrOther(disk, kind, path)
   }
 
-  /** Whether another read would find the same. True if `seal` will notice a change, or the work itself changed it. */
+  /** Whether another read would find the same. True if `seal` will notice a change. */
   isCurrent(disk: Disk): boolean {
-    return this.#look !== undefined || this.#isFrozen || this.kind === 'package' || digestOrOther(disk, this.kind, this.path) === this.#digest
+    const isSealedLater = this.kind === 'package' || (this.#look !== undefined && !this.#isFrozen)
+    return isSealedLater || digestOrOther(disk, this.kind, this.path) === this.#digest
   }
 
   /** Call before this process changes the path, whose present content is what was read. */
@@ -63,14 +64,13 @@ export function observe(path: string): () => boolean {
   return () => unrecordedNow(() => read.seal(disk)) !== undefined
 }
 
-/** Freezes what was read of a path that is about to be written, and of the folders that it is in. */
-export function freezeAround(reads: ReadonlyMap<string, Noted>, disk: Disk, path: string): void {
+/** Freezes what was read of a path that is about to be written, and of the folders that it is in. Returns the keys of those reads. */
+export function freezeAround(reads: ReadonlyMap<string, Noted>, disk: Disk, path: string): string[] {
   const { dirname } = disk.paths
-  for (const key of [`content ${path}`, `module ${path}`, `list ${path}`, `list ${dirname(path)}`]) reads.get(key)?.freeze(disk)
-  for (let folder = path; ; folder = dirname(folder)) {
-    reads.get(`tree ${folder}`)?.freeze(disk)
-    if (dirname(folder) === folder) return
-  }
+  const keys = [`content ${path}`, `module ${path}`, `list ${path}`, `list ${dirname(path)}`, `tree ${path}`]
+  for (let folder = path; folder !== dirname(folder); folder = dirname(folder)) keys.push(`tree ${dirname(folder)}`)
+  for (const key of keys) reads.get(key)?.freeze(disk)
+  return keys
 }
 
 /** How a stored read compares with the present: not at all different, only in its stamp, or another content. */

@@ -12,15 +12,15 @@
  *      of a link or names in a tree than before, the scope is sealed at once: results until then depend on what was found first.
  *   5. A result is used if its generation is stored and each read of its set finds what it found.
  */
-import { lookAt } from '../inputs/files.ts'
 import { Root } from '../inputs/root.ts'
 import { VarveError } from '../errors.ts'
 import { ReadCall } from './call.ts'
 import { CountedPaths } from './counted.ts'
 import { Generations, type ReadStore, type Verdict } from './generations.ts'
-import { type Disk, hostDisk, isOfFolder, type ReadKind, type Sealed } from './kinds.ts'
+import { type Disk, hostDisk, type ReadKind } from './kinds.ts'
 import { hiddenReads } from './known.ts'
-import { freezeAround, Observed } from './observed.ts'
+import { Observed } from './observed.ts'
+import { OwnWrites } from './own-writes.ts'
 import { type ChangedRead, Comparison, forwardReads, namesOf, type StoredRead, storedRead } from './set.ts'
 import type { ReadScopeOptions } from './scope-options.ts'
 import { type Installation, installation, type Noted, type Opaque, outerSink, recorded, type Sink, unrecordedNow } from './sink.ts'
@@ -43,8 +43,7 @@ export class ReadScope implements Sink {
   /** What earlier generations read, by the same keys. */
   #earlier: Map<string, StoredRead> = new Map()
   readonly #variables: ReadVariables = new ReadVariables()
-  /** What the work wrote, and whether it was missing before. */
-  readonly #written: Map<string, boolean> = new Map()
+  readonly #written: OwnWrites
   #opaque: string | undefined
   /** Took over what the program read before. */
   #begun = false
@@ -59,6 +58,7 @@ export class ReadScope implements Sink {
     this.#disk = disk
     this.#root = new Root(options.root, disk.paths)
     this.#counted = new CountedPaths(disk, options.root)
+    this.#written = new OwnWrites(disk)
     this.#generations = new Generations(this.#root, this.#disk)
     if (this.#installation === undefined) this.#refuse('runs in a host in which reads cannot be recorded')
   }
@@ -149,10 +149,7 @@ export class ReadScope implements Sink {
   }
 
   wrote(path: string): void {
-    unrecordedNow(() => {
-      freezeAround(this.#reads, this.#disk, path)
-      if (!this.#written.has(path)) this.#written.set(path, lookAt(this.#disk.fs, path) === 'missing')
-    })
+    unrecordedNow(() => this.#written.add(path, this.#reads))
   }
 
   variable(name: string, isListed: boolean): void {
@@ -177,16 +174,14 @@ export class ReadScope implements Sink {
 
   /** Looks at a path before it is read. The key of the read, undefined if it does not count. @internal */
   look(kind: ReadKind, path: string): string | undefined {
-    const wasMissing = this.#written.get(path)
-    // Others may add to a folder that the work made.
-    if (wasMissing === false || (wasMissing === true && !isOfFolder(kind))) return undefined
+    if (this.#written.hides(kind, path)) return undefined
     return unrecordedNow(() => {
       const decided = this.#counted.decide(kind, path)
       if (decided === undefined) return undefined
       const key = `${decided[0]} ${decided[1]}`
       if (decided[0] === 'module' && this.#earlier.has(key)) return undefined
       const before = this.#lost.delete(key) ? undefined : this.#reads.get(key)
-      if (before?.isCurrent(this.#disk) === true) return key
+      if (before !== undefined && (this.#written.decides(key, path) || before.isCurrent(this.#disk))) return key
       if (before !== undefined) this.seal() // results before this read do not depend on what it finds
       this.#reads.set(key, new Observed(this.#disk, decided[0], decided[1]))
       return key
@@ -244,11 +239,16 @@ export class ReadScope implements Sink {
     })
   }
 
-  /** Whether all reads of this generation would find the same again, besides those of what the work wrote. */
+  /** Whether all reads would find the same again, besides those of what the work changed. */
   #isCurrent(): boolean {
     if (!this.#variables.areCurrent || this.#set() === undefined) return false
-    const noted = [...this.#inputs].map((key) => this.#reads.get(key))
-    return noted.every((read) => read === undefined || this.#written.has(read.path) || read.isCurrent(this.#disk))
+    const own = (key: string, path: string): boolean => this.#written.decides(key, path) || this.#variables.isOwn(key)
+    const noted = [...this.#inputs].flatMap((key) => this.#reads.get(key) ?? [])
+    if (!noted.every((read) => own(`${read.kind} ${read.path}`, read.path) || read.isCurrent(this.#disk))) return false
+    // A call that was under way when these were sealed depends on them.
+    const isLeft = ([key, [, name]]: [string, StoredRead]): boolean => !this.#inputs.has(key) && !own(key, this.#root.absolute(name))
+    const earlier = new Map([...this.#earlier, ...this.#variables.reads])
+    return new Comparison(this.#disk, this.#root).compare([...earlier].filter(isLeft).map(([, read]) => read)) !== 'changed'
   }
 
   /** All reads; undefined if one of them changed since it was made. */
@@ -258,14 +258,9 @@ export class ReadScope implements Sink {
     for (const key of this.#inputs) {
       const sealed = this.#reads.get(key)?.seal(this.#disk)
       if (sealed === undefined) return undefined
-      if (!this.#wasTemporary(sealed)) set.set(key, storedRead(sealed, this.#root))
+      if (!this.#written.hadTemporarily(sealed)) set.set(key, storedRead(sealed, this.#root))
     }
     return set
-  }
-
-  /** Whether the work made a folder, listed it and removed it. */
-  #wasTemporary({ kind, path }: Sealed): boolean {
-    return isOfFolder(kind) && this.#written.get(path) === true && lookAt(this.#disk.fs, path) === 'missing'
   }
 
   #noteLost(): void {

@@ -47,6 +47,11 @@ export class ReadVariables {
     return !this.isMixed && [...this.#seen].every(([key, seen]) => this.#isCurrent(key, seen))
   }
 
+  /** Whether the work changed the variable of this key. */
+  isOwn(key: string): boolean {
+    return this.#own.has(nameIn(key))
+  }
+
   /** Another generation begins, which has what was read so far from this one. */
   clear(): void {
     this.#seen.clear()
@@ -61,7 +66,7 @@ export class ReadVariables {
 
   #isCurrent(key: string, { found }: Seen): boolean {
     const now = foundNow(key)
-    if (typeof found !== 'object' || typeof now !== 'object') return found === now || this.#own.has(nameIn(key))
+    if (typeof found !== 'object' || typeof now !== 'object') return found === now || this.isOwn(key)
     const [before, after] = [found, now].map((names) => names.filter((name) => !this.#own.has(name)).join('\0'))
     return before === after
   }
