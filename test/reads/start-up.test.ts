@@ -7,6 +7,11 @@ import { makeFolder } from '../folders.ts'
 
 /** Runs a program that does `first` and then a task that tracks reads; whether its result came from the cache. */
 function hits(folder: string, first: string): boolean {
+  return run(folder, first)[0] === '1'
+}
+
+/** The same, with other work. Returns how many results came from the cache, and the result. */
+function run(folder: string, first: string, work = '1'): readonly string[] {
   const program = `
     import { installReads } from 'varve/reads'
     installReads()
@@ -15,13 +20,13 @@ function hits(folder: string, first: string): boolean {
     ${first}
     const cache = await openCache({ name: 'start-up', dir: 'cache' })
     const task = cache.task('task', { root: process.cwd(), trackReads: true })
-    await task.run({ id: 'id' }, () => 1)
+    const result = await task.run({ id: 'id' }, () => ${work})
     fs.mkdirSync('dist', { recursive: true })
     fs.writeFileSync('dist/main.js', '1')
-    console.log(task.stats().hits)
+    console.log(task.stats().hits, result)
     await cache.close()`
   const out = execFileSync(process.execPath, ['--input-type=module', '--eval', program], { cwd: folder, encoding: 'utf8' })
-  return out.trim() === '1'
+  return out.trim().split(' ')
 }
 
 function makeProject(): string {
@@ -62,4 +67,16 @@ it('what a program reads in a file that it then removes decides its results', ()
   expect(hits(folder, first)).toBe(false)
   writeFileSync(join(folder, 'request.json'), '2')
   expect(hits(folder, first)).toBe(false)
+})
+
+it('the result of what a program wrote is stored as that of what it had read in that file before', () => {
+  const folder = makeProject()
+  const path = join(folder, 'version.txt')
+  const work = `fs.readFileSync('version.txt', 'utf8')`
+  writeFileSync(path, '1')
+  expect(run(folder, `${work}; fs.writeFileSync('version.txt', '2')`, work)).toEqual(['0', '2'])
+  writeFileSync(path, '1')
+  expect(run(folder, '', work)).toEqual(['0', '1'])
+  writeFileSync(path, '2')
+  expect(run(folder, '', work)[1]).toBe('2')
 })

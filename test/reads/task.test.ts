@@ -152,19 +152,6 @@ onEngine('native', (subject) => {
     },
   )
 
-  it('a file that the program read, and wrote before the work read it: the result is stored as that of the old content', async () => {
-    const project = subject.project()
-    await project.settle('a.txt', 'one')
-    const work = (): string => readFileSync(project.path('a.txt'), 'utf8')
-    work()
-    await project.settle('a.txt', 'two')
-    const run = (): Promise<string> =>
-      withCache(subject, project, (cache) => cache.task('work', { root: project.root, codec: 'text', trackReads: true }).run({ id: 'id' }, work))
-    expect(await run()).toBe('two')
-    await project.settle('a.txt', 'one')
-    expect(await run()).toBe('one')
-  })
-
   it.each([
     ['sets', undefined, 'set'],
     ['removes', 'set', undefined],
