@@ -1,14 +1,12 @@
 /** Tasks that track reads: a result is used again only if everything that its work read is as it was. */
-import { cpSync, createReadStream, existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, createReadStream, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { readFile, rm } from 'node:fs/promises'
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import type { Cache, Task, VarveError } from 'varve'
+import type { VarveError } from 'varve'
 import { Counted, onEngine, type Project, type Subject, withCache } from '../task/subject.ts'
-
-const FORCE = { force: true, recursive: true }
 
 function textOrNothing(path: string): string {
   try {
@@ -42,11 +40,6 @@ function moduleOrNothing(name: string, from = import.meta.url): unknown {
   } catch {
     return undefined
   }
-}
-
-function setVariable(value: string | undefined): void {
-  if (value === undefined) delete process.env['VARVETEST_READ']
-  else process.env['VARVETEST_READ'] = value
 }
 
 /** Does `work` in a cache of its own, as a process of its own would. Returns how often it was done: 0 or 1. */
@@ -88,22 +81,6 @@ const ROWS: readonly [name: string, work: (project: Project) => unknown, change:
   ['a module that is required', ({ path }) => createRequire(import.meta.url)(path('a.cjs')), ({ write }) => write('a.cjs', 'module.exports = 2')],
 ]
 
-/** What work reads, and a change of it to and fro. */
-const CHANGES: readonly [name: string, read: (project: Project) => unknown, change: (project: Project, isSecond: boolean) => unknown][] = [
-  ['a variable', () => process.env['VARVETEST_READ'], (_, isSecond) => setVariable(isSecond ? 'two' : undefined)],
-  ['whether a file exists', ({ path }) => existsSync(path('b')), ({ path }, isSecond) => (isSecond ? mkdirSync(path('b')) : rmSync(path('b'), FORCE))],
-  [
-    'the names below a folder',
-    ({ path }) => readdirSync(path('list'), { recursive: true }),
-    ({ path }, isSecond) => (isSecond ? mkdirSync(path('list/b')) : rmSync(path('list/b'), FORCE)),
-  ],
-  [
-    'where a link leads',
-    ({ path }) => realpathSync(path('link')),
-    ({ path }, isSecond) => (rmSync(path('link'), FORCE), symlinkSync(isSecond ? 'list' : '.', path('link'))),
-  ],
-]
-
 onEngine('native', (subject) => {
   it.each(ROWS)('a result is made again when what its work read changed: %s', async (_, work, change) => {
     const project = subject.project()
@@ -125,48 +102,6 @@ onEngine('native', (subject) => {
       delete process.env['VARVETEST_READ']
       delete process.env['VARVETEST_OTHER']
     }
-  })
-
-  it.each(CHANGES.flatMap((row) => [[...row, 'never'], [...row, 'after each run']] as const))(
-    'what the program changes between runs of one task: the result of its old state is used ($0, commits: $3)',
-    async (_, read, change, commits) => {
-      const project = subject.project()
-      await project.settle('list/a', '')
-      const runAll = (values: string, after: (cache: Cache) => Promise<unknown>): Promise<unknown> =>
-        withCache(subject, project, async (cache) => {
-          const task: Task<string> = cache.task('work', { root: project.root, codec: 'text', trackReads: true })
-          for (const next of values) {
-            change(project, next === '2')
-            const work = (id: string): string => `${id} ${JSON.stringify(read(project))}`
-            for (const id of ['a', 'b']) {
-              const found: string = await task.run({ id }, () => work(id))
-              expect(found).toBe(work(id))
-            }
-            await after(cache)
-          }
-        })
-      await runAll('1212', async (cache) => (commits === 'never' ? undefined : cache.commit()))
-      await runAll('1', async () => undefined)
-      await runAll('2', async () => undefined)
-      change(project, false)
-    },
-  )
-
-  it.each([
-    ['sets', undefined, 'set'],
-    ['removes', 'set', undefined],
-  ])('a result is stored although its work reads a variable, %s it and reads it again', async (_, before, after) => {
-    const project = subject.project()
-    const work = (): void => {
-      expect(process.env['VARVETEST_READ']).toBe(before)
-      setVariable(after)
-      expect(process.env['VARVETEST_READ']).toBe(after)
-    }
-    for (const count of [1, 0]) {
-      setVariable(before)
-      expect(await once(subject, project, work)).toBe(count)
-    }
-    setVariable(undefined)
   })
 
   // Loaders of webpack read the folder of the project like a file, and each build creates the folder of its output in it.

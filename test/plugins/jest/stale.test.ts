@@ -98,7 +98,10 @@ const CASES: Readonly<Record<string, Changes>> = {
     change: { 'plugin.js': pluginOf('"two"') },
   },
   'a plugin in a list with a name of its own': {
-    files: { 'babel.config.js': 'const ours = [require.resolve("./plugin.js")]; module.exports = { plugins: [...ours] }', 'plugin.js': pluginOf('"one"') },
+    files: {
+      'babel.config.js': 'const ours = [require.resolve("./plugin.js")]; module.exports = { plugins: [...ours] }',
+      'plugin.js': pluginOf('"one"'),
+    },
     change: { 'plugin.js': pluginOf('"two"') },
   },
   'a plugin whose path babel.config.js joins': {
