@@ -57,8 +57,8 @@ const LARGE_BYTES: u64 = 1 << 20;
 /// processes compact without pause.
 const ATTEMPTS: u32 = 64;
 
-/// A checkpoint is due once the log of this process has this many bytes, or attaches this many tables. The logs of other
-/// processes do not count: only these can checkpoint them, as long as they live.
+/// A checkpoint is due once the log of this process has this many bytes, or attaches this many tables. The logs of
+/// other processes do not count: only these can checkpoint them, as long as they live.
 const LOG_BYTES_DUE: u64 = 32 << 20;
 const ATTACHED_TABLES_DUE: usize = 8;
 

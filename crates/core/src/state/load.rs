@@ -269,8 +269,9 @@ fn open_log(context: &Context, writer: u32, name: FileName) -> Result<Option<Log
     }
 }
 
-/// Reads on in every log. A state that is being loaded takes what is `known` of them first. `true` = a commit was found.
-/// `None` = the caller must load again: a log was begun between the reading of its head and of its commits, or was cut.
+/// Reads on in every log. A state that is being loaded takes what is `known` of them first. `true` = a commit was
+/// found. `None` = the caller must load again: a log was begun between the reading of its head and of its commits, or
+/// was cut.
 fn extend(context: &Context, state: &mut State, known: Option<&Known>, ends_at_missing: bool) -> Result<Option<bool>> {
     let mut logs = std::mem::take(&mut state.logs);
     let head_of = |state: &State, log: &LogView| {

@@ -44,8 +44,9 @@ impl LogView {
         (self.end, self.last, self.synced, self.commits, self.stop) = (0, None, 0, 0, Stop::End);
     }
 
-    /// Whether the name still has the file that was read, and the file its start, its length and its last frame. Another copy of the
-    /// cache may have been put over the directory, with another log of this number, or an earlier copy of this one.
+    /// Whether the name still has the file that was read, and the file its start, its length and its last frame.
+    /// Another copy of the cache may have been put over the directory, with another log of this number, or an earlier
+    /// copy of this one.
     pub(crate) fn is_in_place(&self, vfs: &dyn Vfs, checksum: &Checksum) -> Result<bool> {
         let name = self.name.to_string();
         let found = vfs.stat(&name).map_err(|source| Error::io("check", &name, source))?;

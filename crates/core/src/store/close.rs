@@ -76,7 +76,7 @@ impl Store {
         Ok(())
     }
 
-    /// Whether the log of this process and those of processes that have ended are due. Others will checkpoint their own.
+    /// Whether the log of this process and those of processes that have ended are due. Others checkpoint their own.
     fn is_checkpoint_due(&self, own: u32) -> Result<bool> {
         let state = self.state.read()?;
         let (mut writers, mut bytes) = (BTreeSet::new(), 0);

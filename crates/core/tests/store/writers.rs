@@ -272,8 +272,8 @@ fn is_due(handle: &mut Handle, id: u32, value: &[u8]) -> bool {
     pending.run(Some(Durability::Relaxed), 1_000).expect("commit").maintenance_due
 }
 
-/// Once the logs of other processes had 32 MiB, each commit of a process compacted, and later each time that all of them
-/// had 32 MiB more: with eight processes, eight times as often as one alone.
+/// Once the logs of other processes had 32 MiB, each commit of a process compacted, and later each time that all of
+/// them had 32 MiB more: with eight processes, eight times as often as one alone.
 #[test]
 fn a_process_compacts_for_what_it_has_committed_and_not_for_the_logs_of_others() {
     let (vfs, long) = (SimVfs::new(), vec![7; 900 << 10]);
