@@ -20,7 +20,7 @@ mod usage;
 pub(crate) use current_manifest::{NewestManifest, newest_manifest};
 pub(crate) use known::Known;
 pub(crate) use layers::Layers;
-pub(crate) use load::{catch_up, is_behind, list, load, outline};
+pub(crate) use load::{catch_up, is_behind, list, load, outline, renew_copy};
 pub(crate) use log_view::LogView;
 pub(crate) use memtable::{MemtableEntry, Place, Segments};
 pub(crate) use namespace::{Current, Namespace};

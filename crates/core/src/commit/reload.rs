@@ -18,7 +18,7 @@ use crate::platform::failpoints;
 use crate::platform::sync::{Mutex, RwLock};
 use crate::state::context::Context;
 use crate::state::record_usage::keep_reads;
-use crate::state::{State, catch_up, is_behind, load};
+use crate::state::{State, is_behind, load, renew_copy};
 use std::collections::HashSet;
 use std::sync::PoisonError;
 
@@ -54,9 +54,7 @@ pub(crate) fn reload(
     let known = state.read()?.known();
     let mut fresh = load(context, &known)?;
     let _no_commit = committer.lock()?;
-    if catch_up(context, &mut fresh)?.is_none() {
-        fresh = load(context, &fresh.known())?;
-    }
+    renew_copy(context, &mut fresh)?;
     let is_same = fresh.is_same_as(&*state.read()?, merged) || failpoints::bug("compaction-takes-up-commits");
     if !is_same {
         return keep_newer(state, fresh);

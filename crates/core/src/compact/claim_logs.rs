@@ -10,7 +10,7 @@ use crate::platform::failpoints;
 use crate::platform::sync::{Mutex, RwLock};
 use crate::platform::vfs::is_gone_or_in_use;
 use crate::state::context::Context;
-use crate::state::{Layers, LogView, MemtableEntry, Namespace, State, catch_up, list, load};
+use crate::state::{Layers, LogView, MemtableEntry, Namespace, State, list, load, renew_copy};
 use crate::table::Table;
 use std::collections::BTreeSet;
 
@@ -85,22 +85,12 @@ fn over_layers(state: State, layers: Layers) -> State {
 /// Commits wait only for what was appended meanwhile, and then know as much as this state. The visible one does not
 /// change.
 fn sealed(context: &Context, state: &RwLock<State>, committer: &Mutex<Committer>) -> Result<State> {
-    let (mut newest, known) = {
-        let state = state.read()?;
-        (state.newest().snapshot(), state.known())
-    };
-    let mut is_news = false;
-    match catch_up(context, &mut newest)? {
-        Some(changed) if !newest.unrecoverable => is_news |= changed,
-        _ => (newest, is_news) = (load(context, &known)?, true),
-    }
+    let mut newest = state.read()?.newest().snapshot();
+    let changed_before = renew_copy(context, &mut newest)?;
     let mut committer = committer.lock()?;
     committer.seal(context, state)?;
-    match catch_up(context, &mut newest)? {
-        Some(changed) if !newest.unrecoverable => is_news |= changed,
-        _ => (newest, is_news) = (load(context, &newest.known())?, true),
-    }
-    if is_news && !newest.unrecoverable {
+    let changed = renew_copy(context, &mut newest)? || changed_before;
+    if changed && !newest.unrecoverable {
         keep_newer(state, newest.snapshot())?;
     }
     Ok(newest)

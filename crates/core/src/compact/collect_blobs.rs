@@ -36,7 +36,7 @@ struct Needed {
 }
 
 /// Removes obsolete blobs. Returns the number of files removed; 0 if blobs are pinned, or if a table cannot be read.
-/// `open` are open tables, for reuse.
+/// What is `known` is not read again.
 pub(crate) fn collect(context: &Context, known: &Known) -> Result<u64> {
     failpoints::panics("collect");
     let blobs = &context.blobs;

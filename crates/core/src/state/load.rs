@@ -351,7 +351,7 @@ fn is_of(context: &Context, state: &State, names: &[FileName]) -> Result<bool> {
         return Ok(false);
     }
     for log in &state.logs {
-        if !failpoints::bug("logs-by-name") && !is_in_place(context, state, log)? {
+        if !log.is_in_place(&*context.vfs, &state.checksum_of(context, FileName::Log(log.writer)))? {
             return Ok(false);
         }
     }
@@ -370,10 +370,6 @@ fn is_whole(context: &Context, table: &Table) -> bool {
     file.is_some_and(|file| table.with_file(file).directory().is_some())
 }
 
-fn is_in_place(context: &Context, state: &State, log: &LogView) -> Result<bool> {
-    log.is_in_place(&*context.vfs, &state.checksum_of(context, FileName::Log(log.writer)))
-}
-
 /// Whether the directory has more than the state: a newer manifest, other logs, or more in one of them.
 pub(crate) fn is_behind(context: &Context, state: &State) -> Result<bool> {
     if !is_of(context, state, &list(context)?)? {
@@ -388,6 +384,17 @@ pub(crate) fn is_behind(context: &Context, state: &State) -> Result<bool> {
         }
     }
     Ok(false)
+}
+
+/// Makes a copy of the state the newest one: extends it, or loads again. `true` = something changed.
+pub(crate) fn renew_copy(context: &Context, state: &mut State) -> Result<bool> {
+    match catch_up(context, state)? {
+        Some(changed) if !state.unrecoverable => Ok(changed),
+        _ => {
+            *state = load(context, &state.known())?;
+            Ok(true)
+        }
+    }
 }
 
 /// Applies what other processes appended since. `None` = the caller must load again: there is a newer manifest or
