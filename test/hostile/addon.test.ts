@@ -4,6 +4,7 @@
  */
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { openCache } from 'varve'
@@ -122,6 +123,20 @@ it('a package of exactly this version is loaded, and its addon works', async () 
   const folder = project(makeFolder(), [MACHINE, OTHER])
   plant(folder, NAME, version, ADDON)
   expect([engine, load(folder)]).toEqual(['native', { engine: 'native', reason: 'native: the addon loaded', warnings: [] }])
+})
+
+it('a method of an open store that is called on anything else throws an error', () => {
+  const addon: { openSmall(order: string): Store } = createRequire(import.meta.url)(join(PACKAGE, `native/varve.${MACHINE}.node`))
+  interface Store {
+    readonly constructor: new () => object
+    pendingBytes(): number
+  }
+  const open = (name: string): Store =>
+    addon.openSmall(JSON.stringify({ folder: join(makeFolder(), name), durability: 'relaxed', readOnly: false, bytesMax: 1e9, layers: [] }))
+  const [store, second] = [open('c'), open('d')]
+  for (const other of [{}, undefined, 1, Object.create(store), new store.constructor(), new Uint8Array(8)])
+    expect(() => Reflect.apply(store.pendingBytes, other, [])).toThrow(/not an open store|Illegal invocation/)
+  expect(Reflect.apply(store.pendingBytes, second, [])).toBe(0)
 })
 
 it('opens natively, small or not, in a program that added setters that throw to Object.prototype', () => {

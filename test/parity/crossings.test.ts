@@ -9,22 +9,26 @@ const calls: string[] = []
 /** The addon, whose stores write down the name of each function that is called. */
 vi.mock('../../packages/varve/src/engine/addon.ts', async (original) => {
   const { requireAddon } = await original<{ requireAddon<Addon>(): Addon }>()
-  type Opened = Record<string, unknown> | undefined
   return {
     requireAddon<Addon>(): Addon {
-      const addon = requireAddon<Addon & { openSmall(...order: readonly unknown[]): Opened }>()
-      return { ...addon, openSmall: (...order: readonly unknown[]) => counted(addon.openSmall(...order)) }
+      const addon = requireAddon<Addon & { openSmall(...order: readonly unknown[]): object | undefined }>()
+      const openSmall = (...order: readonly unknown[]): object | undefined => {
+        const opened = addon.openSmall(...order)
+        return opened === undefined ? undefined : counted(opened)
+      }
+      return { ...addon, openSmall }
     },
   }
 })
 
-function counted(opened: Record<string, unknown> | undefined): Record<string, unknown> | undefined {
-  if (opened === undefined) return undefined
-  const wrapped = Object.entries(opened).map(([name, value]) => {
-    if (typeof value !== 'function') return [name, value]
-    return [name, (...args: readonly unknown[]): unknown => (calls.push(name), Reflect.apply(value, undefined, args))]
+function counted(opened: object): object {
+  return new Proxy(opened, {
+    get(_, name) {
+      const value: unknown = Reflect.get(opened, name)
+      if (typeof value !== 'function') return value
+      return (...args: readonly unknown[]): unknown => (calls.push(String(name)), Reflect.apply(value, opened, args))
+    },
   })
-  return Object.fromEntries(wrapped)
 }
 
 /** What `run` calls. */

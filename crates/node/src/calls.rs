@@ -1,4 +1,4 @@
-//! The functions of an open store, by what they are about. `engine.ts` of `packages/varve` documents each.
+//! The functions and methods of an open store, by what they are about. `engine.ts` of `packages/varve` documents each.
 
 mod archives;
 mod commits;
@@ -8,12 +8,13 @@ mod maintain;
 mod transfers;
 mod trees;
 
-use crate::node_api::Functions;
+use crate::node_api::Methods;
 use crate::store::NodeStore;
-use varve_bindings::Result;
 
-/// Adds all functions.
-pub(crate) fn add(functions: Functions<NodeStore>) -> Result<Functions<NodeStore>> {
-    let functions = maintain::add(commits::add(entries::add(functions)?)?)?;
-    archives::add(trees::add(files::add(transfers::add(functions)?)?)?)
+pub(crate) use entries::add_hot;
+
+/// Adds all methods.
+pub(crate) fn add(methods: Methods<NodeStore>) -> Methods<NodeStore> {
+    let methods = maintain::add(commits::add(entries::add(methods)));
+    archives::add(trees::add(files::add(transfers::add(methods))))
 }

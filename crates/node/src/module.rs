@@ -1,8 +1,8 @@
 //! What Node calls when it loads the addon: the functions of `open.rs` become its exports.
 #![expect(unsafe_code, reason = "Node-API is a C interface; every block states what it relies on")]
 
-use crate::node_api::{Env, Functions};
-use crate::open::{self, Addon};
+use crate::node_api::Env;
+use crate::open;
 use napi_sys as sys;
 use std::sync::Once;
 use varve_bindings::guarded;
@@ -19,7 +19,7 @@ unsafe extern "C" fn napi_register_module_v1(env: sys::napi_env, exports: sys::n
         // SAFETY: it looks up the functions of Node-API in this process, which stays loaded.
         FUNCTIONS.call_once(|| std::mem::forget(unsafe { sys::setup() }));
         // SAFETY: as above: the current environment.
-        open::add(Functions::of(unsafe { Env::current(env) }, exports, Addon))
+        open::add(unsafe { Env::current(env) }, exports)
     });
     exports
 }

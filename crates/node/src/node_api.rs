@@ -4,6 +4,7 @@
 mod answer;
 mod arguments;
 mod bytes;
+mod class;
 mod env;
 mod functions;
 mod scratch;
@@ -12,6 +13,7 @@ mod task;
 
 pub(crate) use answer::Answer;
 pub(crate) use arguments::Arguments;
+pub(crate) use class::{Instance, Methods};
 pub(crate) use env::{Env, Value};
 pub(crate) use functions::{Call, Callee, Functions};
 pub(crate) use scratch::{Cells, Scratch, Target};

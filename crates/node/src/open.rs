@@ -1,7 +1,7 @@
 //! What the addon exports: opening a store.
 
 use crate::calls;
-use crate::node_api::{Answer, Arguments, Call, Callee, Env, Functions, Reply, Task, Value};
+use crate::node_api::{Answer, Arguments, Call, Callee, Env, Functions, Methods, Reply, Task, Value};
 use crate::store::NodeStore;
 use serde::Deserialize;
 use std::ffi::CStr;
@@ -20,8 +20,10 @@ impl Callee for Addon {
     }
 }
 
-/// Adds the exports.
-pub(crate) fn add(functions: Functions<Addon>) -> Result<Functions<Addon>> {
+/// Adds the exports, and makes the class of open stores.
+pub(crate) fn add(env: Env, exports: Value) -> Result<Functions<Addon>> {
+    calls::add(Methods::new()).define(env, exports)?;
+    let functions = Functions::of(env, exports, Addon);
     functions.add::<OpenStore>()?.add::<OpenSmall>()?.add::<FolderName>()
 }
 
@@ -122,5 +124,5 @@ fn reply_of(shared: SharedStore) -> Reply {
 /// between two turns of the event loop, so that no two reads of one turn see different states.
 fn functions(env: Env, shared: SharedStore) -> Result<Value> {
     shared.store().advance()?;
-    Ok(calls::add(Functions::new(env, |scratch, cells| NodeStore::new(shared, scratch, cells))?)?.finish())
+    Ok(calls::add_hot(Functions::new(env, |scratch, cells| NodeStore::new(shared, scratch, cells))?)?.finish())
 }

@@ -5,9 +5,10 @@ mod watches;
 
 pub(crate) use watches::{Progress, Watches};
 
-use crate::node_api::{Answer, Callee, Cells, Reply, Scratch, Target, Task};
+use crate::node_api::{Answer, Callee, Cells, Instance, Reply, Scratch, Target, Task};
 use serde::Serialize;
 use std::cell::RefCell;
+use std::ffi::CStr;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use varve_bindings::{Failure, Guard, JsHandle, Result, answer};
@@ -145,6 +146,11 @@ impl Callee for NodeStore {
     fn guarded<T>(&self, call: impl FnOnce() -> Result<T>) -> Result<T> {
         self.guard.run(call)
     }
+}
+
+impl Instance for NodeStore {
+    const CLASS: &'static CStr = c"Store";
+    const TAG: (u64, u64) = (0x2808_294c_2bfa_8b6f, 0xae2e_6162_f5cb_8a7d);
 }
 
 fn nested<E>(_borrowed: E) -> Box<Failure> {

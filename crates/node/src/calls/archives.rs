@@ -1,7 +1,7 @@
 //! Archives of files, in and out.
 
 use crate::calls::files::storing;
-use crate::node_api::{Answer, Arguments, Call, Functions};
+use crate::node_api::{Answer, Arguments, Call, Methods};
 use crate::store::NodeStore;
 use serde::Deserialize;
 use std::ffi::CStr;
@@ -12,9 +12,9 @@ use std::sync::Arc;
 use varve_bindings::{ArchiveRequest, Failure, FileItem, Result, export_archive, import_archive, records_of, request};
 use varve_core::Error;
 
-/// Adds the functions of this file.
-pub(crate) fn add(functions: Functions<NodeStore>) -> Result<Functions<NodeStore>> {
-    functions.add::<ImportArchive>()?.add::<ExportArchive>()
+/// Adds the methods of this file.
+pub(crate) fn add(methods: Methods<NodeStore>) -> Methods<NodeStore> {
+    methods.add::<ImportArchive>().add::<ExportArchive>()
 }
 
 struct ImportArchive;

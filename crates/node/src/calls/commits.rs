@@ -1,15 +1,20 @@
 //! Commits, and what else concerns them: what is buffered, flush, refresh, close.
 
-use crate::node_api::{Answer, Arguments, Call, Functions, Reply};
+use crate::node_api::{Answer, Arguments, Call, Methods, Reply};
 use crate::store::NodeStore;
 use std::ffi::CStr;
 use varve_bindings::{Begun, Commit, Result, answer, durability};
 
-/// Adds the functions of this file.
-pub(crate) fn add(functions: Functions<NodeStore>) -> Result<Functions<NodeStore>> {
-    let functions = functions.add::<PendingBytes>()?.add::<PendingEntries>()?.add::<BeginCommit>()?;
-    let functions = functions.add::<NextCommit>()?.add::<Flush>()?.add::<Refresh>()?;
-    functions.add::<Close>()
+/// Adds the methods of this file.
+pub(crate) fn add(methods: Methods<NodeStore>) -> Methods<NodeStore> {
+    methods
+        .add::<PendingBytes>()
+        .add::<PendingEntries>()
+        .add::<BeginCommit>()
+        .add::<NextCommit>()
+        .add::<Flush>()
+        .add::<Refresh>()
+        .add::<Close>()
 }
 
 struct PendingBytes;

@@ -1,7 +1,6 @@
 //! Entries and namespaces. The key of a call for one entry is in the scratch buffer.
 
-use crate::node_api::Reply;
-use crate::node_api::{Answer, Arguments, Call, Functions};
+use crate::node_api::{Answer, Arguments, Call, Functions, Methods, Reply};
 use crate::store::NodeStore;
 use std::ffi::CStr;
 use varve_bindings::{PackedKeys, PagePlace, Result};
@@ -9,13 +8,17 @@ use varve_bindings::{PackedKeys, PagePlace, Result};
 /// The answer of `find` for a key that `get` has to look up.
 const UNFIT: i32 = -4;
 
-/// Adds the functions of this file.
-pub(crate) fn add(functions: Functions<NodeStore>) -> Result<Functions<NodeStore>> {
-    let functions = functions.add::<Namespace>()?.add_hot::<Get>()?.add_hot::<Find>()?.add::<SetTarget>()?;
-    let functions = functions.add_hot::<Read>()?.add_hot::<Take>()?;
-    let functions = functions.add_hot::<Has>()?.add_hot::<Put>()?.add::<PutWithBlobs>()?;
-    let functions = functions.add_hot::<Delete>()?.add::<GetMany>()?.add::<GetManyAtOnce>()?.add::<GetManyAsync>()?;
-    functions.add::<Revision>()?.add::<Scan>()?.add::<ScanKeys>()?.add::<ScanFolders>()
+/// Adds the functions that run for each entry.
+pub(crate) fn add_hot(functions: Functions<NodeStore>) -> Result<Functions<NodeStore>> {
+    let functions = functions.add_hot::<Get>()?.add_hot::<Find>()?.add_hot::<Read>()?.add_hot::<Take>()?;
+    functions.add_hot::<Has>()?.add_hot::<Put>()?.add_hot::<Delete>()
+}
+
+/// Adds the methods of this file.
+pub(crate) fn add(methods: Methods<NodeStore>) -> Methods<NodeStore> {
+    let methods = methods.add::<Namespace>().add::<SetTarget>().add::<PutWithBlobs>().add::<Revision>();
+    let methods = methods.add::<GetMany>().add::<GetManyAtOnce>().add::<GetManyAsync>();
+    methods.add::<Scan>().add::<ScanKeys>().add::<ScanFolders>()
 }
 
 struct Namespace;

@@ -1,16 +1,15 @@
 //! The content-addressed files of a store. Requests and answers are JSON (`varve_bindings`).
 
-use crate::node_api::{Answer, Arguments, Call, Functions};
+use crate::node_api::{Answer, Arguments, Call, Methods};
 use crate::store::NodeStore;
 use std::ffi::CStr;
 use std::sync::{Arc, Mutex, PoisonError};
 use varve_bindings::{FileItem, Result, commit_alone, records_of, request, stored_files, verify_files};
 use varve_core::{BlobWriter, Pin, Store};
 
-/// Adds the functions of this file.
-pub(crate) fn add(functions: Functions<NodeStore>) -> Result<Functions<NodeStore>> {
-    let functions = functions.add::<KeepStored>()?.add::<CommitAlone>()?.add::<CheckFiles>()?;
-    functions.add::<ListFiles>()?.add::<VerifyFiles>()
+/// Adds the methods of this file.
+pub(crate) fn add(methods: Methods<NodeStore>) -> Methods<NodeStore> {
+    methods.add::<KeepStored>().add::<CommitAlone>().add::<CheckFiles>().add::<ListFiles>().add::<VerifyFiles>()
 }
 
 struct KeepStored;

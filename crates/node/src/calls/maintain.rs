@@ -1,6 +1,6 @@
 //! What is asked of the store as a whole, and the watches of its long calls.
 
-use crate::node_api::{Answer, Arguments, Call, Functions};
+use crate::node_api::{Answer, Arguments, Call, Methods};
 use crate::store::NodeStore;
 use serde::Deserialize;
 use std::ffi::CStr;
@@ -10,12 +10,22 @@ use varve_bindings::{Result, answer, request, top};
 use varve_core::vfs::Vfs;
 use varve_disk::{DiskVfs, layer_at};
 
-/// Adds the functions of this file.
-pub(crate) fn add(functions: Functions<NodeStore>) -> Result<Functions<NodeStore>> {
-    let functions = functions.add::<DamageCount>()?.add::<Status>()?.add::<Stats>()?;
-    let functions = functions.add::<Top>()?.add::<Compact>()?.add::<Verify>()?.add::<Seal>()?;
-    let functions = functions.add::<Repair>()?.add::<BeginWatch>()?.add::<WatchDone>()?;
-    functions.add::<WatchTotal>()?.add::<CancelWatch>()?.add::<EndWatch>()
+/// Adds the methods of this file.
+pub(crate) fn add(methods: Methods<NodeStore>) -> Methods<NodeStore> {
+    methods
+        .add::<DamageCount>()
+        .add::<Status>()
+        .add::<Stats>()
+        .add::<Top>()
+        .add::<Compact>()
+        .add::<Verify>()
+        .add::<Seal>()
+        .add::<Repair>()
+        .add::<BeginWatch>()
+        .add::<WatchDone>()
+        .add::<WatchTotal>()
+        .add::<CancelWatch>()
+        .add::<EndWatch>()
 }
 
 struct DamageCount;

@@ -1,15 +1,20 @@
 //! Exports and imports as JSON.
 
-use crate::node_api::{Answer, Arguments, Call, Functions};
+use crate::node_api::{Answer, Arguments, Call, Methods};
 use crate::store::NodeStore;
 use std::ffi::CStr;
 use varve_bindings::{Result, answer};
 
-/// Adds the functions of this file.
-pub(crate) fn add(functions: Functions<NodeStore>) -> Result<Functions<NodeStore>> {
-    let functions = functions.add::<BeginExport>()?.add::<ExportChunk>()?.add::<BeginImport>()?;
-    let functions = functions.add::<FeedImport>()?.add::<FinishImport>()?.add::<CommitImport>()?;
-    functions.add::<EndTransfer>()
+/// Adds the methods of this file.
+pub(crate) fn add(methods: Methods<NodeStore>) -> Methods<NodeStore> {
+    methods
+        .add::<BeginExport>()
+        .add::<ExportChunk>()
+        .add::<BeginImport>()
+        .add::<FeedImport>()
+        .add::<FinishImport>()
+        .add::<CommitImport>()
+        .add::<EndTransfer>()
 }
 
 struct BeginExport;

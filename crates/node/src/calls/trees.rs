@@ -1,7 +1,7 @@
 //! Trees of files on the disk: stored, restored and removed on a thread of libuv's pool and on the engine's own.
 
 use crate::calls::files::storing;
-use crate::node_api::{Answer, Arguments, Call, Functions};
+use crate::node_api::{Answer, Arguments, Call, Methods};
 use crate::store::NodeStore;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -14,9 +14,9 @@ use varve_bindings::{FileItem, Restored, Result, StoredItem, records_of, request
 use varve_core::{Digest, Store, Watch};
 use varve_disk::{Known, Mode, Outcome, Placed, Restore, remove_tree, store_tree};
 
-/// Adds the functions of this file.
-pub(crate) fn add(functions: Functions<NodeStore>) -> Result<Functions<NodeStore>> {
-    functions.add::<StoreTree>()?.add::<RemoveTree>()?.add::<RestoreTree>()
+/// Adds the methods of this file.
+pub(crate) fn add(methods: Methods<NodeStore>) -> Methods<NodeStore> {
+    methods.add::<StoreTree>().add::<RemoveTree>().add::<RestoreTree>()
 }
 
 struct StoreTree;

@@ -3,7 +3,8 @@
 //!
 //! One call:
 //!
-//! 1. `napi_get_cb_info` gives the arguments and the callee, which is the data pointer of the callback.
+//! 1. `napi_get_cb_info` gives the arguments and the callee, which is the data pointer of the callback. A method of a
+//!    class, which takes longer, has the callee from its object (`class.rs`).
 //! 2. [`Call::run`] does the work inside [`Callee::guarded`], which catches panics.
 //! 3. The answer becomes a JavaScript value, or the failure is thrown as an Error with a `code`.
 //!
@@ -15,6 +16,7 @@
 
 use crate::node_api::answer::Answer;
 use crate::node_api::arguments::{ARGUMENTS_MAX, Arguments};
+use crate::node_api::class::{Instance, instance};
 use crate::node_api::env::{Env, Value};
 use crate::node_api::scratch::{Cells, Scratch};
 use crate::node_api::status::checked;
@@ -47,7 +49,7 @@ pub(crate) trait Call<C> {
     fn run(callee: &C, arguments: &Arguments) -> Result<Answer>;
 }
 
-/// An object under construction: the functions of one callee.
+/// An object under construction, with functions of one callee.
 pub(crate) struct Functions<C> {
     env: Env,
     callee: Rc<C>,
@@ -55,18 +57,12 @@ pub(crate) struct Functions<C> {
 }
 
 impl<C: Callee> Functions<C> {
-    /// A new object with the properties `scratch` and `cells`, and the callee that `callee_of` makes of both.
-    pub(crate) fn new(env: Env, callee_of: impl FnOnce(Scratch, Cells) -> C) -> Result<Self> {
-        let ((scratch, scratch_view), (cells, cells_view)) = (Scratch::new(env.0)?, Cells::new(env.0)?);
-        let mut object = ptr::null_mut();
-        // SAFETY: `env` is the current environment, `object` a place for one handle.
-        checked(unsafe { sys::napi_create_object(env.0, &raw mut object) }, "make an object")?;
-        // SAFETY: `env` is the current environment, all handles were just made.
-        unsafe {
-            define(env.0, object, c"scratch", scratch_view)?;
-            define(env.0, object, c"cells", cells_view)?;
-        }
-        Ok(Self::of(env, object, callee_of(scratch, cells)))
+    /// A new object of the class, and the callee that `callee_of` makes of the memory for calls.
+    pub(crate) fn new(env: Env, callee_of: impl FnOnce(Scratch, Cells) -> C) -> Result<Self>
+    where
+        C: Instance,
+    {
+        instance(env, callee_of).map(|(object, callee)| Self { env, callee, object })
     }
 
     /// An object that exists.
@@ -126,7 +122,12 @@ unsafe fn add_function(
 
 /// Adds a property by definition: an assignment would call a setter that the program added to `Object.prototype`.
 // SAFETY: the caller promises that `env` is the current environment, and both handles those of the running callback.
-unsafe fn define(env: sys::napi_env, object: sys::napi_value, name: &CStr, value: sys::napi_value) -> Result<()> {
+pub(super) unsafe fn define(
+    env: sys::napi_env,
+    object: sys::napi_value,
+    name: &CStr,
+    value: sys::napi_value,
+) -> Result<()> {
     use sys::PropertyAttributes::{configurable, enumerable, writable};
     let property = sys::napi_property_descriptor {
         utf8name: name.as_ptr(),
@@ -173,7 +174,7 @@ unsafe fn call_pointer<C: Callee>(
     unsafe { call(env, info, ARGUMENTS_MAX, run) }
 }
 
-/// Steps 1 to 3.
+/// All steps.
 // SAFETY: the caller promises that Node-API called it with both.
 #[inline(always)]
 unsafe fn call<C: Callee>(
@@ -191,10 +192,20 @@ unsafe fn call<C: Callee>(
     }
     // SAFETY: invariant 1: the running function holds a count of the callee.
     let callee = unsafe { &*data.cast::<C>() };
-    let arguments = Arguments::new(env, values);
+    answer(env, callee, &Arguments::new(env, values), run)
+}
+
+/// Steps 2 and 3.
+#[inline(always)]
+pub(super) fn answer<C: Callee>(
+    env: sys::napi_env,
+    callee: &C,
+    arguments: &Arguments,
+    run: impl FnOnce(&C, &Arguments) -> Result<Answer>,
+) -> sys::napi_value {
     let answered = || {
         failpoints::panics("callback");
-        run(callee, &arguments)?.into_value(Env(env))
+        run(callee, arguments)?.into_value(Env(env))
     };
     match callee.guarded(answered) {
         Ok(value) => value,
@@ -205,9 +216,9 @@ unsafe fn call<C: Callee>(
     }
 }
 
-/// Gives back the count of a function that the garbage collector has freed.
-// SAFETY: only Node-API calls it, with the data pointer given to `napi_add_finalizer`.
-unsafe extern "C" fn release<C: Callee>(_env: sys::napi_env, data: *mut c_void, _hint: *mut c_void) {
+/// Gives back the count of a function or an object that the garbage collector has freed.
+// SAFETY: only Node-API calls it, with the data pointer given to `napi_add_finalizer` or `napi_wrap`.
+pub(super) unsafe extern "C" fn release<C: Callee>(_env: sys::napi_env, data: *mut c_void, _hint: *mut c_void) {
     // SAFETY: invariant 1; Node-API calls a finalizer once.
     let callee = unsafe { Rc::from_raw(data.cast::<C>()) };
     // No caller is left to receive a panic; the process must live.
@@ -218,7 +229,7 @@ unsafe extern "C" fn release<C: Callee>(_env: sys::napi_env, data: *mut c_void, 
     });
 }
 
-fn throw(env: sys::napi_env, failure: &Failure) {
+pub(super) fn throw(env: sys::napi_env, failure: &Failure) {
     let (code, message) = (c_string(failure.code), c_string(&failure.message));
     // SAFETY: `env` is the environment of the running callback; both texts end with a zero and are copied. If an
     // exception is pending already, it stays.

@@ -1,4 +1,5 @@
-//! Memory that JavaScript and a session share: the scratch buffer, the numbers of a call, and where values go.
+//! Memory that JavaScript and the addon share: the scratch buffer and the numbers of a call, which all open stores of
+//! an environment use in turn, and where the values of a store go.
 //!
 //! Each has a reference, which keeps it alive. JavaScript does not run while a callback does, and passes the first two
 //! to no one, so that nothing detaches them.
@@ -8,6 +9,7 @@ use crate::node_api::status::checked;
 use napi_sys as sys;
 use std::ffi::c_void;
 use std::ptr;
+use std::rc::Rc;
 use std::slice;
 use varve_bindings::Result;
 
@@ -17,9 +19,9 @@ const SCRATCH_BYTES: usize = 128 << 10;
 const CELLS: usize = 3;
 
 /// Memory that JavaScript owns and both sides read and write in turn.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Scratch {
-    _kept: Reference,
+    _kept: Rc<Reference>,
     data: *mut u8,
 }
 
@@ -27,7 +29,7 @@ impl Scratch {
     /// Makes the buffer; the second value is its Uint8Array.
     pub(super) fn new(env: sys::napi_env) -> Result<(Self, sys::napi_value)> {
         let memory = Memory::new(env, sys::TypedarrayType::uint8_array, SCRATCH_BYTES, SCRATCH_BYTES)?;
-        Ok((Self { _kept: memory.reference, data: memory.data.cast() }, memory.view))
+        Ok((Self { _kept: Rc::new(memory.reference), data: memory.data.cast() }, memory.view))
     }
 }
 
@@ -46,9 +48,9 @@ impl AsMut<[u8]> for Scratch {
 }
 
 /// The numbers of a call, which JavaScript writes before it and reads after it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Cells {
-    _kept: Reference,
+    _kept: Rc<Reference>,
     data: *mut [i32; CELLS],
 }
 
@@ -56,7 +58,7 @@ impl Cells {
     /// Makes the numbers; the second value is their Int32Array.
     pub(super) fn new(env: sys::napi_env) -> Result<(Self, sys::napi_value)> {
         let memory = Memory::new(env, sys::TypedarrayType::int32_array, size_of::<[i32; CELLS]>(), CELLS)?;
-        Ok((Self { _kept: memory.reference, data: memory.data.cast() }, memory.view))
+        Ok((Self { _kept: Rc::new(memory.reference), data: memory.data.cast() }, memory.view))
     }
 
     /// What JavaScript wrote.
@@ -100,18 +102,26 @@ impl Target {
 
 /// Keeps a value of JavaScript alive.
 #[derive(Debug)]
-struct Reference {
+pub(super) struct Reference {
     env: sys::napi_env,
     raw: sys::napi_ref,
 }
 
 impl Reference {
     /// `value` is a handle of the running callback.
-    fn new(env: sys::napi_env, value: sys::napi_value) -> Result<Self> {
+    pub(super) fn new(env: sys::napi_env, value: sys::napi_value) -> Result<Self> {
         let mut raw = ptr::null_mut();
         // SAFETY: `env` is the current environment, `value` a handle of it.
-        checked(unsafe { sys::napi_create_reference(env, value, 1, &raw mut raw) }, "keep shared memory")?;
+        checked(unsafe { sys::napi_create_reference(env, value, 1, &raw mut raw) }, "keep a value")?;
         Ok(Self { env, raw })
+    }
+
+    /// A handle of the running callback.
+    pub(super) fn value(&self) -> Result<sys::napi_value> {
+        let mut value = ptr::null_mut();
+        // SAFETY: the reference exists until it is dropped, and so does `env`.
+        checked(unsafe { sys::napi_get_reference_value(self.env, self.raw, &raw mut value) }, "find a value")?;
+        Ok(value)
     }
 }
 

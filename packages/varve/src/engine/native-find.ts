@@ -7,8 +7,6 @@ import { UNFIT } from '../values/key.ts'
 
 /** The functions of an open store for them: `crates/node/src/calls/entries.rs`. */
 export interface FindFunctions {
-  /** The namespace, where the value begins in the target (below zero: in the scratch memory instead), and the answer. */
-  readonly cells: Int32Array
   find(key: string): void
   setTarget(target: Uint8Array): void
 }
@@ -17,9 +15,12 @@ export interface FindFunctions {
 const IN_SCRATCH = -1
 const OUTSIDE = 0x7fffffff
 
-/** `find` of a store. */
-export function finderOf(functions: FindFunctions): NonNullable<EngineStore['find']> {
-  const { cells, find } = functions
+/**
+ * `find` of a store.
+ * @param cells the namespace, where the value begins in the target (below zero: in the scratch memory instead), and the answer
+ */
+export function finderOf(functions: FindFunctions, cells: Int32Array): NonNullable<EngineStore['find']> {
+  const { find } = functions
   let target: Uint8Array | undefined
 
   function placeIn(pool: Uint8Array, start: number): number {

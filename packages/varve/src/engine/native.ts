@@ -9,73 +9,10 @@ import type {
 import { requireAddon } from './addon.ts'
 import { type ChunkReport, EngineFailure, reportOf } from './answer.ts'
 import type { EngineFiles } from './files.ts'
-import type { FileFunctions, NativeFiles } from './native-files.ts'
-import { finderOf, type FindFunctions } from './native-find.ts'
+import type { NativeAddon, StoreFunctions } from './native-calls.ts'
+import type { NativeFiles } from './native-files.ts'
+import { finderOf } from './native-find.ts'
 import { ALL_FOLDERS, commitOf, keysOf, pageOf, sumsOf, valuesOf, viewOf } from './packed.ts'
-
-/** The functions of one open store: `crates/node/src/calls`. */
-interface StoreFunctions extends FileFunctions, FindFunctions {
-  readonly scratch: Uint8Array
-  get(namespace: number, keyBytes: number, target: Uint8Array, start: number): number
-  read(target: Uint8Array): number
-  take(target: Uint8Array): void
-  has(namespace: number, keyBytes: number): boolean
-  put(namespace: number, keyBytes: number, value: Uint8Array): void
-  delete(namespace: number, keyBytes: number): void
-  getMany: EngineStore['getMany']
-  getManyAtOnce(namespace: number, keys: Uint8Array, keyEnds: Uint32Array): number
-  getManyAsync(namespace: number, keys: Uint8Array, keyEnds: Uint32Array): Promise<Uint8Array | string>
-  revision(): number
-  namespace(name: string, version: string): number
-  scan(namespace: number, cursor: bigint, bytesMax: number, folders: Uint8Array, folderEnds: Uint32Array): number
-  scanKeys(namespace: number, cursor: bigint, bytesMax: number, folders: Uint8Array, folderEnds: Uint32Array): number
-  scanFolders(namespace: number, cursor: bigint, bytesMax: number): number
-  pendingBytes(): number
-  pendingEntries(): number
-  refresh(): boolean
-  status(): string
-  /**
-   * True if the commit is complete, with its packed report in the scratch buffer; a promise of the packed report if it runs on
-   * another thread; false if an older commit has not ended.
-   */
-  commit(isDurable: boolean, nowMs: number): boolean | PackedCommit
-  /** Runs the oldest commit for which `commit` returned false. */
-  nextCommit(isDurable: boolean, nowMs: number): PackedCommit
-  flush(nowMs: number): Promise<string>
-  beginExport(options: string): number
-  exportChunk(transfer: number): string
-  beginImport(overwrite: boolean): number
-  feedImport(transfer: number, piece: Uint8Array): string
-  finishImport(transfer: number): string
-  commitImport(transfer: number, nowMs: number): Promise<string>
-  endTransfer(transfer: number): void
-  compact(full: boolean, watch: number, nowMs: number): Promise<string>
-  stats(): Promise<string>
-  top(options: string): Promise<string>
-  verify(watch: number): Promise<string>
-  repair(dryRun: boolean, watch: number): Promise<string>
-  seal(request: string, watch: number): Promise<string>
-  damageCount(): number
-  /** A string if there was nothing to write. */
-  close(nowMs: number): Promise<string> | string
-  beginWatch(): number
-  watchDone(watch: number): number
-  watchTotal(watch: number): number
-  cancelWatch(watch: number): void
-  endWatch(watch: number): void
-}
-
-/** A packed report, or a failure as JSON. */
-type PackedCommit = Promise<Uint8Array | string>
-
-/** What the addon exports. */
-export interface NativeAddon {
-  openStore(request: string, secret: Uint8Array | undefined): Promise<StoreFunctions | string>
-  /** Opens a small cache on this thread, because switching threads twice takes longer. Undefined if it cannot. */
-  openSmall(request: string, secret: Uint8Array | undefined): StoreFunctions | undefined
-  /** Undefined if the secret is too short. */
-  folderName(secret: Uint8Array | undefined): string | undefined
-}
 
 /** Interval between two reads of the progress of a long call, milliseconds. */
 const PROGRESS_MS = 50
@@ -94,7 +31,7 @@ export function loadNative(): Engine {
       const { durability, readOnly, maxBytes, secret, layers } = options
       const request = JSON.stringify({ folder: directory, durability, readOnly, bytesMax: maxBytes, layers })
       const functions = addon.openSmall(request, secret) ?? (await addon.openStore(request, secret))
-      return typeof functions === 'string' ? reportOf<never>(functions) : new NativeStore(functions)
+      return typeof functions === 'string' ? reportOf<never>(functions) : new NativeStore(functions, addon)
     },
   }
 }
@@ -102,55 +39,69 @@ export function loadNative(): Engine {
 /** One open store behind the engine's interface. */
 class NativeStore implements EngineStore {
   readonly scratch: Uint8Array
-  // The addon's functions themselves, so that a hot call is one call.
-  readonly namespace: EngineStore['namespace']
+  // Functions of the addon itself, so that a hot call is one call.
   readonly get: EngineStore['get']
   readonly find: NonNullable<EngineStore['find']>
   readonly read: EngineStore['read']
-  readonly getMany: EngineStore['getMany']
-  readonly revision: EngineStore['revision']
   readonly has: EngineStore['has']
   readonly put: EngineStore['put']
-  readonly putWithBlobs: EngineStore['putWithBlobs']
   readonly delete: EngineStore['delete']
-  readonly pendingBytes: EngineStore['pendingBytes']
-  readonly pendingEntries: EngineStore['pendingEntries']
-  readonly refresh: EngineStore['refresh']
-  readonly damageCount: EngineStore['damageCount']
-  readonly beginImport: EngineStore['beginImport']
-  readonly endTransfer: EngineStore['endTransfer']
   #files: NativeFiles | undefined
   readonly #functions: StoreFunctions
   readonly #scratchView: DataView
   /** Resolves when the newest commit on another thread has ended. */
   #lastCommit: Promise<void> = Promise.resolve()
 
-  constructor(functions: StoreFunctions) {
+  constructor(functions: StoreFunctions, { scratch, cells }: NativeAddon) {
     this.#functions = functions
-    this.scratch = functions.scratch
-    this.#scratchView = viewOf(functions.scratch)
-    this.namespace = functions.namespace
+    this.scratch = scratch
+    this.#scratchView = viewOf(scratch)
     this.get = functions.get
-    this.find = finderOf(functions)
+    this.find = finderOf(functions, cells)
     this.read = functions.read
-    this.getMany = functions.getMany
-    this.revision = functions.revision
     this.has = functions.has
     this.put = functions.put
-    this.putWithBlobs = functions.putWithBlobs
     this.delete = functions.delete
-    this.pendingBytes = functions.pendingBytes
-    this.pendingEntries = functions.pendingEntries
-    this.refresh = functions.refresh
-    this.damageCount = functions.damageCount
-    this.beginImport = functions.beginImport
-    this.endTransfer = functions.endTransfer
+  }
+
+  namespace(name: string, version: string): number {
+    return this.#functions.namespace(name, version)
+  }
+
+  revision(): number {
+    return this.#functions.revision()
+  }
+
+  putWithBlobs(namespace: number, keyBytes: number, packed: Uint8Array): void {
+    this.#functions.putWithBlobs(namespace, keyBytes, packed)
+  }
+
+  pendingBytes(): number {
+    return this.#functions.pendingBytes()
+  }
+
+  pendingEntries(): number {
+    return this.#functions.pendingEntries()
+  }
+
+  refresh(): boolean {
+    return this.#functions.refresh()
+  }
+
+  damageCount(): number {
+    return this.#functions.damageCount()
   }
 
   async files(): Promise<EngineFiles> {
     const { NativeFiles: Files } = await import('./native-files.ts')
     this.#files ??= new Files(this.#functions, (control, call) => this.#watched(control, call))
     return this.#files
+  }
+
+  getMany(
+    namespace: number, keys: Uint8Array, keyEnds: Uint32Array, first: number, target: Uint8Array, start: number, lengths: Int32Array,
+  ): number {
+    return this.#functions.getMany(namespace, keys, keyEnds, first, target, start, lengths)
   }
 
   getManyAtOnce(namespace: number, keys: Uint8Array, keyEnds: Uint32Array): EngineValues {
@@ -197,6 +148,10 @@ class NativeStore implements EngineStore {
     return { chunk: this.#taken(bytes), ...progress }
   }
 
+  beginImport(overwrite: boolean): number {
+    return this.#functions.beginImport(overwrite)
+  }
+
   feedImport(transfer: number, piece: Uint8Array): EngineImport {
     return reportOf(this.#functions.feedImport(transfer, piece))
   }
@@ -207,6 +162,10 @@ class NativeStore implements EngineStore {
 
   async commitImport(transfer: number): Promise<CommitReport | undefined> {
     return reportOf<CommitReport | null>(await this.#functions.commitImport(transfer, Date.now())) ?? undefined
+  }
+
+  endTransfer(transfer: number): void {
+    this.#functions.endTransfer(transfer)
   }
 
   compact(full: boolean, control: EngineControl): Promise<CompactReport> {
