@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { openRemote, pull, push, type Remote, remoteStatus, s3, verifyRemote, webdav } from '@varve/remote'
-import { VarveError } from 'varve'
+import { openCache, VarveError } from 'varve'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { makeFolder } from '../folders.ts'
 import { slow } from '../slow.ts'
@@ -43,6 +43,11 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     attemptsMax: 3,
   },
   'closes the connection': { answer: (request) => void request.socket.destroy(), code: 'REMOTE_UNAVAILABLE', attemptsMax: 3 },
+  'switches to a protocol that it was not asked for': {
+    answer: ({ socket }) => void socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n'),
+    code: 'REMOTE_UNAVAILABLE',
+    attemptsMax: 3,
+  },
   'answers 500': { answer: status(500), code: 'REMOTE_UNAVAILABLE', attemptsMax: 3 },
   'answers 429, to repeat after an hour': { answer: status(429, { 'retry-after': '3600' }), code: 'REMOTE_UNAVAILABLE', attemptsMax: 1 },
   'answers 401': { answer: status(401), code: 'REMOTE_DENIED', attemptsMax: 1 },
@@ -145,6 +150,21 @@ describe('time', () => {
     const error = await failureOf(pull(openRemote({ store, dir: makeFolder(), trustedKeys: [KEYS.publicKey], budgetMs: 300 })))
     expect([error.code, error.message]).toEqual(['REMOTE_UNAVAILABLE', expect.stringContaining('not done within 300 ms')])
     expect(performance.now() - start).toBeLessThan(1500)
+  })
+
+  it('credentials that never arrive, and a store that ignores the signal, delay neither a pull nor a build beyond the budget', async () => {
+    const never = (): Promise<never> => new Promise(() => undefined)
+    const capabilities = { range: false, createOnly: true, compareAndSwap: true, list: false, delete: false, bytesMax: 1 << 20 }
+    const stores = [webdav({ url: server.url, credentials: never }), { label: 'own store', capabilities, get: never, head: never, put: never }]
+    for (const store of stores) {
+      const remote = openRemote({ store, dir: join(makeFolder(), 'layers'), trustedKeys: [KEYS.publicKey], budgetMs: 300 })
+      const start = performance.now()
+      expect(await failureOf(pull(remote))).toMatchObject({ code: 'REMOTE_UNAVAILABLE', message: expect.stringContaining('not done within 300 ms') })
+      expect(performance.now() - start).toBeLessThan(2000)
+      const cache = await openCache({ name: 'tool', dir: join(makeFolder(), 'tool'), remote, onWarning: () => undefined })
+      expect(cache.status().remote).toMatchObject({ state: 'failed', problem: expect.stringContaining('not done within 2000 ms') })
+      await cache.close()
+    }
   })
 
   it('a signal cancels an operation at once', async () => {

@@ -196,7 +196,13 @@ export function chunkName({ domain }: Scope, sha256: string): string {
   return `v1/${domain}/chunk/${sha256}`
 }
 
-/** Runs `work` with a signal that aborts when the budget is used up. It then rejects with REMOTE_UNAVAILABLE; for a remote that is off, at once. */
+/** Milliseconds in which work that was aborted ends by itself and removes what it has begun. */
+const GRACE_MS = 250
+
+/**
+ * Runs `work` with a signal that aborts when the budget is used up. It then rejects with REMOTE_UNAVAILABLE; for a remote that is off, at once.
+ * A store or credentials of the caller, and a file system of a network, may ignore the signal: then the work is not waited for.
+ */
 export async function withinBudget<T>(
   { budgetMs, store, mode }: Remote,
   caller: AbortSignal | undefined,
@@ -207,8 +213,14 @@ export async function withinBudget<T>(
   const spent = new VarveError('REMOTE_UNAVAILABLE', `${store.label}: not done within ${budgetMs} ms`)
   const timer = setTimeout(() => controller.abort(spent), budgetMs)
   const signal = caller === undefined ? controller.signal : AbortSignal.any([caller, controller.signal])
+  let grace: NodeJS.Timeout | undefined
+  const abandoned = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => (grace = setTimeout(() => reject(signal.reason), GRACE_MS)), { once: true })
+  })
   try {
-    return await unrecorded(() => work(signal)) // what a store reads is no input of the build that calls it
+    signal.throwIfAborted()
+    // What a store reads is no input of the build that calls it.
+    return await Promise.race([unrecorded(() => work(signal)), abandoned])
   } catch (error) {
     if (controller.signal.aborted) throw spent
     if (caller?.aborted === true) throw new VarveError('CANCELLED', 'the call was cancelled', { cause: error })
@@ -216,5 +228,6 @@ export async function withinBudget<T>(
   } finally {
     clearTimeout(timer)
     controller.abort() // ends requests of a call that has failed
+    clearTimeout(grace)
   }
 }

@@ -55,6 +55,8 @@ export interface Response {
   readonly body: IncomingMessage
 }
 
+const NO_ANSWER = Object.assign(new Error('the connection ended without an answer'), { code: 'ECONNRESET' })
+
 /** Sends a request. Rejects if no answer begins. */
 export async function exchange({ url, method, headers, body, signal, onLate }: Exchange): Promise<Response> {
   const { protocol } = new URL(url)
@@ -67,7 +69,10 @@ export async function exchange({ url, method, headers, body, signal, onLate }: E
       if (socket.connecting) socket.once(protocol === 'https:' ? 'secureConnect' : 'connect', () => connection.end())
       else connection.end()
     })
-    sent.on('close', () => connection.end())
+    sent.on('close', () => {
+      connection.end()
+      reject(NO_ANSWER) // Node.js reports no error for an answer that switches to another protocol
+    })
     sent.on('error', reject)
     sent.on('response', (answer) => resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: answer }))
     sent.end(body)
