@@ -1,5 +1,5 @@
 /** A store in Redis: connections that fail, credentials that are refused, and a process that ends. */
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { redis, type RedisCredentials } from '@varve/remote'
@@ -12,11 +12,58 @@ const start = STORES.find(({ name }) => name.startsWith('Redis'))?.start
 const text = (value: string): Uint8Array => new Uint8Array(Buffer.from(value))
 const addressOf = ({ address }: Started): string => address.replace(/\/1\?.*/, '')
 
+const MODULE = fileURLToPath(new URL('../../packages/remote/dist/index.js', import.meta.url))
+
 async function failureOf(work: Promise<unknown>): Promise<VarveError> {
   const error = await work.then(() => undefined, (failure: unknown) => failure)
   if (error instanceof VarveError) return error
   throw new Error(`no VarveError: ${String(error)}`)
 }
+
+/** A server that answers each command by its first words, `+OK` if they have no answer, and nothing if that is ''. */
+async function pretend(answers: Readonly<Record<string, string>>): Promise<{ readonly port: number; readonly stop: () => void }> {
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined).on('data', (data) => {
+      for (const command of data.toString().split(/^\*\d+\r\n/m).slice(1)) {
+        const words = command.split('\r\n').filter((_, index) => index % 2 === 1).join(' ')
+        const [, answer = '+OK\r\n'] = Object.entries(answers).find(([first]) => words.startsWith(first)) ?? []
+        socket.write(answer)
+      }
+    })
+  })
+  const port = await freePort()
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
+  return { port, stop: () => void server.close() }
+}
+
+const MOVED = '-MOVED 1 127.0.0.1:1\r\n'
+
+describe('a server that is not Redis', () => {
+  it.each([
+    ['a value', { EVAL: '' }],
+    ['the servers of its cluster', { EVAL: MOVED, CLUSTER: '' }],
+  ])('a program ends by itself although the server owes it %s', async (_, answers) => {
+    const { port, stop } = await pretend(answers)
+    const program = `const { redis } = await import(${JSON.stringify(MODULE)})
+const store = redis({ url: 'redis://127.0.0.1:${port}', requestMs: 4000 })
+await store.get('a', { signal: AbortSignal.timeout(2000) }).catch(({ name }) => console.log(name))`
+    const child = spawn(process.execPath, ['--input-type=module', '--eval', program], { stdio: ['ignore', 'pipe', 'inherit'], timeout: 10_000 })
+    const printed: Buffer[] = []
+    child.stdout.on('data', (data: Buffer) => printed.push(data))
+    const outcome = await new Promise((resolve) => child.once('close', (code, signal) => resolve([code, signal])))
+    stop()
+    expect([outcome, Buffer.concat(printed).toString()]).toEqual([[0, null], 'TimeoutError\n'])
+  })
+
+  it('credentials go to no other machine without TLS, although a cluster on this one names it', async () => {
+    const slots = '*1\r\n*3\r\n:0\r\n:16383\r\n*3\r\n$9\r\n192.0.2.1\r\n:6379\r\n$2\r\nid\r\n'
+    const { port, stop } = await pretend({ EVAL: MOVED, CLUSTER: slots })
+    const store = redis({ url: `redis://127.0.0.1:${port}`, credentials: { password: 'the-password' }, requestMs: 1000 })
+    const { code, message } = await failureOf(store.get('a'))
+    stop()
+    expect([code, message]).toEqual(['INVALID_OPTION', expect.stringContaining("names the server '192.0.2.1:6379', without TLS")])
+  })
+})
 
 describe.skipIf(start === undefined)('a store in Redis', () => {
   let server: Started | undefined
@@ -63,8 +110,7 @@ describe.skipIf(start === undefined)('a store in Redis', () => {
   })
 
   it('a program that has used the store ends by itself', () => {
-    const module = fileURLToPath(new URL('../../packages/remote/dist/index.js', import.meta.url))
-    const program = `const { redis } = await import(${JSON.stringify(module)})
+    const program = `const { redis } = await import(${JSON.stringify(MODULE)})
 const store = redis({ url: process.env.URL, prefix: 'program', credentials: { password: process.env.PASSWORD } })
 await store.put('a', new Uint8Array(100_000))
 console.log((await store.get('a')).bytes.length)`

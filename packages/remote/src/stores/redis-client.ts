@@ -1,6 +1,7 @@
 /** The client of `@redis/client`, for one server and for a cluster. Neither connects again on its own: `RedisConnection` does. */
 import type * as client from '@redis/client'
 import { VarveError } from 'varve'
+import { isLoopback } from './http.ts'
 
 /** Credentials of Redis. A server with only a password has no username. */
 export interface RedisCredentials {
@@ -14,6 +15,8 @@ export interface RedisAddress {
   readonly known: readonly string[]
   readonly credentials: RedisCredentials | undefined
   readonly connectMs: number
+  /** Connections to other machines are accepted, although they have no TLS. */
+  readonly allowInsecure: boolean
 }
 
 /** A command and its arguments. */
@@ -51,12 +54,21 @@ export async function openServer({ url, credentials, connectMs }: RedisAddress):
 }
 
 /** Connects to a server of the cluster when a command needs it, so one that is down fails only what it has. */
-export async function openCluster({ url, known, credentials, connectMs }: RedisAddress): Promise<RedisClient> {
+export async function openCluster({ url, known, credentials, connectMs, allowInsecure }: RedisAddress): Promise<RedisClient> {
   const { createCluster, RESP_TYPES } = await loadRedis()
   const { protocol } = new URL(url)
   const { socket, ...options } = optionsOf(credentials, connectMs)
+  let refused: VarveError | undefined
+  const nodeAddressMap = (address: string): undefined => {
+    if (protocol === 'redis:' && !allowInsecure && !isLoopback(hostOf(address))) throw (refused = elsewhere(address))
+  }
+  const unlessRefused = (error: unknown): never => {
+    throw refused ?? error
+  }
   const cluster = createCluster({
-    rootNodes: [{ url }, ...known.map((address) => ({ url: `${protocol}//${address}` }))],
+    // The connection that asks for the servers is one that `destroy` does not know.
+    rootNodes: [url, ...known.map((address) => `${protocol}//${address}`)].map((each) => ({ url: each, socket: { socketTimeout: connectMs } })),
+    nodeAddressMap,
     defaults: { ...options, socket: protocol === 'rediss:' ? { ...socket, tls: true } : socket },
     minimizeConnections: true,
     RESP: 2,
@@ -67,12 +79,12 @@ export async function openCluster({ url, known, credentials, connectMs }: RedisA
   const buffers = cluster.withTypeMapping(mapping)
   const clients = () => [...cluster.nodeByAddress.values()].map((node) => node.client)
   return {
-    connect: () => cluster.connect(),
+    connect: () => cluster.connect().catch(unlessRefused),
     known: () => [...cluster.nodeByAddress.keys()],
     servers: () => cluster.masters.length,
     send: async (args, server) => {
       const node = server === undefined ? undefined : cluster.masters[server]
-      if (node === undefined) return buffers.sendCommand(keyOf(args), false, [...args])
+      if (node === undefined) return buffers.sendCommand(keyOf(args), false, [...args]).catch(unlessRefused)
       return (await cluster.nodeClient(node)).withTypeMapping(mapping).sendCommand(args)
     },
     ref: () => clients().forEach((each) => each?.ref()),
@@ -81,6 +93,18 @@ export async function openCluster({ url, known, credentials, connectMs }: RedisA
       if (cluster.isOpen) cluster.destroy()
     },
   }
+}
+
+/** The host in the address of a server, as URLs have it. */
+function hostOf(address: string): string {
+  const host = address.slice(0, address.lastIndexOf(':'))
+  return host.includes(':') ? `[${host}]` : host
+}
+
+function elsewhere(address: string): VarveError {
+  const risk = 'everyone on the way could read credentials and values'
+  const fix = "Use rediss, or set 'allowInsecure: true'"
+  return new VarveError('INVALID_OPTION', `the cluster of redis() names the server '${address}', without TLS: ${risk}. ${fix}`)
 }
 
 function optionsOf(credentials: RedisCredentials | undefined, connectMs: number) {

@@ -4,7 +4,7 @@
  *   1. Commands are sent without waiting for the replies of earlier ones.
  *   2. A connection that fails is replaced, and the command is sent once more. One that takes longer than its budget is closed.
  *   3. A server that names another one for a key (MOVED) is part of a cluster: the connection is opened again, to all of it.
- *   4. Only commands that are under way keep the process running.
+ *   4. Only commands that are under way keep the process running. Once no caller waits for any of them, the connection is closed.
  */
 import { VarveError } from 'varve'
 import { transportCode } from '../error-code.ts'
@@ -25,13 +25,17 @@ export class RedisConnection {
   readonly #url: string
   readonly #requestMs: number
   readonly #credentials: CredentialsOption | undefined
+  readonly #allowInsecure: boolean
   #open: (address: RedisAddress) => Promise<RedisClient> = openServer
   /** The servers of a cluster that answered last; one of them may have gone. */
   #known: readonly string[] = []
   #client: Promise<RedisClient> | undefined
+  /** Commands without a reply, and callers that wait for one. */
   #pending = 0
+  #waiting = 0
 
-  constructor(label: string, url: string, requestMs: number, credentials: CredentialsOption | undefined) {
+  constructor(label: string, url: string, requestMs: number, credentials: CredentialsOption | undefined, allowInsecure: boolean) {
+    this.#allowInsecure = allowInsecure
     this.#label = label
     this.#url = url
     this.#requestMs = requestMs
@@ -51,6 +55,7 @@ export class RedisConnection {
         throw error
       }))
       try {
+        this.#waiting++
         return await within(this.#run(client, args, server), budgetOf(this.#requestMs, bytes), signal)
       } catch (error) {
         if (signal?.aborted === true) throw signal.reason
@@ -62,6 +67,9 @@ export class RedisConnection {
         }
         if (reply === undefined) this.#close(client)
         if (reply !== undefined || error instanceof Overdue || attempt === ATTEMPTS) throw this.#failure(name, args[0], reply, error)
+      } finally {
+        // A server that owes a reply to no caller would keep the process running.
+        if (--this.#waiting === 0 && this.#pending > 0) this.#close(client)
       }
     }
   }
@@ -85,7 +93,8 @@ export class RedisConnection {
 
   async #connect(): Promise<RedisClient> {
     const credentials = typeof this.#credentials === 'function' ? await this.#credentials() : this.#credentials
-    const client = await this.#open({ url: this.#url, known: this.#known, credentials, connectMs: this.#requestMs })
+    const more = { connectMs: this.#requestMs, allowInsecure: this.#allowInsecure }
+    const client = await this.#open({ url: this.#url, known: this.#known, credentials, ...more })
     try {
       await within(client.connect(), this.#requestMs, undefined)
     } catch (error) {

@@ -90,7 +90,7 @@ class RedisStore implements BlobStore {
     const url = redisUrl(given, allowInsecure)
     this.label = `${url.protocol}//${url.host}${url.pathname} ${prefix}`
     this.#prefix = `${prefix}:`
-    this.#connection = new RedisConnection(this.label, url.href, requestMs, credentials)
+    this.#connection = new RedisConnection(this.label, url.href, requestMs, credentials, allowInsecure)
   }
 
   async get(name: string, { range, ifNoneMatch = '', bytesMax = this.capabilities.bytesMax, signal }: GetOptions = {}): Promise<Fetched | undefined> {
