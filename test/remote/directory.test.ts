@@ -1,8 +1,10 @@
 /** A directory as a store, if a writer pauses between two steps while others publish. */
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import type * as promises from 'node:fs/promises'
 import { join } from 'node:path'
 import { directory } from '@varve/remote'
-import { expect, it, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { makeFolder } from '../folders.ts'
 
 const pause = vi.hoisted(() => ({ beforeLink: async (): Promise<void> => undefined }))
@@ -54,4 +56,36 @@ it('a list has every blob that stays, while a collector removes others', async (
   }
   over.abort()
   await Promise.all(changing)
+})
+
+describe.skipIf(process.platform === 'win32')('what others have put into a directory', () => {
+  it.each<[string, (path: string) => void]>([
+    ['a pipe', (path) => void execFileSync('mkfifo', [path])],
+    ['a directory', (path) => mkdirSync(path)],
+  ])('%s that has the name of a blob is REMOTE_UNTRUSTED, and nothing waits for it', async (_, make) => {
+    const root = makeFolder()
+    make(join(root, 'blob'))
+    await expect(directory(root).get('blob')).rejects.toMatchObject({ code: 'REMOTE_UNTRUSTED', message: expect.stringContaining("'blob'") })
+  })
+
+  it.each<[string, (path: string) => void]>([
+    ['a number with a zero before it', (path) => writeFileSync(join(path, '07'), 'x')],
+    ['a number that is too long', (path) => writeFileSync(join(path, '9'.repeat(30)), 'x')],
+    ['a link to nothing', (path) => symlinkSync('nothing', join(path, '7'))],
+  ])('%s among the versions of a blob does not make a read go on for ever', async (_, make) => {
+    const root = makeFolder()
+    mkdirSync(join(root, 'blob@'))
+    make(join(root, 'blob@'))
+    expect(await directory(root).get('blob', { signal: AbortSignal.timeout(2000) })).toBeUndefined()
+  })
+
+  it('files whose names no blob has are not in a list', async () => {
+    const store = directory(makeFolder())
+    await store.put('kept', Buffer.from('kept'))
+    const root = store.label.slice("directory '".length, -1)
+    for (const name of ['100%', '%2E%2E', 'a%2F%2Fb', '%00']) writeFileSync(join(root, name), 'x')
+    const names = []
+    for await (const { name } of store.list?.('') ?? []) names.push(name)
+    expect(names).toEqual(['kept'])
+  })
 })

@@ -16,7 +16,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { constants } from 'node:fs'
-import { link, mkdir, open, readdir, rm, stat } from 'node:fs/promises'
+import { type FileHandle, link, mkdir, open, readdir, rm, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { VarveError } from 'varve'
 import { codeOf } from '../error-code.ts'
@@ -26,6 +26,9 @@ import {
 } from './store.ts'
 
 const TEMPORARY = '.temporary'
+
+/** Most bytes of one read. */
+const READ_MAX = 1 << 30
 
 /** No write takes this long. */
 const TEMPORARY_MS = 86_400_000
@@ -47,25 +50,27 @@ class DirectoryStore implements BlobStore {
     this.label = `directory '${root}'`
   }
 
-  async get(name: string, { range, ifNoneMatch, bytesMax = Number.MAX_SAFE_INTEGER, signal }: GetOptions = {}): Promise<Fetched | undefined> {
+  async get(name: string, { range, ifNoneMatch, bytesMax = this.capabilities.bytesMax, signal }: GetOptions = {}): Promise<Fetched | undefined> {
     const path = this.#pathOf(name)
-    for (;;) {
+    for (let missing = 1; ; ) {
       signal?.throwIfAborted()
       const version = await newestVersion(path)
       const etag = String(version)
-      const file = await absentAsUndefined(open(versionPath(path, version), constants.O_RDONLY))
+      const file = await absentAsUndefined(open(versionPath(path, version), OPENS))
       if (file === undefined) {
-        if (version === 1) return undefined
-        continue // removed since the list, because a newer version exists
+        if (version === missing) return undefined
+        missing = version // removed since the list, because a newer version exists
+        continue
       }
       try {
+        const stats = await file.stat()
+        if (!stats.isFile()) throw new VarveError('REMOTE_UNTRUSTED', `'${name}' of the remote is not a file`)
         if (ifNoneMatch === etag) return { bytes: new Uint8Array(), etag, unchanged: true }
-        const { size } = await file.stat()
-        const [start, end] = [Math.min(range?.start ?? 0, size), Math.min(range?.end ?? size, size)]
+        const [start, end] = [Math.min(range?.start ?? 0, stats.size), Math.min(range?.end ?? stats.size, stats.size)]
         if (end - start > bytesMax) throw tooLarge(name, bytesMax)
-        const bytes = new Uint8Array(Math.max(0, end - start))
-        const { bytesRead } = await file.read(bytes, 0, bytes.length, start)
-        return { bytes: bytes.subarray(0, bytesRead), etag }
+        return { bytes: await readAll(file, start, Math.max(0, end - start)), etag }
+      } catch (error) {
+        throw storeError(error, `read '${name}' of ${this.label}`)
       } finally {
         await file.close()
       }
@@ -104,9 +109,8 @@ class DirectoryStore implements BlobStore {
     const names = new Set<string>()
     for (const file of await filesIn(this.#root)) {
       const path = file.slice(this.#root.length + 1).replaceAll('\\', '/')
-      if (path.startsWith(TEMPORARY)) continue
-      const name = path.replace(/@\/\d+$/, '').split('/').map(decodeURIComponent).join('/')
-      if (name.startsWith(prefix)) names.add(name)
+      const name = path.startsWith(TEMPORARY) ? undefined : nameOf(path)
+      if (name?.startsWith(prefix) === true) names.add(name)
     }
     for (const name of [...names].sort()) {
       const path = this.#pathOf(name)
@@ -155,6 +159,29 @@ class DirectoryStore implements BlobStore {
   }
 }
 
+/** A pipe that has the name of a blob would otherwise be waited for. */
+const OPENS: number = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)
+
+/** So many bytes of a file, or fewer if it ends before. */
+async function readAll(file: FileHandle, start: number, size: number): Promise<Uint8Array> {
+  const bytes = new Uint8Array(size)
+  let filled = 0
+  for (let count = -1; filled < size && count !== 0; filled += count) {
+    count = (await file.read(bytes, filled, Math.min(size - filled, READ_MAX), start + filled)).bytesRead
+  }
+  return bytes.subarray(0, filled)
+}
+
+/** The name of the blob of a file, by its path below the root; undefined for a file that this store has not written. */
+function nameOf(path: string): string | undefined {
+  try {
+    const names = path.replace(/@\/\d+$/, '').split('/').map(decodeURIComponent)
+    return segmentsOf(names.join('/')).length === names.length ? names.join('/') : undefined
+  } catch {
+    return undefined
+  }
+}
+
 function versionPath(path: string, version: number): string {
   return version === 1 ? path : join(`${path}@`, String(version))
 }
@@ -162,7 +189,7 @@ function versionPath(path: string, version: number): string {
 /** The number of the newest version, 1 if there is none. */
 async function newestVersion(path: string): Promise<number> {
   const names = await absentAsUndefined(readdir(`${path}@`))
-  return Math.max(1, ...(names ?? []).filter((name) => /^\d+$/.test(name)).map(Number))
+  return (names ?? []).filter((name) => /^[1-9]\d{0,14}$/.test(name)).reduce((newest, name) => Math.max(newest, Number(name)), 1)
 }
 
 /** Whether the file became this version. */
