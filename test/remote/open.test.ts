@@ -203,6 +203,8 @@ describe('a remote that fails', () => {
 describe('VARVE_REMOTE', () => {
   it.each([
     ['no trusted keys', { VARVE_TRUSTED_KEYS: '' }, 'VARVE_TRUSTED_KEYS'],
+    ['an address of a directory with two slashes', { VARVE_REMOTE: 'file://THE-SECRET' }, 'three slashes'],
+    ['an address with a percent sign', { VARVE_REMOTE: 's3://bucket/100%THE-SECRET' }, "'%25'"],
     ['an address that is none', { VARVE_REMOTE: 'THE-SECRET' }, 'invalid address in VARVE_REMOTE'],
     ['a mode that is none', { VARVE_REMOTE_MODE: 'write' }, 'VARVE_REMOTE_MODE'],
     ['writing without a key', { VARVE_REMOTE_MODE: 'read-write' }, 'VARVE_SIGNING_KEY'],

@@ -50,7 +50,12 @@ export function storeOf(address: string, set: Lookup, isWriting: boolean): BlobS
   if (url.username !== '' || url.password !== '') throw hasCredentials(url.protocol)
   const unknown = [...url.searchParams.keys()].find((name) => !kind.parameters.includes(name))
   if (unknown !== undefined) throw new VarveError('INVALID_OPTION', unknownParameter(kind.parameters))
-  return kind.make({ url, allowInsecure: set('VARVE_REMOTE_ALLOW_INSECURE') === '1', set, isWriting })
+  try {
+    return kind.make({ url, allowInsecure: set('VARVE_REMOTE_ALLOW_INSECURE') === '1', set, isWriting })
+  } catch (error) {
+    if (error instanceof VarveError) throw error
+    throw invalidOption('path of the address in VARVE_REMOTE', "three slashes before the path of a directory, and '%25' for a percent sign")
+  }
 }
 
 function hasCredentials(protocol: string): VarveError {
