@@ -1,7 +1,8 @@
 /** Each adapter of `@varve/remote` passes the contract of stores against its real server. */
-import { bazel, directory, redis, s3, turbo, webdav } from '@varve/remote'
+import { bazel, directory, githubActions, openRemote, redis, s3, turbo, webdav } from '@varve/remote'
 import { describe, expect, it } from 'vitest'
 import { contract } from './contract.ts'
+import { HttpServer } from './http.ts'
 import { reportMissing, STORES } from './servers.ts'
 
 for (const { name, start } of STORES) if (start !== undefined) contract(name, start)
@@ -32,6 +33,33 @@ describe('options of stores', () => {
   })
 
   it.each([
+    ['requestMs', Number.NaN], ['requestMs', 0], ['requestMs', Infinity], ['requestMs', '5000'], ['allowInsecure', 'false'], ['allowInsecure', '0'],
+  ])('every store behind a server refuses %s: %s', (field, value) => {
+    const more = { [field]: value }
+    for (const make of [
+      () => s3({ bucket: 'bucket', ...more }),
+      () => webdav({ url: 'http://example.com', ...more }),
+      () => bazel({ url: 'http://example.com', ...more }),
+      () => turbo({ url: 'http://example.com', token: 'x', ...more }),
+      () => redis({ url: 'redis://example.com', ...more }),
+    ]) {
+      const message: unknown = expect.stringContaining(`option '${field}'`)
+      expect(make).toThrow(expect.objectContaining({ code: 'INVALID_OPTION', message }))
+    }
+  })
+
+  it('a request may take as long as a timer can', async () => {
+    const server = await new HttpServer().start()
+    server.answer = (_, response) => {
+      response.writeHead(200, { 'content-length': 4 }).flushHeaders()
+      setTimeout(() => response.end('late'), 50)
+    }
+    const found = await webdav({ url: server.url, requestMs: 2 ** 31 - 1 }).get('a')
+    server.stop()
+    expect(Buffer.from(found?.bytes ?? []).toString()).toBe('late')
+  })
+
+  it.each([
     ['an unknown option', () => s3({ bucket: 'bucket', credentials, endPoint: '' } as never), /no option 'endPoint'/],
     ['no bucket', () => s3({ bucket: '../other', credentials }), /'bucket'/],
     ['a prefix that leaves the bucket', () => s3({ bucket: 'bucket', prefix: '../other', credentials }), /invalid name/],
@@ -45,6 +73,12 @@ describe('options of stores', () => {
     ['a team that leaves its parameter', () => turbo({ url: 'https://example.com', token: 'x', team: 'a&b' }), /'team'/],
     ['plain http to a cache for Bazel', () => bazel({ url: 'http://example.com' }), /plain http/],
     ['no directory', () => directory(''), /directory/],
+    ['a prefix that is no string', () => s3({ bucket: 'bucket', prefix: 5 as never }), /'prefix'/],
+    ['a region that is no string', () => s3({ bucket: 'bucket', region: 5 as never }), /'region'/],
+    ['a prefix of Redis that is no string', () => redis({ url: 'redis://localhost', prefix: 5 as never }), /'prefix'/],
+    ['a prefix of GitHub Actions that is no string', () => githubActions({ url: 'https://example.com', token: 'x', prefix: 5 as never }), /'prefix'/],
+    ['no store', () => openRemote({ dir: 'layers', trustedKeys: 'none' } as never), /'store'/],
+    ['a store that is none', () => openRemote({ store: 's3://bucket' as never, dir: 'layers', trustedKeys: 'none' }), /'store'/],
   ])('%s is an error that names the field', (_, make, message) => {
     expect(make).toThrow(message)
   })

@@ -7,13 +7,19 @@ export type Field = readonly [expected: string, accepts: (value: unknown) => boo
 const isText = (value: unknown): boolean => typeof value === 'string' && value !== ''
 
 /** The longest time of a timer. */
-const MS_MAX = 2 ** 31 - 1
+export const MS_MAX: number = 2 ** 31 - 1
 
 export const BOOLEAN: Field = ['true or false', (value) => typeof value === 'boolean']
 export const TEXT: Field = ['a string', isText]
 export const TEXTS: Field = ['an array of strings', (value) => Array.isArray(value) && value.every(isText)]
 export const MS: Field = [`milliseconds, a number from 1 to ${MS_MAX}`, (value) => typeof value === 'number' && value >= 1 && value <= MS_MAX]
 export const AGE_MS: Field = ['milliseconds, a number from 0', (value) => typeof value === 'number' && value >= 0]
+
+/** Also an empty string. */
+export const ANY_TEXT: Field = ['a string', (value) => typeof value === 'string']
+
+/** Options of all stores behind a server. */
+export const SERVER: Readonly<Record<'allowInsecure' | 'requestMs', Field>> = { allowInsecure: BOOLEAN, requestMs: MS }
 
 /** Options of all calls that take time. */
 export const CONTROL: Readonly<Record<'signal' | 'onProgress', Field>> = {

@@ -15,7 +15,7 @@ import { VarveError } from 'varve'
 import { unrecorded } from 'varve/reads'
 import { recentCommits } from './commits.ts'
 import { type PublicKey, readPublicKey, readSigningKey, type SigningKey } from './keys.ts'
-import { checkOptions, checkValues, invalidOption, MS, TEXT, TEXTS } from './options.ts'
+import { checkOptions, checkValues, type Field, invalidOption, MS, TEXT, TEXTS } from './options.ts'
 import { type BlobStore, segmentsOf } from './stores/store.ts'
 
 /** Whether a remote is only read, which is the default, or ignored. */
@@ -73,6 +73,12 @@ export interface RemoteOptions {
   readonly commits?: readonly string[] | undefined
 }
 
+const STORE: Field = ['what s3(), webdav(), directory() or another store function returns', isStore]
+
+function isStore(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && ['label', 'capabilities', 'get', 'put'].every((field) => field in value)
+}
+
 const FIELDS = ['store', 'dir', 'scope', 'base', 'trustedKeys', 'untrustedKeys', 'mode', 'prefetch', 'signingKey', 'budgetMs', 'commits']
 
 /** The mode in an option or variable. Throws INVALID_OPTION. */
@@ -114,8 +120,9 @@ export type Domain = 'trusted' | 'untrusted'
 /** The remote of these options. Throws INVALID_OPTION. */
 export function checkRemote(options: RemoteOptions): Remote {
   checkOptions('openRemote()', options, FIELDS)
-  checkValues(options, { scope: TEXT, base: TEXTS, untrustedKeys: TEXTS, budgetMs: MS, commits: TEXTS })
+  checkValues(options, { store: STORE, scope: TEXT, base: TEXTS, untrustedKeys: TEXTS, budgetMs: MS, commits: TEXTS })
   const { store, dir, scope = 'trusted/main', base = [], signingKey, budgetMs = 120_000, commits } = options
+  if (store === undefined) throw invalidOption("option 'store'", STORE[0])
   if (typeof dir !== 'string' || dir === '') throw invalidOption("option 'dir'", "the path of a directory, for example 'node_modules/.cache/remote'")
   const [mode, prefetch] = [readMode("option 'mode'", options.mode), readPrefetch("option 'prefetch'", options.prefetch)]
   const secret = signingKey === undefined ? undefined : readSigningKey("option 'signingKey'", signingKey)

@@ -8,7 +8,7 @@
  */
 import { createHash } from 'node:crypto'
 import { VarveError } from 'varve'
-import { checkOptions, invalidOption } from '../options.ts'
+import { checkOptions, checkValues, invalidOption, SERVER } from '../options.ts'
 import { ACTION_RESULT_EXTRA, decodeActionResult, encodeActionResult } from './action-result.ts'
 import { authorizationOf, type CredentialsOption } from './authorization.ts'
 import { type Answer, type Call, send, serverUrl } from './http.ts'
@@ -38,6 +38,7 @@ const FIELDS = ['url', 'credentials', 'allowInsecure', 'requestMs']
 /** A store in a remote cache for Bazel. */
 export function bazel(options: BazelOptions): BlobStore {
   checkOptions('bazel()', options, FIELDS)
+  checkValues(options, SERVER)
   if (typeof options.url !== 'string') throw invalidOption("option 'url' of bazel()", 'an http or https address')
   return new WholeStore(new BazelBlobs(options))
 }

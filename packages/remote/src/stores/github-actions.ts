@@ -14,7 +14,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { VarveError } from 'varve'
 import { isObject, isText } from '../json.ts'
-import { checkOptions, invalidOption } from '../options.ts'
+import { ANY_TEXT, checkOptions, checkValues, invalidOption, MS, TEXT } from '../options.ts'
 import { authorizationOf } from './authorization.ts'
 import { isLoopback, send, serverUrl } from './http.ts'
 import { type BlobStore, digestIn } from './store.ts'
@@ -47,6 +47,7 @@ const VERSION = createHash('sha256').update('varve|1').digest('hex')
 /** A store in the cache of a repository on GitHub. */
 export function githubActions(options: GithubActionsOptions = {}): BlobStore {
   checkOptions('githubActions()', options, FIELDS)
+  checkValues(options, { prefix: TEXT, url: ANY_TEXT, token: ANY_TEXT, requestMs: MS })
   const { url = process.env['ACTIONS_RESULTS_URL'], token = process.env['ACTIONS_RUNTIME_TOKEN'] } = options
   if (url === undefined || url === '' || token === undefined || token === '') {
     const why = 'only the steps of an action get them; docs/remote.md has a step that exports them'

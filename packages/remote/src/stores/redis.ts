@@ -7,7 +7,7 @@
  * command uses one key. `@redis/client` is imported at the first request.
  */
 import { createHash } from 'node:crypto'
-import { checkOptions, invalidOption } from '../options.ts'
+import { checkOptions, checkValues, invalidOption, SERVER, TEXT } from '../options.ts'
 import type { RedisCredentials } from './redis-client.ts'
 import { RedisConnection, redisUrl } from './redis-connection.ts'
 import {
@@ -71,6 +71,7 @@ return 1`
 /** A store in Redis. Needs `@redis/client` 6 beside `@varve/remote`. */
 export function redis(options: RedisOptions): BlobStore {
   checkOptions('redis()', options, FIELDS)
+  checkValues(options, { prefix: TEXT, ...SERVER })
   const { prefix = 'varve' } = options
   if (!/^[\w:./-]{1,100}$/.test(prefix)) {
     throw invalidOption("option 'prefix' of redis()", "letters, digits and ':._/-', for example 'varve:web'")

@@ -5,7 +5,7 @@
  * A HEAD before create-only PUTs above `PROBED_BYTES` avoids this, and the transfer of a blob that exists.
  */
 import { createHash } from 'node:crypto'
-import { checkOptions, invalidOption } from '../options.ts'
+import { ANY_TEXT, checkOptions, checkValues, invalidOption, SERVER, TEXT } from '../options.ts'
 import { type Answer, type Call, fetchedIn, getCall, headIn, send, serverUrl } from './http.ts'
 import { type S3Credentials, signed } from './sigv4.ts'
 import {
@@ -51,6 +51,7 @@ const FIELDS = ['bucket', 'prefix', 'region', 'endpoint', 'credentials', 'allowI
 /** A store in a bucket of S3, or of a service that is compatible. */
 export function s3(options: S3Options): BlobStore {
   checkOptions('s3()', options, FIELDS)
+  checkValues(options, { prefix: ANY_TEXT, region: TEXT, endpoint: TEXT, ...SERVER })
   const { bucket, prefix = '', credentials } = options
   if (typeof bucket !== 'string' || !/^[a-z0-9][a-z0-9.-]{1,62}$/.test(bucket)) {
     throw invalidOption("option 'bucket' of s3()", "3 to 63 of a-z, 0-9, '.' and '-', for example 'my-bucket'")

@@ -1,5 +1,6 @@
 /** What a remote needs of a store of blobs. Adapters implement it; one contract suite tests them all. */
 import { VarveError } from 'varve'
+import { MS_MAX } from '../options.ts'
 
 /** What a store can do. Conditions that it lacks are approximated: a check, then an unconditional write. */
 export interface Capabilities {
@@ -109,9 +110,9 @@ export function encodeSegment(segment: string): string {
 /** A line that is slower makes a request fail. */
 const BYTES_PER_SECOND_MIN = 262_144
 
-/** Milliseconds that a request with so many bytes may take. */
+/** Milliseconds that a request with so many bytes may take; a timer with more would end at once. */
 export function budgetOf(requestMs: number, bytes: number): number {
-  return Math.ceil(requestMs + (bytes * 1000) / BYTES_PER_SECOND_MIN)
+  return Math.min(MS_MAX, Math.ceil(requestMs + (bytes * 1000) / BYTES_PER_SECOND_MIN))
 }
 
 /** Throws INVALID_ARGUMENT if a blob is larger than its store takes. */

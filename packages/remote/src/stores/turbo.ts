@@ -3,7 +3,7 @@
  * has no ranges, conditions, lists or deletes.
  */
 import { createHash } from 'node:crypto'
-import { checkOptions, invalidOption } from '../options.ts'
+import { ANY_TEXT, checkOptions, checkValues, invalidOption, SERVER } from '../options.ts'
 import { authorizationOf } from './authorization.ts'
 import { type Answer, type Call, send, serverUrl } from './http.ts'
 import type { BlobStore } from './store.ts'
@@ -34,6 +34,7 @@ const FIELDS = ['url', 'token', 'team', 'allowInsecure', 'requestMs']
 /** A store in a server of the Turborepo API. */
 export function turbo(options: TurboOptions): BlobStore {
   checkOptions('turbo()', options, FIELDS)
+  checkValues(options, { team: ANY_TEXT, ...SERVER })
   const { url, token, team = '' } = options
   if (typeof url !== 'string') throw invalidOption("option 'url' of turbo()", 'an http or https address')
   if (typeof token !== 'function' && (typeof token !== 'string' || token === '')) {

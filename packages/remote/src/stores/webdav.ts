@@ -2,7 +2,7 @@
  * A WebDAV server as a store: GET, HEAD, PUT, DELETE, and MKCOL if the server wants directories to exist. nginx ignores conditions
  * of PUT, so without `conditional` a check before the PUT approximates them, and there is no head.
  */
-import { checkOptions, invalidOption } from '../options.ts'
+import { BOOLEAN, checkOptions, checkValues, invalidOption, SERVER } from '../options.ts'
 import { authorizationOf, type CredentialsOption } from './authorization.ts'
 import { type Answer, type Call, fetchedIn, getCall, headIn, send, serverUrl } from './http.ts'
 import { type BlobStore, encodeName, type Fetched, type GetOptions, type Head, type PutOptions, type PutOutcome } from './store.ts'
@@ -36,6 +36,7 @@ const STORED = [200, 201, 204]
 /** A store on a WebDAV server. */
 export function webdav(options: WebdavOptions): BlobStore {
   checkOptions('webdav()', options, FIELDS)
+  checkValues(options, { conditional: BOOLEAN, ...SERVER })
   if (typeof options.url !== 'string') throw invalidOption("option 'url' of webdav()", 'an http or https address')
   return new WebdavStore(options)
 }
