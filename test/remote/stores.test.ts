@@ -48,6 +48,17 @@ describe('options of stores', () => {
     }
   })
 
+  it('a list of S3 with elements that do not end, and with a character that does not exist, is read in linear time', async () => {
+    const server = await new HttpServer().start()
+    const item = '<Contents><Key>a&#x110000;&#65;</Key><Size>3</Size><LastModified>2026-01-01T00:00:00Z</LastModified></Contents>'
+    server.answer = (_, response) => response.end(item + '<Contents>'.repeat(100_000))
+    const names = []
+    const start = performance.now()
+    for await (const { name } of s3({ bucket: 'bucket', endpoint: server.url }).list?.('') ?? []) names.push(name)
+    server.stop()
+    expect([names, performance.now() - start < 5000]).toEqual([['a&#x110000;A'], true])
+  })
+
   it('a request may take as long as a timer can', async () => {
     const server = await new HttpServer().start()
     server.answer = (_, response) => {

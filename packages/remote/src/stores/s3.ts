@@ -117,7 +117,8 @@ class S3Store implements BlobStore {
       const query = parameters.map(([key = '', value = '']) => `${key}=${encodeSegment(value)}`).join('&')
       const answer = await this.#send({ name: prefix, path: '', query, method: 'GET', expected: [200], signal })
       const text = new TextDecoder().decode(answer.bytes)
-      for (const [, item = ''] of text.matchAll(/<Contents>([^]*?)<\/Contents>/g)) {
+      // A pattern would take quadratic time for elements that do not end.
+      for (const item of text.split('<Contents>').filter((part) => part.includes('</Contents>'))) {
         const name = textOf(item, 'Key').slice(this.#prefix.length)
         yield { name, size: Number(textOf(item, 'Size')), modified: Date.parse(textOf(item, 'LastModified')) }
       }
@@ -154,6 +155,7 @@ function textOf(xml: string, element: string): string {
   const [, text = ''] = new RegExp(`<${element}>([^<]*)</${element}>`).exec(xml) ?? []
   return text.replace(/&(?:#x([0-9a-f]+)|#(\d+)|(\w+));/gi, (whole, hex?: string, decimal?: string, named?: string) => {
     if (named !== undefined) return ENTITIES[named] ?? whole
-    return String.fromCodePoint(hex === undefined ? Number(decimal) : Number.parseInt(hex, 16))
+    const code = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16)
+    return code <= 0x10ffff ? String.fromCodePoint(code) : whole
   })
 }
