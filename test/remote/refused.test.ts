@@ -1,6 +1,6 @@
 /** Whatever a store answers: a value that a trusted publisher has signed, or an error, never another value. */
 import { randomBytes } from 'node:crypto'
-import { readdirSync } from 'node:fs'
+import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type BlobStore, generateKeys, openRemote, pull, verifyRemote } from '@varve/remote'
@@ -130,6 +130,15 @@ describe('layers', () => {
     await expect(machine.pullPaths()).rejects.toMatchObject({ code: 'REMOTE_UNTRUSTED' })
     await delay(500)
     expect(readdirSync(join(machine.folder, 'layers'))).toEqual([expect.stringMatching(/^head-[0-9a-f]{32}$/)])
+  })
+
+  it('a directory for layers that cannot be written is a typed error', async () => {
+    const store = newStore()
+    await (await new Machine(store).put({ key: 'value' })).push()
+    const file = join(makeFolder(), 'file')
+    writeFileSync(file, '')
+    const remote = openRemote({ store, dir: join(file, 'layers'), trustedKeys: [KEYS.publicKey] })
+    await expect(pull(remote)).rejects.toMatchObject({ name: 'VarveError', code: 'IO', message: expect.stringContaining('cannot write layers') })
   })
 
   it('a local layer stays usable while the remote is damaged', async () => {

@@ -7,9 +7,10 @@
  * In a store without a head, the manifest of the newest known commit takes its place.
  */
 import { randomUUID } from 'node:crypto'
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { VarveError } from 'varve'
+import { ioError } from './error-code.ts'
 import { digestOf } from './layer.ts'
 import { decodeManifest, type Manifest, MANIFEST_MAX, unverified } from './manifest.ts'
 import { headName, isManifestName, manifestName, type Remote, type Scope } from './remote.ts'
@@ -93,9 +94,14 @@ export async function writeStoredHead(remote: Remote, scope: Scope, bytes: Uint8
   const path = storedPath(remote, scope, cache)
   if ((await readFile(path).catch(() => undefined))?.equals(bytes) === true) return
   const temporary = join(remote.dir, `.${randomUUID()}.tmp`)
-  await mkdir(remote.dir, { recursive: true, mode: 0o700 })
-  await writeFile(temporary, bytes, { mode: 0o600 })
-  await rename(temporary, path)
+  try {
+    await mkdir(remote.dir, { recursive: true, mode: 0o700 })
+    await writeFile(temporary, bytes, { mode: 0o600 })
+    await rename(temporary, path)
+  } catch (error) {
+    await rm(temporary, { force: true }).catch(() => undefined)
+    throw ioError(error, remote.dir)
+  }
 }
 
 function storedPath({ store, dir }: Remote, { name }: Scope, cache?: string): string {

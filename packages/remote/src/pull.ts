@@ -16,7 +16,7 @@ import { mkdir, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { VarveError } from 'varve'
 import { allEnded, Gate } from './each.ts'
-import { codeOf } from './error-code.ts'
+import { ioError } from './error-code.ts'
 import { readNewest } from './heads.ts'
 import { bytesOf, cut, decodeDescription, type Description, digestOf, writeChunk } from './layer.ts'
 import { dropUnused, remove } from './local.ts'
@@ -211,11 +211,3 @@ export async function readVerified({ store }: Remote, name: string, bytes: numbe
 
 /** A manifest names an object that the store does not have. */
 export class MissingObject extends VarveError {}
-
-/** A failed file operation in `dir` as a VarveError. */
-function ioError(error: unknown, dir: string): unknown {
-  if (error instanceof VarveError || typeof error !== 'object' || error === null || !('syscall' in error && 'message' in error)) return error
-  const code = codeOf(error)
-  const kind = code === 'ENOSPC' || code === 'EDQUOT' ? 'DISK_FULL' : code === 'EACCES' || code === 'EPERM' || code === 'EROFS' ? 'PERMISSION' : 'IO'
-  return new VarveError(kind, `cannot write layers to '${dir}': ${String(error.message)}`, { cause: error })
-}
