@@ -108,6 +108,24 @@ describe.each(ENGINES)('damage: %s', (engine) => {
     await other.close()
   })
 
+  it('listeners that are asynchronous and reject do not end the process', async () => {
+    const dir = await makeCache(engine)
+    flip(fileOf(dir, '.table'), -200)
+    const unhandled: unknown[] = []
+    const note = (error: unknown): void => void unhandled.push(error)
+    const others = process.listeners('unhandledRejection')
+    process.removeAllListeners('unhandledRejection').on('unhandledRejection', note)
+    const listener = async (): Promise<void> => Promise.reject(new Error('of the listener'))
+    const cache = await openCache({ name: 'damage', dir, engine, onDamage: listener, onWarning: listener })
+    readable(cache)
+    await soon()
+    await cache.close()
+    await new Promise((resolve) => setTimeout(resolve, 10))
+    process.removeListener('unhandledRejection', note)
+    for (const other of others) process.on('unhandledRejection', other)
+    expect(unhandled).toEqual([])
+  })
+
   it('damage that close() finds is reported, too', async () => {
     const dir = await makeCache(engine)
     const table = fileOf(dir, '.table')

@@ -204,17 +204,21 @@ export class Session {
   }
 }
 
-/** Calls a listener, whose exceptions must not fail a lookup. */
-function attempt<T>(listener: (what: T) => void, what: T): void {
+/** Calls a listener, whose exceptions must not fail a lookup, nor those of an asynchronous one the process. */
+function attempt<T>(listener: (what: T) => unknown, what: T): void {
   try {
-    listener(what)
+    Promise.resolve(listener(what)).catch(() => undefined)
   } catch {
     // See above.
   }
 }
 
 function throwClosed(): never {
-  throw new VarveError('CLOSED', 'the cache is closed; open it again to continue')
+  throw closed()
+}
+
+function closed(): VarveError {
+  return new VarveError('CLOSED', 'the cache is closed; open it again to continue')
 }
 
 function emitWarning(warning: VarveError): void {
