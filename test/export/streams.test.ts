@@ -96,6 +96,9 @@ describe.each(['native', 'wasm'] as const)('a stream, %s', (engine) => {
     const gone = new PassThrough()
     gone.destroy()
     await expect(cache.exportJson(gone)).rejects.toMatchObject({ code: 'IO' })
+    const held = new PassThrough({ highWaterMark: 1 }) // without a reader
+    setTimeout(() => held.destroy(), 20)
+    await expect(cache.exportJson(held)).rejects.toMatchObject({ code: 'IO', message: expect.stringContaining('closed before it took everything') })
     const broken = Readable.from((function* () {
       yield line({ version: ' text', key: 'half', text: '' })
       throw new Error('cut off')
@@ -150,6 +153,25 @@ describe.each(['native', 'wasm'] as const)('a stream, %s', (engine) => {
     await new Promise((resolve) => setTimeout(resolve, 10))
     const [outcome] = await Promise.allSettled([call, cache.close()])
     expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'CLOSED' } })
+  })
+
+  it('close does not wait for a stream that takes nothing, nor for one that gives nothing', async () => {
+    for (const transfer of ['exportJson', 'importJson'] as const) {
+      const cache = await filled(engine)
+      const call = cache[transfer](new PassThrough({ highWaterMark: 1 }))
+      await new Promise((resolve) => setTimeout(resolve, 10))
+      const [outcome] = await Promise.allSettled([call, cache.close()])
+      expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'CLOSED' } })
+    }
+  })
+
+  it('a signal that is none of Node.js stops a call with onProgress, too', async () => {
+    const cache = await filled(engine)
+    const foreign = Object.assign(new EventTarget(), { aborted: false, reason: undefined })
+    const call = cache.exportJson(new PassThrough({ highWaterMark: 1 }), { signal: foreign as never, onProgress: () => undefined })
+    setTimeout(() => foreign.dispatchEvent(new Event('abort')), 20)
+    await expect(call).rejects.toMatchObject({ code: 'CANCELLED' })
+    await cache.close()
   })
 
   it('a wrong stream is refused, as wrong options are', async () => {

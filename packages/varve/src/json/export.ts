@@ -24,7 +24,7 @@ export function exportJson(
   control: EngineControl,
 ): Promise<ExportReport> {
   return session.run(async (store) => {
-    const sink = sinkOf(target, control.signal)
+    const sink = sinkOf(target, session.stopOf(control.signal))
     const steps = new Steps(control)
     const number = store.beginExport({
       namespace: options.namespace ?? null,

@@ -41,7 +41,7 @@ export function importJson(
       await committed(report)
     }
     try {
-      for await (const chunk of chunksOf(source, control.signal)) {
+      for await (const chunk of chunksOf(source, session.stopOf(control.signal))) {
         for (let start = 0; start < chunk.length; start += PIECE_BYTES) {
           const piece = chunk.subarray(start, start + PIECE_BYTES)
           const progress = store.feedImport(number, piece)

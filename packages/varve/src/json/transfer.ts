@@ -6,8 +6,8 @@ import { isBytes } from '../values/bytes.ts'
 /** The part of `Writable` of Node.js that an export uses. */
 interface NodeTarget {
   write(chunk: Uint8Array, callback: (error?: Error | null) => void): boolean
-  on(event: 'error', listener: (error: Error) => void): unknown
-  off(event: 'error', listener: (error: Error) => void): unknown
+  on(event: 'error' | 'close', listener: (error?: Error) => void): unknown
+  off(event: 'error' | 'close', listener: (error?: Error) => void): unknown
 }
 
 /** The part of `WritableStream` that an export uses. */
@@ -49,11 +49,16 @@ function nodeSink(target: NodeTarget, signal: AbortSignal | undefined): Sink {
   // The callback of `write` reports a failure; without a listener the event would also end the process.
   const ignore = (): void => {}
   target.on('error', ignore)
+  // A transform that is destroyed does not call back for a chunk that it holds.
+  let fail: (error: Error) => void = ignore
+  const closed = (): void => fail(new Error('it was closed before it took everything'))
+  target.on('close', closed)
   let last: Promise<void> = Promise.resolve()
   return {
     async write(chunk) {
       await taken(last, signal)
       last = new Promise((resolve, reject) => {
+        fail = reject
         target.write(chunk, (error) => (error === undefined || error === null ? resolve() : reject(error)))
       })
       last.catch(ignore)
@@ -62,7 +67,7 @@ function nodeSink(target: NodeTarget, signal: AbortSignal | undefined): Sink {
       await taken(last, signal)
       target.off('error', ignore)
     },
-    release: ignore,
+    release: () => void target.off('close', closed),
   }
 }
 
@@ -132,12 +137,12 @@ async function read(next: () => Promise<Step> | Step, signal: AbortSignal | unde
   }
 }
 
-/** The outcome of `work`, unless the signal comes first: then CANCELLED. */
+/** The outcome of `work`, unless the signal comes first: then CANCELLED, or CLOSED if that is its reason. */
 async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return work
   let stop = (): void => {}
   const aborted = new Promise<never>((_, reject) => {
-    stop = () => reject(new VarveError('CANCELLED', 'stopped on request', { cause: signal.reason }))
+    stop = () => reject(stopped(signal.reason))
     if (signal.aborted) stop()
     else signal.addEventListener('abort', stop, { once: true })
   })
@@ -146,6 +151,10 @@ async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefine
   } finally {
     signal.removeEventListener('abort', stop)
   }
+}
+
+function stopped(reason: unknown): VarveError {
+  return reason instanceof VarveError && reason.code === 'CLOSED' ? reason : new VarveError('CANCELLED', 'stopped on request', { cause: reason })
 }
 
 const PAUSE_MS = 25

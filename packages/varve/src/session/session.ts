@@ -44,6 +44,7 @@ export class Session {
   #scratch: Uint8Array = new Uint8Array(0)
   #pack: Uint8Array | undefined
   readonly #underWay: Set<Promise<unknown>> = new Set()
+  #closing: AbortController | undefined
   readonly #warned: Set<string> = new Set()
   readonly #options: SessionOptions
   readonly #damage: DamageWatch
@@ -86,6 +87,12 @@ export class Session {
   /** Whether `close` was called. */
   get isClosed(): boolean {
     return this.#store === undefined
+  }
+
+  /** The signal of a call that waits for a stream of the caller: it also aborts at `close`, with CLOSED as its reason. */
+  stopOf(signal: AbortSignal | undefined): AbortSignal {
+    this.#closing ??= new AbortController()
+    return signal === undefined ? this.#closing.signal : AbortSignal.any([signal, this.#closing.signal])
   }
 
   /** Throws CLOSED after `close`. */
@@ -161,6 +168,7 @@ export class Session {
   async close(last?: (store: EngineStore) => Promise<void>): Promise<void> {
     const store = this.store
     this.#store = undefined
+    this.#closing?.abort(closed())
     if (this.#underWay.size > 0) await Promise.allSettled(this.#underWay)
     try {
       await last?.(store)
