@@ -1,6 +1,7 @@
 /** `varve export`, `import`, `diff`, `clear`, `gc` and `top`: files and pipes, counts, exit codes. */
 import { execFile, execFileSync, spawn } from 'node:child_process'
 import { createReadStream, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { text as textOf } from 'node:stream/consumers'
 import { openCache } from 'varve'
@@ -109,6 +110,20 @@ describe('varve export and import', () => {
     expect(varve(['import', '--dir', target], '{"\u007f\u009b":1}').err.trimEnd()).not.toMatch(/\p{Cc}/u)
     expect(varve(['import', join(target, 'missing'), '--dir', target])).toMatchObject({ status: 2, out: '' })
     expect(varve(['import', makeFolder(), '--dir', target])).toMatchObject({ status: 2, err: expect.stringContaining('is a directory') })
+  })
+
+  it.skipIf(process.platform === 'win32')('a file that cannot be opened is an error, also behind a progress bar', async () => {
+    const [dir, folder] = [await makeCache(undefined, 1), makeFolder()]
+    const [terminal, socket] = [join(folder, 'terminal.cjs'), join(folder, 'socket')]
+    writeFileSync(terminal, 'process.stderr.isTTY = true')
+    const env = { NODE_OPTIONS: `--require ${terminal}` }
+    const exported = runVarve(['export', '--dir', dir, '-o', join(folder, 'missing', 'file')], { env })
+    expect(exported).toMatchObject({ status: 4, out: '', err: expect.stringContaining(`cannot write '${join(folder, 'missing', 'file')}'`) })
+    const server = createServer()
+    await new Promise<void>((resolve) => server.listen(socket, resolve))
+    const imported = varve(['import', socket, '--dir', dir])
+    server.close()
+    expect(imported).toMatchObject({ status: 4, out: '', err: expect.stringMatching(/^varve: the stream failed: ENXIO.*\n$/) })
   })
 
   it('varve import replaces a namespace of another version only with --overwrite', async () => {

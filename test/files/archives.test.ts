@@ -1,6 +1,7 @@
 /** Archives: both engines import the same manifest from any archiver, and refuse hostile archives. */
 import { execFileSync } from 'node:child_process'
 import { createReadStream, linkSync, lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough, Readable, Writable } from 'node:stream'
@@ -219,6 +220,17 @@ describe('archives', () => {
       expect(lstatSync(link).isSymbolicLink()).toBe(true)
       expect((await cache.files.importTar(join(folder, 'file'))).manifest).toEqual(manifest)
       expect(readdirSync(folder).sort()).toEqual(['file', 'link', 'pipe'])
+      await cache.close()
+    })
+
+    test.skipIf(process.platform === 'win32')('an archive to a socket, which cannot be opened, is a VarveError', async () => {
+      const cache = await open(engine)
+      const manifest = await cache.files.store(write({ a: 'a' }))
+      const path = join(makeFolder(), 'socket')
+      const server = createServer()
+      await new Promise<void>((resolve) => server.listen(path, resolve))
+      await expect(cache.files.exportTar(manifest, path)).rejects.toMatchObject({ name: 'VarveError', code: 'IO' })
+      server.close()
       await cache.close()
     })
   })

@@ -47,15 +47,17 @@ async function run(options: ExportCommandOptions): Promise<void> {
 async function toFile(session: Session, path: string, wanted: ExportOptions): Promise<ExportReport> {
   try {
     return await intoPlace(path, async (to, creates) => {
-      const file = createWriteStream(to, { flags: creates ? 'wx' : 'w', mode: 0o600 })
-      try {
-        const report = await withProgress('export', (control) => exportJson(session, file, wanted, control))
-        await finished(file.end())
-        return report
-      } catch (error) {
-        file.destroy()
-        throw error
-      }
+      return withProgress('export', async (control) => {
+        const file = createWriteStream(to, { flags: creates ? 'wx' : 'w', mode: 0o600 })
+        try {
+          const report = await exportJson(session, file, wanted, control)
+          await finished(file.end())
+          return report
+        } catch (error) {
+          file.destroy()
+          throw error
+        }
+      })
     })
   } catch (error) {
     throw cannotWrite(path, error)

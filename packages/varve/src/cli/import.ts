@@ -66,7 +66,9 @@ function inputOf(given: string | undefined): { readonly source: ImportSource; re
   try {
     const status = statSync(given)
     if (status.isDirectory()) throw new VarveError('INVALID_ARGUMENT', `'${given}' is a directory; name the file of an export`)
-    return { source: createReadStream(given, { highWaterMark: READ_BYTES }), bytes: status.isFile() ? status.size : undefined }
+    // The file is opened when it is read: nothing listens to its failure before.
+    const source = { [Symbol.asyncIterator]: () => createReadStream(given, { highWaterMark: READ_BYTES })[Symbol.asyncIterator]() }
+    return { source, bytes: status.isFile() ? status.size : undefined }
   } catch (error) {
     if (error instanceof VarveError) throw error
     const code = error instanceof Error && 'code' in error && error.code === 'ENOENT' ? 'INVALID_ARGUMENT' : 'PERMISSION'

@@ -102,14 +102,15 @@ export class FileTrees {
     if (typeof to !== 'string' && !isTarget(to)) {
       throw new VarveError('INVALID_ARGUMENT', `files.exportTar() takes a path or a stream, not ${describe(to)}`)
     }
-    const toStream = (stream: ByteTarget): Promise<void> =>
+    const toStream = (target: () => ByteTarget): Promise<void> =>
       withSpool(async (path) => {
         await write(path)
-        await spoolOut(path, stream, options.signal)
+        await spoolOut(path, target(), options.signal)
       })
-    if (typeof to !== 'string') return toStream(to)
+    if (typeof to !== 'string') return toStream(() => to)
     const path = absolute('to', to)
-    await intoPlace(path, (place, creates) => (creates ? write(place) : toStream(hostFiles().createWriteStream(place))))
+    // The stream is made once it has a listener: before, a file that cannot be opened would end the process.
+    await intoPlace(path, (place, creates) => (creates ? write(place) : toStream(() => hostFiles().createWriteStream(place))))
   }
 
   async list(): Promise<readonly StoredContent[]> {
