@@ -57,6 +57,21 @@ test('varve files deserialises values of the codec v8 only on request, and count
   expect(read(target)).toEqual({ 'a.d.ts': 'declare let a' })
 })
 
+test('varve files takes no value for a manifest that has the marker of one and other fields', async () => {
+  const dir = await makeCache()
+  const cache = await open('native', dir)
+  const text = cache.namespace('text', { codec: 'text' })
+  for (const files of [[null], [{ path: 5 }], [{ path: 'a', digest: '0'.repeat(64), size: 'large' }], 'none']) {
+    text.put(JSON.stringify(files), JSON.stringify({ kind: 'varve-files', version: 1, files }))
+  }
+  await cache.commit()
+  await cache.close()
+  const { status, out, err } = varve('ls', '--dir', dir, '--json')
+  expect([status, err]).toEqual([0, expect.not.stringContaining('internal error')])
+  expect(JSON.parse(out).manifests.map(({ key }: { key: string }) => key)).toEqual(['build\u001b[31m'])
+  expect(varve('verify', '--dir', dir)).toMatchObject({ status: 0 })
+})
+
 test('varve files verify reports missing files, and gc removes unreferenced ones', async () => {
   const dir = await makeCache()
   const [report] = JSON.parse(varve('gc', '--dir', dir, '--json').out).caches

@@ -2,7 +2,7 @@
  * Manifests of an attacker, and traps in the target: a restore never writes, removes or changes anything outside of the
  * target, and its error names what it refuses.
  */
-import { mkdirSync, symlinkSync } from 'node:fs'
+import { mkdirSync, readdirSync, symlinkSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import type { Cache } from 'varve'
 import type { FileItem, FileManifest } from 'varve/files'
@@ -99,6 +99,34 @@ describe.each(ENGINES)('hostile: %s', (engine) => {
     const files = [{ path: 'd', link: 'e' }, { ...item, path: 'd/x' }]
     await expect(cache.files.restore({ kind: 'varve-files', version: 1, files }, target)).rejects.toMatchObject({ code: 'UNSAFE_PATH' })
     expect(Object.keys(snapshot(outside))).toHaveLength(2)
+  })
+
+  test('a manifest with entries of another shape is INVALID_ARGUMENT for every call, and nothing is removed', async () => {
+    const target = write({ kept: 'kept' })
+    const outputs = cache.namespace<FileManifest>('outputs', { codec: 'json' })
+    const { digest } = item
+    const shapes: unknown[] = [
+      null, 5, 'a', {}, { path: 5, folder: true }, { path: 'a' }, { path: 'a', folder: 'yes' }, { path: 'a', link: 5 }, { path: 'a', digest },
+      ...[-1, 1.5, 2 ** 53, '1', null].map((size) => ({ path: 'a', size, digest })), { path: 'a', size: 1, digest: 5 },
+    ]
+    for (const shape of shapes) {
+      const manifest = { kind: 'varve-files', version: 1, files: [item, shape as FileItem] } as const
+      for (const call of [
+        () => cache.files.restore(manifest, target, { clean: true }),
+        () => cache.files.restore(manifest, target),
+        () => cache.files.verify(manifest),
+        () => cache.files.exportTar(manifest, join(target, 'archive.tar')),
+        async () => outputs.put('key', manifest),
+      ]) await expect(call(), `${String(call)} ${JSON.stringify(shape)}`).rejects.toMatchObject({ name: 'VarveError', code: 'INVALID_ARGUMENT' })
+    }
+    expect(readdirSync(target)).toEqual(['kept'])
+  })
+
+  test('a restore that refuses a manifest has not removed anything before', async () => {
+    const target = write({ kept: 'kept' })
+    const manifest: FileManifest = { kind: 'varve-files', version: 1, files: [{ ...item, path: '../x' }] }
+    await expect(cache.files.restore(manifest, target, { clean: true })).rejects.toMatchObject({ code: 'UNSAFE_PATH' })
+    expect(readdirSync(target)).toEqual(['kept'])
   })
 
   test('a restore refuses names that are equal on some file system', async () => {

@@ -9,7 +9,7 @@ import type { Session } from '../session/session.ts'
 import { BOOLEAN, checkOptions, describe, type Field, type Fields, oneOf, STRING } from '../checks/validate.ts'
 import { WATCH_FIELDS, watched } from '../session/watch.ts'
 import { findExtra } from './extra.ts'
-import { entriesOf, type FileManifest, isFile, manifestOf } from '../values/manifest.ts'
+import { entriesOf, type FileEntry, type FileManifest, isFile, manifestOf } from '../values/manifest.ts'
 import type {
   ExportTarOptions, FilesReport, ImportedTar, ImportTarOptions, RestoreOptions, RestoreReport, StoreOptions,
 } from './options.ts'
@@ -60,7 +60,8 @@ export class FileTrees {
     const entries = entriesOf('files.restore()', manifest)
     const root = absolute('target', target)
     return watched(options, async (control) => {
-      const removed = options.clean === true ? await this.#clean(manifest, root, control) : 0
+      await this.#session.run(async (store) => (await store.files()).check(entries), 'none') // before anything is removed
+      const removed = options.clean === true ? await this.#clean(entries, root, control) : 0
       const before = remembered(this.#session, root)
       const request = { target: root, mode: this.#modeOf(options), files: entries }
       const { restored, ...counts } = await this.#session.run(async (store) => (await store.files()).restoreTree(request, before, control))
@@ -136,8 +137,8 @@ export class FileTrees {
     return mode === 'hardlink' && this.#session.call((store) => store.status()).authenticated ? 'auto' : mode
   }
 
-  async #clean(manifest: FileManifest, root: string, control: EngineControl): Promise<number> {
-    const extra = await findExtra(hostFiles(), root, entriesOf('files.restore()', manifest), control.signal)
+  async #clean(entries: readonly FileEntry[], root: string, control: EngineControl): Promise<number> {
+    const extra = await findExtra(hostFiles(), root, entries, control.signal)
     if (extra.length === 0) return 0
     const quiet = { signal: control.signal, onProgress: undefined }
     return this.#session.run(async (store) => (await store.files()).removeTree(root, extra, quiet))

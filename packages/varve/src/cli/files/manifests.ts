@@ -1,6 +1,6 @@
 /** Manifests among the raw entries of a cache. */
 import { codecOf } from '../../values/codec.ts'
-import { type FileManifest, isFile, isManifest } from '../../values/manifest.ts'
+import { entriesOf as filesOf, type FileManifest, isFile, isManifest } from '../../values/manifest.ts'
 import type { Key } from '../../values/key.ts'
 import type { NamespaceStats } from '../../reports.ts'
 import type { Session } from '../../session/session.ts'
@@ -50,8 +50,8 @@ export function totalsOf(manifest: FileManifest): { readonly entries: number; re
 function manifestIn(codec: 'json' | 'v8', bytes: Uint8Array): FileManifest | undefined {
   try {
     const decoded = codecOf(codec).decode(bytes, 0, bytes.length, false)
-    return isManifest(decoded) && Array.isArray(decoded.files) ? decoded : undefined
+    return isManifest(decoded) && filesOf('varve files', decoded) === decoded.files ? decoded : undefined
   } catch {
-    return undefined // text that happens to have the word in it, or bytes of another V8
+    return undefined // text that happens to have the word in it, bytes of another V8, or a manifest that no call takes
   }
 }
