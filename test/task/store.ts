@@ -130,6 +130,9 @@ export function storeContract(subject: Subject): void {
       [{ inputs: [], added: [], env: [], files: [['a', 'b', '1', 2, 3]], result: '', timeMs: 0 }],
       [{ inputs: [], added: [], env: [], files: [[]], result: 'b', timeMs: 0 }],
       [{ inputs: [], added: [], env: [], files: 'abc', result: 'b', timeMs: 0 }],
+      [{ inputs: [], added: [], env: [], files: [], result: '' }],
+      [{ inputs: [], added: [], env: [], files: [], result: '', timeMs: 'soon' }],
+      Array.from({ length: 101 }, () => ({ inputs: [], added: [], env: [], files: [], result: '', timeMs: 0 })),
     ]
 
     it.each(RECORDS_OF_OTHERS.map((record) => ({ record })))('a record that is none is a miss, and is replaced: $record', async ({ record }) => {

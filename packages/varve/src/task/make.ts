@@ -11,6 +11,7 @@ import { checkOptions, describe, type Field, type Fields, FUNCTION, oneOf, STRIN
 import { digestsOf } from './named.ts'
 import { READS_PREFIX, RECORDS_PREFIX, RESULTS_PREFIX } from './names.ts'
 import type { TaskOptions } from './options.ts'
+import { VARIANTS_MAX } from './record.ts'
 import { DEPENDENCY_FIELDS } from './request.ts'
 import { NO_ROOT, noFiles, noPaths } from '../inputs/no-files.ts'
 import { Root } from '../inputs/root.ts'
@@ -24,7 +25,6 @@ const READS_LAYOUT = '1'
 const LAYOUT = '1'
 
 const VARIANTS_DEFAULT = 4
-const VARIANTS_MAX = 100
 
 const VARIANTS: Field = {
   expected: `a whole number from 1 to ${VARIANTS_MAX}`,

@@ -41,9 +41,12 @@ export interface Variant {
   readonly why?: string | undefined
 }
 
+/** Most variants that a task keeps of an id. */
+export const VARIANTS_MAX = 100
+
 /** The variants in a value; none if it is not a record, which is a miss. */
 export function readVariants(record: unknown): readonly Variant[] {
-  return Array.isArray(record) && record.every(isVariant) ? record : []
+  return Array.isArray(record) && record.length <= VARIANTS_MAX && record.every(isVariant) ? record : []
 }
 
 /** `variants` with `made` at this place, instead of one about the same state of the world; at most `count` of them. */
@@ -105,8 +108,8 @@ export function dependsOnSame(one: Omit<Variant, 'result'>, other: Omit<Variant,
 
 function isVariant(value: unknown): value is Variant {
   if (typeof value !== 'object' || value === null) return false
-  const { inputs, added, env, files, reads, result } = value as Partial<Record<keyof Variant, unknown>>
-  if (!isDigests(inputs) || !isDigests(added) || !isDigests(env)) return false
+  const { inputs, added, env, files, reads, result, timeMs } = value as Partial<Record<keyof Variant, unknown>>
+  if (!isDigests(inputs) || !isDigests(added) || !isDigests(env) || !Number.isFinite(timeMs)) return false
   const isTracked = reads === undefined || typeof reads === 'string'
   return isTracked && Array.isArray(files) && files.every(isFile) && typeof result === 'string'
 }
