@@ -184,6 +184,7 @@ export function valuesContract({ newDir, open }: Subject): void {
         [[new Point()], "'value[0]' is a Point"], [new Map([['a', { call: () => 1 }]]), "'value[0][1].call' is a function"],
         [new Set([Symbol('x')]), "'value[0]' is a symbol"], [{ promise: Promise.resolve() }, 'Promise'], [new WeakMap(), 'WeakMap'],
         [{ at: new URL('file:///a') }, "'value.at' is a URL"], [[new URLSearchParams('a=1')], "'value[0]' is a URLSearchParams"],
+        [[new (class Failure extends Error {})('x')], "'value[0]' is a Failure"], [new AggregateError([1]), 'it is a AggregateError'],
         [new (class Table extends Map {})(), 'it is a Table'], [{ error: Object.assign(new Error('x'), { code: 'X' }) }, "'value.error' is a Error"],
       ]
       const cache = await open(newDir())

@@ -36,10 +36,13 @@ export function unlikeInClone(value: unknown, seen: Set<object> = new Set()): Un
 /** Classes whose instances structured clone gives back. It makes an empty object of a URL. */
 const CLONED: ReadonlySet<string> = new Set(['Map', 'Set', 'Date', 'RegExp', 'Boolean', 'Number', 'String', 'BigInt', 'ArrayBuffer', 'Error'])
 
+/** Errors that structured clone gives back; it makes an `Error` of those of other classes. */
+const ERRORS: ReadonlySet<string> = new Set(['Error', 'EvalError', 'RangeError', 'ReferenceError', 'SyntaxError', 'TypeError', 'URIError'])
+
 /** Whether an instance of such a class has a class of the program, or is an error with properties, which both get lost. */
 function hasOwnClass(value: object): boolean {
-  if (Object.prototype.toString.call(value) === '[object Error]') return Object.keys(value).length > 0
-  return isSubclass(value)
+  if (Object.prototype.toString.call(value) !== '[object Error]') return isSubclass(value)
+  return Object.keys(value).length > 0 || !ERRORS.has(value.constructor?.name)
 }
 
 /** Whether a built-in class with no other between it and objects is not the class of this value: one of the program is. */
