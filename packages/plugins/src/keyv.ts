@@ -10,7 +10,7 @@ import { EventEmitter } from 'node:events'
 import type { VarveError } from 'varve'
 import { LazyNamespace } from './adapters/lazy-namespace.ts'
 import { ADAPTER_FIELDS, type AdapterOptions } from './adapters/options.ts'
-import type { Stamped } from './adapters/value.ts'
+import { type Stamped, TIME_MAX_MS } from './adapters/value.ts'
 import { checkOptions } from './build/validate.ts'
 
 /** Options of `new VarveKeyv(options)`. */
@@ -128,7 +128,11 @@ export class VarveKeyv extends EventEmitter {
 
 const prefixOf = (namespace: string | undefined): string => (namespace === undefined || namespace === '' ? '' : `${namespace}:`)
 
-const expiryOf = (ttl: number | undefined): number => (ttl === undefined || ttl <= 0 ? 0 : Date.now() + ttl)
+/** When an entry expires; 0 for never, also for a time beyond those that an entry can have. */
+const expiryOf = (ttl = 0): number => {
+  const timeMs = Date.now() + ttl
+  return ttl > 0 && timeMs <= TIME_MAX_MS ? timeMs : 0
+}
 
 const isExpired = (entry: Stamped): boolean => entry.timeMs !== 0 && Date.now() > entry.timeMs
 

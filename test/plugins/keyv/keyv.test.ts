@@ -52,6 +52,17 @@ describe('VarveKeyv', () => {
     vi.useRealTimers()
   })
 
+  /** The time of expiry was beyond the last that is read, so the entry was a miss, while a Map as store has it. */
+  it.each([Number.POSITIVE_INFINITY, Number.MAX_SAFE_INTEGER, Number.NaN])('an entry with a ttl of %d is not found', async (ttl) => {
+    const store = new VarveKeyv({ dir: makeFolder() })
+    const keyv = new Keyv({ store })
+    expect(await keyv.set('key', 'value', ttl)).toBe(true)
+    expect(await keyv.get('key')).toBe('value')
+    expect(await store.set('own', 'value', ttl)).toBe(true)
+    expect([await store.has('own'), await store.delete('own')]).toEqual([true, true])
+    await keyv.disconnect()
+  })
+
   /** Each read of an expired entry deleted it at the end of the turn, and with it what another process had set meanwhile. */
   it.each(['get', 'getMany', 'iterator'] as const)('a set is lost if another process reads the expired entry meanwhile (%s)', async (call) => {
     vi.useFakeTimers({ toFake: ['Date'] })

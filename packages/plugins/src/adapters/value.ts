@@ -20,7 +20,7 @@ const CLONE_DATA = 3
 const HEADER_BYTES = 9
 
 /** The latest time that a Date can represent. */
-const TIME_MAX_MS = 8.64e15
+export const TIME_MAX_MS = 8.64e15
 
 /** How data other than bytes and strings is encoded: as JSON, or as a structured clone. */
 export type DataKind = 'json' | 'clone'
