@@ -19,6 +19,9 @@ const JSON_DATA = 2
 const CLONE_DATA = 3
 const HEADER_BYTES = 9
 
+/** Half of a surrogate pair, which UTF-8 cannot represent. */
+const LONE = /\p{Surrogate}/u
+
 /** The latest time that a Date can represent. */
 export const TIME_MAX_MS = 8.64e15
 
@@ -35,7 +38,7 @@ export interface Stamped {
 /** The bytes of a value. A value that JSON cannot represent becomes null, as in `JSON.stringify` of an array. */
 export function encodeValue(value: unknown, timeMs: number, dataKind: DataKind): Uint8Array {
   if (isUint8Array(value)) return frame(BYTES, timeMs, value)
-  if (typeof value === 'string') return frame(TEXT, timeMs, Buffer.from(value))
+  if (typeof value === 'string' && !LONE.test(value)) return frame(TEXT, timeMs, Buffer.from(value))
   if (dataKind === 'clone') return frame(CLONE_DATA, timeMs, serialize(value))
   return frame(JSON_DATA, timeMs, Buffer.from(JSON.stringify(value) ?? 'null'))
 }
