@@ -72,6 +72,18 @@ describe('VarveKeyv', () => {
     await store.disconnect()
   })
 
+  /** Each put was added to the entries that the loop goes through. */
+  it('a loop over entries that puts one for each never ends in a process without a cache', async () => {
+    const store = new VarveKeyv({ dir: makeFolder(), requireSecret: true, onWarning: () => undefined })
+    await store.set('key', 'value')
+    let rounds = 0
+    for await (const [key] of store.iterator()) {
+      await store.set(`${key}+`, 'value')
+      if (++rounds > 100) break
+    }
+    expect(rounds).toBe(1)
+  })
+
   /** Each read of an expired entry deleted it at the end of the turn, and with it what another process had set meanwhile. */
   it.each(['get', 'getMany', 'iterator'] as const)('a set is lost if another process reads the expired entry meanwhile (%s)', async (call) => {
     vi.useFakeTimers({ toFake: ['Date'] })

@@ -108,6 +108,16 @@ describe('varveDriver', () => {
     await storage.dispose()
   })
 
+  /** The memory of the process was shared with the caller. */
+  it('bytes that a caller modifies change in a process without a cache', async () => {
+    const storage = createStorage({ driver: varveDriver({ dir: makeFolder(), requireSecret: true, onWarning: () => undefined }) })
+    await storage.setItemRaw('key', Buffer.from('value'))
+    const found: Buffer | null = await storage.getItemRaw('key')
+    found?.fill(0)
+    expect(await storage.getItemRaw('key')).toEqual(Buffer.from('value'))
+    await storage.dispose()
+  })
+
   it('varveDriver names a wrong option', () => {
     const make = (options: object) => () => varveDriver(options)
     expect(make({ dirr: 'x' })).toThrow("varveDriver() has no option 'dirr'; did you mean 'dir'?")

@@ -3,13 +3,14 @@ import { Buffer } from 'node:buffer'
 
 type Key = string | Uint8Array
 
-/** An in-memory namespace with the methods that an adapter uses. It does not copy values. */
+/** An in-memory namespace with the methods that an adapter uses. */
 export class MemoryNamespace {
   /** Entries by the bytes of their key, as one character each. */
   readonly #entries: Map<string, [key: Key, value: Uint8Array]> = new Map()
 
   get(key: Key): Uint8Array | undefined {
-    return this.#entries.get(nameOf(key))?.[1]
+    const found = this.#entries.get(nameOf(key))
+    return found && new Uint8Array(found[1]) // a copy, because callers may modify what they get
   }
 
   getMany(keys: readonly Key[]): (Uint8Array | undefined)[] {
@@ -28,8 +29,9 @@ export class MemoryNamespace {
     this.#entries.delete(nameOf(key))
   }
 
+  /** The entries that there are when the loop begins. */
   *entries(): IterableIterator<[key: Key, value: Uint8Array]> {
-    yield* this.#entries.values()
+    for (const [key, value] of Array.from(this.#entries.values())) yield [key, new Uint8Array(value)]
   }
 
   *keys(): IterableIterator<Key> {
