@@ -20,7 +20,8 @@ export function wrapPlugin(plugin: Plugin, options: CachedOptions): Plugin {
       const folder = options.root ?? initialOptions.absWorkingDir ?? process.cwd()
       // Warnings of the cache become warnings of the build. esbuild accepts them when a build starts and when it ends.
       const warnings: { text: string }[] = []
-      const begin = calls.begin.bind(calls, { ...callerOf(plugin, build, folder), modules }, (text) => void warnings.push({ text }))
+      // When a build starts, all plugins have been set up, and may have changed its options.
+      const begin = (): Promise<void> => calls.begin({ ...callerOf(plugin, build, folder), modules }, (text) => void warnings.push({ text }))
       build.onStart(() => withWarnings(begin, warnings))
       const runUncached: RunUncached = (work) => calls.reads.runEarly(plugin.name, folder, work)
       const done = runUncached(() => plugin.setup(recordingBuild(build, calls, runUncached)))
