@@ -73,6 +73,33 @@ describe('the loader alone, in webpack', () => {
     for (const text of ['one', 'two']) expect(readFileSync(join(folder, `${text}.out.js`), 'utf8')).toContain(text)
   })
 
+  /** The caching loader alone does not know the config file of webpack, whose text stands for such options elsewhere. */
+  it.each<readonly [string, Configuration, Configuration]>([
+    ['what a loader resolves', { resolve: { extensions: ['.one.js', '.two.js'] } }, { resolve: { extensions: ['.two.js', '.one.js'] } }],
+    ['what the code may contain', { output: { environment: { arrowFunction: true } } }, { output: { environment: { arrowFunction: false } } }],
+    ['the name of the application', { output: { uniqueName: 'one' } }, { output: { uniqueName: 'two' } }],
+  ])('a loader gives what it gave with another config: %s', async (_, one, two) => {
+    const [folder, path] = [makeFolder(), makeFolder()] // webpack reports the directory in which it resolves
+    for (const name of ['main', 'word.one', 'word.two']) writeFileSync(join(folder, `${name}.js`), '')
+    const code = `module.exports = function () {
+  const callback = this.async()
+  const { environment: { arrowFunction }, _compilation: { outputOptions: { uniqueName } } } = this
+  this.getResolve()(this.context, './word', (_, path) => callback(null, 'log(' + JSON.stringify([arrowFunction, uniqueName, path]) + ')'))
+}`
+    writeFileSync(join(folder, 'loader.cjs'), code)
+    const codeWith = async (config: Configuration, isCached: boolean): Promise<string> => {
+      const use = [...(isCached ? [{ loader: LOADER, options: { dir: join(path, 'cache'), trackReads: false } }] : []), join(folder, 'loader.cjs')]
+      const output = { ...config.output, path, filename: 'out.js' }
+      const compiler = webpack({ ...config, mode: 'none', context: folder, entry: './main.js', output, cache: false, module: { rules: [{ use }] } })
+      await promisify(compiler?.run.bind(compiler) ?? expect.fail)()
+      await promisify(compiler?.close.bind(compiler) ?? expect.fail)()
+      return /log\(.*\)/.exec(readFileSync(join(path, 'out.js'), 'utf8'))?.[0] ?? ''
+    }
+    expect(await codeWith(one, true)).toBe(await codeWith(one, false))
+    expect(await codeWith(two, true)).toBe(await codeWith(two, false))
+    expect(await codeWith(two, false)).not.toBe(await codeWith(one, false))
+  })
+
   it('a loader that declares its result not cacheable runs each time', slow, async () => {
     const folder = makeApplicationWithImage()
     writeFileSync(join(folder, 'image.png'), Buffer.from([1, 2, 3]))
