@@ -11,7 +11,21 @@ import { resolve } from 'node:path'
 import { type Inputs, inputsOf } from './adapters/inputs.ts'
 import { LazyNamespace } from './adapters/lazy-namespace.ts'
 import { ADAPTER_FIELDS, type AdapterOptions } from './adapters/options.ts'
-import { isAnything, isDictionary, hasFields, isIndex, listOf, nullable, optional, type Shape, isText, tupleOf, withCheck } from './build/shape.ts'
+import {
+  either,
+  hasFields,
+  isAnything,
+  isDictionary,
+  isIndex,
+  isText,
+  listOf,
+  nullable,
+  optional,
+  type Shape,
+  tupleOf,
+  withCheck,
+} from './build/shape.ts'
+import { sourceMap } from './build/source-map.ts'
 import { checkOptions, TEXT } from './build/validate.ts'
 
 /** Options of `new VarveMetroStore(options)`. */
@@ -28,11 +42,16 @@ const LOOK_MS = 100
 
 const place = tupleOf<(number | string | undefined)[]>(isIndex, isIndex, optional(isIndex), optional(isIndex), optional(isText))
 
-/** JavaScript, with a map in Metro's own format. */
+/** A map in the compact format of newer versions: the positions of a standard map with one source. */
+const compactMap = withCheck(hasFields({ mappings: isText, names: listOf(isText) }), ({ mappings, names }) =>
+  sourceMap({ mappings, names, sources: [''] }),
+)
+
+/** JavaScript, with a map in one of Metro's own formats. */
 const script = hasFields({
   code: isText,
   lineCount: isIndex,
-  map: listOf(place),
+  map: either(listOf(place), compactMap),
   functionMap: nullable(hasFields({ names: listOf(isText), mappings: isText })),
 })
 

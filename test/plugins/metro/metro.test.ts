@@ -61,6 +61,23 @@ describe('VarveMetroStore', () => {
     for (const index of values.keys()) expect(await cache.get(Buffer.from([index]))).toBeNull()
   })
 
+  /** Metro from 2026-08 on stores maps as VLQ, which was no shape of a result, so each module was a miss. */
+  it('a module whose source map is compact, as in newer versions of Metro, is never found', async () => {
+    const store = new VarveMetroStore({ dir: makeFolder() })
+    const withMap = (map: unknown) => {
+      return { dependencies: [], output: [{ type: 'js/module', data: { code: 'x', lineCount: 1, map, functionMap: null } }] }
+    }
+    const [key, compact] = [Buffer.from('key'), withMap({ mappings: 'AAAAA,C;', names: ['name'] })]
+    await store.set(key, compact)
+    expect(await store.get(key)).toEqual(compact)
+    const wrong = ['AAAAA', 'ACAA', '!'].map((mappings) => ({ mappings, names: [] }))
+    for (const map of [...wrong, { mappings: '' }, 'AAAA', null]) {
+      await store.set(key, withMap(map))
+      expect(await store.get(key)).toBeNull()
+    }
+    await store.close()
+  })
+
   it('a Metro server that runs while a plugin of Babel is edited stores nothing that the old plugin made', async () => {
     const [root, dir, key] = [makeFolder(), makeFolder(), Buffer.from('key')]
     const made = (code: string) => ({ dependencies: [], output: [{ type: 'js/module', data: { code, lineCount: 1, map: [], functionMap: null } }] })
