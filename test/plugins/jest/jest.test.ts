@@ -181,6 +181,13 @@ describe('createTransformer', () => {
     expect(new Set(keys).size).toBe(3)
   })
 
+  /** Jest passes an empty object, and Varve passed undefined. */
+  it('a transformer that takes its options apart fails, because it has none', async () => {
+    const file = makeTransformer("createTransformer: ({ word = 'none' }) => ({ process: () => ({ code: word }) })")
+    const transformer = await createTransformer({ dir: makeFolder(), transformer: file })
+    expect(transformer.process?.('', '/a.js', {})).toEqual({ code: 'none' })
+  })
+
   it('createTransformer names a wrong option', async () => {
     const make = (given: object): Promise<unknown> => createTransformer({ transformer: 'babel-jest', ...given })
     await expect(make({ transform: 'x' })).rejects.toThrow("@varve/plugins/jest has no option 'transform'; did you mean 'transformer'?")

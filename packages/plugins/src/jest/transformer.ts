@@ -49,7 +49,7 @@ export async function loadTransformer(name: string, config: unknown): Promise<Lo
   const file = resolveFrom(process.cwd(), name)
   const module: unknown = await import(pathToFileURL(file).href)
   const exported = unwrap(unwrap(module))
-  const made: unknown = hasMethod(exported, 'createTransformer') ? await exported.createTransformer(config) : exported
+  const made: unknown = hasMethod(exported, 'createTransformer') ? await exported.createTransformer(config ?? {}) : exported
   if (!isTransformer(made)) {
     throw new VarveError('INVALID_OPTION', `option 'transformer': '${file}' exports neither process, processAsync nor createTransformer`)
   }
