@@ -87,7 +87,9 @@ export class ViteTool implements Tool {
 }
 
 /** Sections of the config that plugins read. The text of the config file covers the functions in them. */
-const SECTIONS = ['command', 'mode', 'isProduction', 'base', 'consumer', 'define', 'env', 'resolve', 'css', 'json', 'oxc', 'esbuild', 'html']
+const SECTIONS = [
+  'command', 'mode', 'isProduction', 'isWorker', 'base', 'consumer', 'define', 'env', 'resolve', 'css', 'json', 'oxc', 'esbuild', 'html',
+]
 const BUILD_SECTIONS = ['target', 'cssTarget', 'sourcemap', 'minify', 'cssMinify', 'cssCodeSplit', 'assetsInlineLimit', 'ssr', 'lib', 'assetsDir']
 
 function isConfig(config: unknown): config is ResolvedConfig {
@@ -99,7 +101,8 @@ function deciding(config: object): Readonly<Record<string, unknown>> {
   const build: unknown = Reflect.get(config, 'build')
   const server: unknown = Reflect.get(config, 'server')
   const hasHotUpdates = Reflect.get(config, 'command') === 'serve' && isObject(server) && Reflect.get(server, 'hmr') !== false
-  return { ...pick(config, SECTIONS), build: isObject(build) ? pick(build, BUILD_SECTIONS) : null, hasHotUpdates }
+  const origin: unknown = isObject(server) ? Reflect.get(server, 'origin') : undefined
+  return { ...pick(config, SECTIONS), build: isObject(build) ? pick(build, BUILD_SECTIONS) : null, origin, hasHotUpdates }
 }
 
 function isObject(value: unknown): value is object {
