@@ -1,14 +1,22 @@
 /** Plugins of one config: the order of their hooks, and the configs in which they run. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { varve } from '@varve/plugins/vite'
-import { build, createServer, type Plugin } from 'vite'
+import { cached, varve } from '@varve/plugins/vite'
+import { build, createServer, type Plugin, resolveConfig } from 'vite'
 import { describe, expect, it } from 'vitest'
 import { makeFolder } from '../../folders.ts'
 
 const options = { cacheKey: 'key', dir: 'cache', trackReads: false }
 
 describe('a plugin in a cache, in Vite', () => {
+  /** Vite calls these hooks in turn and waits for all of them, and the one of a cached plugin ran after the others. */
+  it('configResolved of a cached plugin runs after those of later plugins', async () => {
+    const order: string[] = []
+    const noting = (name: string): Plugin => ({ name, configResolved: () => void order.push(name), transform: () => null })
+    await resolveConfig({ configFile: false, logLevel: 'silent', plugins: [cached(noting('first'), options), noting('second')] }, 'build')
+    expect(order).toEqual(['first', 'second'])
+  })
+
   it('a module that a page and its worker share is that of the other in one of them', async () => {
     const folder = makeFolder()
     writeFileSync(join(folder, 'main.js'), "import Work from './work.js?worker'\nimport './shared.js'\nnew Work()\n")

@@ -8,7 +8,7 @@ import { type Task, type TaskContext, VarveError } from 'varve'
 import { unrecorded } from 'varve/reads'
 import type { Call, Caller } from './call.ts'
 import { identityFiles, identityOf, type Identity } from './identity.ts'
-import type { CachedOptions, CachedStats } from './options.ts'
+import type { CachedOptions } from './options.ts'
 import { pack, unpack } from './pack.ts'
 import { isPlainPath, PLAIN_ROOT } from './own-path.ts'
 import { PluginReads } from './reads.ts'
@@ -17,6 +17,7 @@ import { Root } from './root.ts'
 import { localModules } from './modules.ts'
 import { changedInput, Idle, ServerInputs } from './server.ts'
 import { Session } from './session.ts'
+import { Tally } from './tally.ts'
 import { Uncacheable } from './uncacheable.ts'
 import type { Warn } from './warnings.ts'
 import { type Explained, explainer, noteParts, reasonOf, sharedParts } from './words.ts'
@@ -43,17 +44,13 @@ export class Calls {
   readonly #options: CachedOptions
   readonly #reads: PluginReads
   #open: Open | undefined
-  #beginning: Promise<void> = Promise.resolve()
+  #begun: Promise<void> = Promise.resolve()
+  #isBeginning = false
   #name = ''
   #builds = 0
   #isOutdated = false
   readonly #idle: readonly Idle[]
-  #hits = 0
-  #misses = 0
-  readonly #uncacheable: Map<string, number> = new Map()
-  readonly #reasons: Map<string, number> = new Map()
-  /** Time that the hits of each task have saved before this build. */
-  readonly #tasks: Map<Task<Uint8Array>, number> = new Map()
+  readonly #tally: Tally = new Tally()
 
   /** `onIdle`: called when a server has no calls for a while, with a check whether this is still so. */
   constructor(options: CachedOptions, onIdle?: (isStillIdle: () => boolean) => void) {
@@ -65,6 +62,11 @@ export class Calls {
   /** Whether a cache is open. */
   get isOpen(): boolean {
     return this.#open !== undefined
+  }
+
+  /** Resolves when a build that begins has opened the cache; undefined if none is opening one. */
+  get beginning(): Promise<void> | undefined {
+    return this.#isBeginning ? this.#begun : undefined
   }
 
   /** The project directory while the cache is open. */
@@ -81,8 +83,8 @@ export class Calls {
   begin(caller: Caller | undefined, warn: Warn): Promise<void> {
     this.#builds += 1
     this.#name = caller?.name ?? this.#name
-    if (caller !== undefined && (this.#builds === 1 || caller.isServer === true)) this.#beginning = unrecorded(() => this.#begin(caller, warn))
-    return this.#beginning
+    if (caller !== undefined && (this.#builds === 1 || caller.isServer === true)) this.#begun = unrecorded(() => this.#begin(caller, warn))
+    return this.#begun
   }
 
   /** Called when a build is over. Commits new results, and closes the cache unless another build will follow. */
@@ -90,8 +92,8 @@ export class Calls {
     if (this.#builds === 0) return
     this.#builds -= 1
     if (this.#builds > 0) return
-    this.#options.onStats?.(this.#takeStats())
-    this.#open?.session.progress.saved(this.#takeSavedMs())
+    this.#options.onStats?.({ name: this.#name, ...this.#tally.takeStats(), reads: this.#reads.recorded() })
+    this.#open?.session.progress.saved(this.#tally.takeSavedMs())
     if (this.#open?.server === undefined) this.#open?.session.endBuild()
     if (isWatching) return this.commit()
     await this.close()
@@ -141,7 +143,7 @@ export class Calls {
     entry ??= bytes === undefined ? undefined : this.#read(call, open, bytes)
     const replayed = entry === undefined ? undefined : replay(call, entry, open)
     if (replayed === undefined) return this.#reads.run(() => call.work())
-    this.#hits += 1
+    this.#tally.hit()
     open.session.progress.note(call.about ?? call.id)
     return replayed.result
   }
@@ -181,10 +183,20 @@ export class Calls {
 
   /** Counts a call that cannot be cached, for this reason. */
   count(reason: string): void {
-    if (this.#open !== undefined) this.#uncacheable.set(reason, (this.#uncacheable.get(reason) ?? 0) + 1)
+    if (this.#open !== undefined) this.#tally.uncacheable(reason)
   }
 
   async #begin(caller: Caller, warn: Warn): Promise<void> {
+    this.#isBeginning = true
+    try {
+      await this.#openFor(caller, warn)
+    } finally {
+      this.#isBeginning = false
+    }
+  }
+
+  /** Opens the cache. What the plugin may read meanwhile is looked at before the first wait. */
+  async #openFor(caller: Caller, warn: Warn): Promise<void> {
     const root = new Root(this.#options.root ?? caller.root)
     const cacheKey = this.#options.cacheKey ?? caller.keyOf(root)
     if (cacheKey === undefined) {
@@ -197,10 +209,10 @@ export class Calls {
     if (changed !== undefined) return this.#endEarly(caller.name, changed, warn)
     // An entry that contains the root outside of known path fields is valid for that root only.
     const findInput = (name: string): unknown => ({ root: root.folder, [PLAIN_ROOT]: isPlainPath(root.folder) })[name]
-    const session = this.#open?.session ?? (await Session.acquire(caller.tool, this.#options, root, warn))
     const scope = this.#reads.begin(caller, root.folder, warn)
     const files = caller.isServer === true ? [...identityFiles(this.#options, root), ...localModules(caller.modules).paths] : undefined
     const server = files === undefined ? undefined : new ServerInputs(files, this.#reads)
+    const session = this.#open?.session ?? (await Session.acquire(caller.tool, this.#options, root, warn))
     const look = (): void => void server?.look()
     session.beforeCommit.add(look)
     const tasks = new Map<string, Task<Uint8Array> | undefined>()
@@ -208,7 +220,7 @@ export class Calls {
       const options = { root: root.folder, findInput, inputs, variants: VARIANTS, trackReads: scope }
       const task = tasks.get(kind) ?? session.task(`${caller.name} ${kind}`, options)
       tasks.set(kind, task)
-      if (task !== undefined && !this.#tasks.has(task)) this.#tasks.set(task, task.stats().savedMs)
+      if (task !== undefined) this.#tally.noteTask(task)
       return task
     }
     if (server === undefined) session.beginBuild(reportOf(this.#options.report), (text) => caller.info(text))
@@ -222,17 +234,6 @@ export class Calls {
     if (!this.#isOutdated) warn(`${name} is not cached until the process is started again: its ${changed} have changed`)
     this.#isOutdated = true
     await this.close()
-  }
-
-  /** The time that hits have saved since the last call of this method. */
-  #takeSavedMs(): number {
-    let savedMs = 0
-    for (const [task, before] of this.#tasks) {
-      const now = task.stats().savedMs
-      savedMs += now - before
-      this.#tasks.set(task, now)
-    }
-    return savedMs
   }
 
   /** The bytes to store; empty if the call is not cached. */
@@ -249,8 +250,7 @@ export class Calls {
       if (isBound) context.addInput('root', root.folder)
       else if (kept.own?.isUsed === true) context.addInput(PLAIN_ROOT, true)
       const bytes = pack(entry)
-      this.#misses += 1
-      this.#reasons.set(context.reason, (this.#reasons.get(context.reason) ?? 0) + 1)
+      this.#tally.missed(context.reason)
       noteParts(call, open)
       session.progress.note(call.about ?? call.id, reasonOf(context))
       return bytes
@@ -259,21 +259,6 @@ export class Calls {
       this.count(error instanceof Uncacheable ? error.message : 'cannot be stored')
       return skip(context)
     }
-  }
-
-  #takeStats(): CachedStats {
-    const stats = {
-      name: this.#name,
-      hits: this.#hits,
-      misses: this.#misses,
-      uncacheable: Object.fromEntries(this.#uncacheable),
-      reasons: Object.fromEntries(this.#reasons),
-      reads: this.#reads.recorded(),
-    }
-    this.#hits = this.#misses = 0
-    this.#uncacheable.clear()
-    this.#reasons.clear()
-    return stats
   }
 }
 

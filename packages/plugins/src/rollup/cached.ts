@@ -92,6 +92,11 @@ export class PluginCache {
     return this.#calls.begin(tool.isOn() ? caller : undefined, warn)
   }
 
+  /** Resolves when the cache of a build that begins is open; undefined if none is being opened. */
+  get beginning(): Promise<void> | undefined {
+    return this.#calls.beginning
+  }
+
   /** The inputs that all calls in an environment share; undefined if results are not cached. */
   inputsIn(context: object): Identity | undefined {
     const { root, inputs } = this.#calls

@@ -55,13 +55,24 @@ export function wrapHook(plugin: HookedPlugin, name: CachedHook | LifeHook | Oth
   return true
 }
 
-/** Runs `before` before the plugin's own hook. Adds the hook if the plugin does not have it. */
+/**
+ * Calls `before` right before the plugin's own hook, and waits for both. Adds the hook if the plugin does not have it. Tools call the hooks of
+ * all plugins in turn and then wait for them, so a hook that is called later runs after those of other plugins.
+ */
 export function runBefore(plugin: HookedPlugin, name: LifeHook, before: Handler): void {
-  const isThere = wrapHook(plugin, name, (handler) => async function (...args) {
-    await before.apply(this, args)
-    return handler.apply(this, args)
+  const isThere = wrapHook(plugin, name, (handler) => function (...args) {
+    const begun = before.apply(this, args)
+    if (!(begun instanceof Promise)) return handler.apply(this, args)
+    return bothOf(begun, (async () => handler.apply(this, args))())
   })
   if (!isThere) plugin[name] = before
+}
+
+/** The result of the second; waits for both even if one of them fails. */
+async function bothOf(before: Promise<unknown>, own: Promise<unknown>): Promise<unknown> {
+  await Promise.allSettled([before, own])
+  await before
+  return own
 }
 
 /** Runs `after` after the plugin's own hook, even if that throws. Adds the hook if the plugin does not have it. */

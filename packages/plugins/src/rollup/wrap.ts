@@ -69,13 +69,18 @@ export function isWatching(context: object): boolean {
 }
 
 function wrapHandler(plugin: string, hook: CachedHook, handler: Handler, cache: PluginCache): Handler {
-  return function (...args) {
+  const answer: Handler = function (...args) {
     const described = tryDescribe(hook, plugin, args, (text) => cache.relative(text))
     if (typeof described === 'string') {
       cache.count(described)
       return cache.runUncached(this, (context) => handler.apply(context, args))
     }
     return cache.run(this, { ...described, hook, work: (context) => handler.apply(context, args) })
+  }
+  return function (...args) {
+    // Rollup calls hooks for modules that plugins emit in `buildStart` while other plugins are in theirs.
+    const run = (): unknown => answer.apply(this, args)
+    return cache.beginning === undefined ? run() : cache.beginning.then(run, run)
   }
 }
 

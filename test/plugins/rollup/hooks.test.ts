@@ -1,0 +1,64 @@
+/** Hooks of a cached plugin run in the order, and with the context, that they have without a cache. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { cached } from '@varve/plugins/rollup'
+import type { CachedStats } from '@varve/plugins/rollup'
+import { type OutputAsset, type OutputChunk, type Plugin, rollup, type RollupOptions } from 'rollup'
+import { describe, expect, it } from 'vitest'
+import { makeFolder } from '../../folders.ts'
+
+/** A project with one module. */
+function makeProject(): string {
+  const folder = makeFolder()
+  writeFileSync(join(folder, 'main.js'), 'console.log("WORD")\n')
+  return folder
+}
+
+async function outputOf(options: RollupOptions): Promise<(OutputChunk | OutputAsset)[]> {
+  const bundle = await rollup(options)
+  const { output } = await bundle.generate({ assetFileNames: '[name][extname]' })
+  await bundle.close()
+  return output
+}
+
+describe('hooks of a plugin in a cache, in Rollup', () => {
+  /** Rollup calls the hooks of all plugins in turn, and that of a cached plugin waited until the cache was open. */
+  it('assets that two plugins emit in buildStart get other names', async () => {
+    const folder = makeProject()
+    const emitting = (name: string): Plugin => ({
+      name,
+      buildStart() {
+        this.emitFile({ type: 'asset', name: 'note.txt', source: name })
+      },
+      transform: () => null,
+    })
+    const namesWith = async (first: Plugin): Promise<unknown> => {
+      const output = await outputOf({ input: join(folder, 'main.js'), plugins: [first, emitting('second')] })
+      return Object.fromEntries(output.flatMap((one) => (one.type === 'asset' ? [[one.fileName, one.source]] : [])))
+    }
+    const none = await namesWith(emitting('first'))
+    expect(none).toMatchObject({ 'note.txt': 'first' })
+    expect(await namesWith(cached(emitting('first'), { cacheKey: 'key', root: folder, dir: 'cache', trackReads: false }))).toEqual(none)
+  })
+
+  /** Rollup loads it at once, while the cache is still being opened, so the plugin ran for it in each build. */
+  it('a module that another plugin emits in buildStart is never cached', async () => {
+    const folder = makeProject()
+    const words: Plugin = { name: 'words', transform: (code) => ({ code: code.replace('WORD', 'word'), map: null }) }
+    const pages: Plugin = {
+      name: 'pages',
+      buildStart() {
+        this.emitFile({ type: 'chunk', id: 'page' })
+      },
+      resolveId: (source) => (source === 'page' ? '\0page' : null),
+      load: (id) => (id === '\0page' ? 'console.log("WORD page")' : null),
+    }
+    const found: CachedStats[] = []
+    for (let round = 0; round < 2; round++) {
+      const onStats = (stats: CachedStats): void => void found.push(stats)
+      const plugin = cached({ ...words }, { cacheKey: 'key', root: folder, dir: 'cache', engine: 'wasm', trackReads: false, onStats })
+      await outputOf({ input: join(folder, 'main.js'), plugins: [plugin, pages] })
+    }
+    expect(found).toMatchObject([{ hits: 0, misses: 2 }, { hits: 2, misses: 0 }])
+  })
+})
