@@ -61,4 +61,31 @@ describe('hooks of a plugin in a cache, in Rollup', () => {
     }
     expect(found).toMatchObject([{ hits: 0, misses: 2 }, { hits: 2, misses: 0 }])
   })
+
+  /** The context was an empty object behind which the members were found by name only. */
+  it('a hook that passes a copy of its context to a function fails the build', async () => {
+    const folder = makeProject()
+    const copying: Plugin = {
+      name: 'copying',
+      async resolveId(source, importer) {
+        const copy = { ...this }
+        return (await copy.resolve(`./${source}.js`, importer, { skipSelf: true })) ?? null
+      },
+      transform(code) {
+        const { warn } = { ...this }
+        warn('is old')
+        return { code: code.replace('WORD', 'word'), map: null }
+      },
+    }
+    const [input, logs] = [join(folder, 'main'), [] as string[]]
+    const onLog = (_: string, { message }: { message: string }): void => void logs.push(message)
+    const build = async (plugin: Plugin): Promise<unknown> => {
+      const external = { name: 'external', resolveId: (source: string) => (source === `./${input}.js` ? `${input}.js` : null) }
+      return (await outputOf({ input, onLog, plugins: [plugin, external] })).map((one) => (one.type === 'chunk' ? one.code : one.source))
+    }
+    const none = await build({ ...copying })
+    expect(await build(cached({ ...copying }, { cacheKey: 'key', root: folder, dir: 'cache', trackReads: false }))).toEqual(none)
+    expect(logs[0]).toContain('is old')
+    expect(logs[1]).toBe(logs[0])
+  })
 })

@@ -36,6 +36,8 @@ export class Recording {
         return Reflect.set(original, name, value)
       },
       has: (_, name) => Reflect.has(original, name),
+      ownKeys: () => Reflect.ownKeys(original),
+      getOwnPropertyDescriptor: (_, name) => ownProperty(original, name, () => Reflect.get(this.context, name)),
     })
   }
 
@@ -121,6 +123,20 @@ class Unrecorded implements ProxyHandler<object> {
   has(_: object, name: PropertyKey): boolean {
     return Reflect.has(this.#original, name)
   }
+
+  ownKeys(): (string | symbol)[] {
+    return Reflect.ownKeys(this.#original)
+  }
+
+  getOwnPropertyDescriptor(_: object, name: PropertyKey): PropertyDescriptor | undefined {
+    return ownProperty(this.#original, name, () => this.get(_, name))
+  }
+}
+
+/** A property of a context's own, so that a copy of the context, such as `{ ...this }`, has it. */
+function ownProperty(original: object, name: PropertyKey, get: () => unknown): PropertyDescriptor | undefined {
+  const { enumerable } = Reflect.getOwnPropertyDescriptor(original, name) ?? {}
+  return enumerable === undefined ? undefined : { enumerable, configurable: true, get }
 }
 
 function unrecordedMethod(method: Function, original: object): (...args: unknown[]) => unknown {
