@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { cached, varve } from '@varve/plugins/vite'
-import { build, createServer, type Plugin, resolveConfig } from 'vite'
+import { build, createLogger, createServer, type Plugin, resolveConfig } from 'vite'
 import { describe, expect, it } from 'vitest'
 import { makeFolder } from '../../folders.ts'
 
@@ -59,5 +59,23 @@ describe('a plugin in a cache, in Vite', () => {
       await server.close()
       expect(result?.code).toContain(origin)
     }
+  })
+
+  /** The work of the inner cache waited for that of the outer one, of which it is a part. */
+  it('two instances of varve() that name one plugin warn of a cycle', async () => {
+    const folder = makeFolder()
+    writeFileSync(join(folder, 'main.js'), 'console.log("WORD")\n')
+    const words: Plugin = { name: 'words', transform: (code) => ({ code: code.replace('WORD', 'word'), map: null }) }
+    const twice = { ...options, plugins: ['words'] }
+    const warnings: string[] = []
+    const warn = (text: string): void => void warnings.push(text)
+    const customLogger = { ...createLogger('silent'), warn, warnOnce: warn }
+    for (let round = 0; round < 2; round++) {
+      const input = join(folder, 'main.js')
+      const plugins = [{ ...words }, varve(twice), varve(twice)]
+      const built = await build({ root: folder, configFile: false, customLogger, plugins, build: { write: false, rollupOptions: { input } } })
+      expect(JSON.stringify(built)).toContain('word')
+    }
+    expect(warnings).toEqual([])
   })
 })

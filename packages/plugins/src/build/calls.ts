@@ -176,6 +176,8 @@ export class Calls {
       return await run()
     } catch (error) {
       if (!(error instanceof VarveError)) throw error
+      // Of two caches around one plugin, the outer one stores what the inner one runs.
+      if (error.code === 'TASK_CYCLE') return undefined
       this.#open?.session.warnings.failed('failed', error)
       return undefined
     }
