@@ -8,6 +8,7 @@ import { type BuildRecord, openCache } from 'varve'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { type EngineName, ENGINES } from '../../engines.ts'
 import { makeFolder } from '../../folders.ts'
+import { lineOf } from '../../../packages/plugins/src/build/report.ts'
 import { slow, slowOnWasm } from '../../slow.ts'
 import { MODULES, TOOLS, writeApplication } from './tools.ts'
 
@@ -20,6 +21,12 @@ async function historyOf(folder: string, name: string): Promise<readonly BuildRe
 
 afterEach(() => {
   vi.unstubAllEnvs()
+})
+
+it('a report says 1 min 60 s', () => {
+  const saved = (savedMs: number): string => lineOf({ hits: 1, misses: 0, savedMs }).replace(/^.*, (.*) saved$/, '$1')
+  const durations = [999.4, 999.6, 59_940, 59_960, 119_400, 119_600].map(saved)
+  expect(durations).toEqual(['999 ms', '1.0 s', '59.9 s', '1 min 0 s', '1 min 59 s', '2 min 0 s'])
 })
 
 describe.each(Object.keys(TOOLS))('the report of a build by %s', (tool) => {
