@@ -8,7 +8,7 @@ import { type BuildRecord, openCache } from 'varve'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { type EngineName, ENGINES } from '../../engines.ts'
 import { makeFolder } from '../../folders.ts'
-import { lineOf } from '../../../packages/plugins/src/build/report.ts'
+import { lineOf } from '../../../packages/plugins/dist/build/report.js'
 import { slow, slowOnWasm } from '../../slow.ts'
 import { MODULES, TOOLS, writeApplication } from './tools.ts'
 

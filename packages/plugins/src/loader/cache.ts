@@ -22,7 +22,7 @@ import type { ChainContext, Result } from './context.ts'
 import { addDependencies, dependenciesOf, watchedBy } from './dependencies.ts'
 import { type Entry, entryShape } from './entry.ts'
 import { Recording, replayCalls } from './record.ts'
-import { settingsOf } from './settings.ts'
+import { settingsOf, settingsParts } from './settings.ts'
 import { type Run, surroundLoader } from './surround.ts'
 
 /** Thrown instead of running the chain, which the tool runs between pitch and normal. */
@@ -227,7 +227,10 @@ export class LoaderCache {
     return {
       kind: 'chain',
       id: resource,
-      parts: (input) => (input === 'loaders' ? { key: `loaders ${nameOf(context)}`, parts } : undefined),
+      parts: (input) => {
+        if (input === 'config') return { key: 'config', parts: () => settingsParts(context, toRelative) }
+        return input === 'loaders' ? { key: `loaders ${nameOf(context)}`, parts } : undefined
+      },
       inputs: {
         loaders: lenientDigest([loaderIndex, chain], toRelative),
         config: digest([mode, target, sourceMap, hot, settingsOf(context, toRelative)], 'config'),

@@ -1,5 +1,6 @@
 /** The options of a compiler that decide what loaders make of a module, besides the options of the loaders. */
 import { lenientDigest } from '../build/digest.ts'
+import { type Parts, valueParts } from '../build/parts.ts'
 import type { ChainContext } from './context.ts'
 
 /** Options of the output that loaders read. Where the output goes decides no module. */
@@ -12,16 +13,26 @@ const known: WeakMap<object, string> = new WeakMap()
  * loaders. Empty in a process without a compiler. A function in these options counts as its kind.
  */
 export function settingsOf(context: ChainContext, toRelative: (text: string) => string): string {
-  const options = objectIn(objectIn(context, '_compiler'), 'options')
+  const options = optionsIn(context)
   if (options === undefined) return ''
   const made = known.get(options) ?? lenientDigest(deciding(options), toRelative)
   known.set(options, made)
   return made
 }
 
-function deciding(options: object): unknown {
+/** The parts of that digest. */
+export function settingsParts(context: ChainContext, toRelative: (text: string) => string): Parts {
+  return valueParts(deciding(optionsIn(context) ?? {}), toRelative)
+}
+
+function deciding(options: object): Readonly<Record<string, unknown>> {
   const output = objectIn(options, 'output') ?? {}
-  return [Reflect.get(options, 'resolve'), Reflect.get(options, 'loader'), OUTPUT.map((name): unknown => Reflect.get(output, name))]
+  const read = OUTPUT.map((name): [string, unknown] => [name, Reflect.get(output, name)])
+  return { resolve: Reflect.get(options, 'resolve'), loader: Reflect.get(options, 'loader'), output: Object.fromEntries(read) }
+}
+
+function optionsIn(context: ChainContext): object | undefined {
+  return objectIn(objectIn(context, '_compiler'), 'options')
 }
 
 function objectIn(value: object | undefined, name: string): object | undefined {
