@@ -4,6 +4,15 @@ import type { Cache, Task } from 'varve'
 import { expect, it } from 'vitest'
 import { Counted, onEngine, type Project, withCache } from '../task/subject.ts'
 
+/** Sets the variables in a file, if there is one. */
+function loadOrNothing(path: string): void {
+  try {
+    process.loadEnvFile(path)
+  } catch {
+    // missing
+  }
+}
+
 const FORCE = { force: true, recursive: true }
 
 function setVariable(value: string | undefined): void {
@@ -78,5 +87,36 @@ onEngine('native', (subject) => {
       expect(await once()).toBe(count)
     }
     setVariable(undefined)
+  })
+
+  it('a file of variables that the work loads, or looks for, is an input, and its variables are none', async () => {
+    const project = subject.project()
+    const path = project.path('.env')
+    /** What the work finds in a process of its own; undefined if its result was stored. */
+    const once = (given?: string): Promise<string | undefined> =>
+      withCache(subject, project, async (cache) => {
+        setVariable(given)
+        delete process.env['VARVETEST_OTHER']
+        let found: string | undefined
+        const counted = new Counted(cache, project.root, { trackReads: true })
+        await counted.run({}, () => {
+          loadOrNothing(path)
+          found = process.env['VARVETEST_READ'] ?? 'nothing'
+        })
+        return found
+      })
+    const bothTimes = async (given?: string): Promise<unknown> => [await once(given), await once(given)]
+    expect(await bothTimes()).toEqual(['nothing', undefined])
+    await project.settle('.env', 'VARVETEST_READ=one')
+    expect(await bothTimes()).toEqual(['one', undefined])
+    await project.settle('.env', 'VARVETEST_READ=two')
+    expect(await bothTimes()).toEqual(['two', undefined])
+    expect(await bothTimes('of the shell')).toEqual(['of the shell', undefined])
+    await project.settle('.env', 'VARVETEST_OTHER=two')
+    expect(await bothTimes()).toEqual(['nothing', undefined])
+    await project.settle('.env', 'VARVETEST_READ=three')
+    expect(await bothTimes()).toEqual(['three', undefined])
+    setVariable(undefined)
+    delete process.env['VARVETEST_OTHER']
   })
 })

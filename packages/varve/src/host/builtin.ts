@@ -11,6 +11,7 @@ import type * as os from 'node:os'
 import type * as path from 'node:path'
 import type * as stream from 'node:stream'
 import type * as url from 'node:url'
+import type * as util from 'node:util'
 import type * as v8 from 'node:v8'
 import type * as threads from 'node:worker_threads'
 import type * as zlib from 'node:zlib'
@@ -25,6 +26,7 @@ interface Builtins {
   'node:path': typeof path
   'node:stream': typeof stream
   'node:url': typeof url
+  'node:util': typeof util
   'node:v8': typeof v8
   'node:worker_threads': typeof threads
   'node:zlib': typeof zlib

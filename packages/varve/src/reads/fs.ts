@@ -12,7 +12,7 @@ import { type Installation, type Sink, unrecordedNow } from './sink.ts'
 import { type Note, replace } from './wrapper.ts'
 
 /** What a function does with its first arguments. */
-type Access = ReadKind | 'open' | 'stream' | 'write' | 'copy' | 'copy all' | 'move' | 'make' | 'glob'
+type Access = ReadKind | 'open' | 'stream' | 'write' | 'copy' | 'copy all' | 'move' | 'make' | 'glob' | 'variables'
 
 /** An absolute POSIX path that resolving does not change. A test takes 0.1 us, resolving 1 us and a kilobyte of garbage, for each read of a build. */
 const RESOLVED = /^(?:\/(?!\.{1,2}(?:\/|$))[^/]+)+$/
@@ -63,6 +63,7 @@ export function installFs(installation: Installation): void {
     replace(installation, files, `${name}Sync`, note)
     replace(installation, files.promises, name, note)
   }
+  replace(installation, globalThis.process, 'loadEnvFile', noteOf('variables', modules))
 }
 
 /** Wraps those of another object with the methods of `node:fs`, made by a library before. */
@@ -112,6 +113,11 @@ function noteOf(access: Access, modules: Modules): Note {
         const cwd = path(optionOf(options, 'cwd') ?? '.')
         for (const pattern of [patterns].flat()) if (cwd !== undefined) sink.read('tree', modules.paths.resolve(cwd, fixedPart(String(pattern))))
       }
+    case 'variables':
+      return (sink, [target = '.env']) => {
+        read(sink, 'content', target)
+        noteVariables(modules, sink, path(target))
+      }
     case 'list':
       return (sink, [target, options]) => read(sink, optionOf(options, 'recursive') === true ? 'tree' : 'list', target)
     default:
@@ -137,6 +143,21 @@ function optionOf(options: unknown, name: string): unknown {
 /** A folder is made with those above it. One that is there is not written. */
 function noteMissing({ files, paths }: Modules, sink: Sink, folder: string | undefined): void {
   for (let at = folder; at !== undefined && unrecordedNow(() => lookAt(files, at ?? '')) === 'missing'; at = paths.dirname(at)) sink.wrote(at)
+}
+
+/** A file of variables sets those that are not set. */
+function noteVariables({ files }: Modules, sink: Sink, path: string | undefined): void {
+  const [given, present] = unrecordedNow(() => {
+    try {
+      return [builtin('node:util')?.parseEnv(files.readFileSync(path ?? '', 'utf8')) ?? {}, globalThis.process.env]
+    } catch {
+      return [{}, {}] // the call itself reports the error
+    }
+  })
+  for (const name of Object.keys(given)) {
+    sink.variable(name, false)
+    if (present[name] === undefined) sink.changedVariable(name)
+  }
 }
 
 /** All files below a folder are read, and written below another one. */
