@@ -51,6 +51,10 @@ async function once(subject: Subject, project: Project, work: () => unknown, id 
   })
 }
 
+/** A package that can name its own modules, and the same package with another module under these names. */
+const PACKAGE = '{ "name": "own", "exports": "./a.cjs", "imports": { "#own": "./a.cjs" } }'
+const PACKAGE_LATER = '{ "name": "own", "exports": "./list/a", "imports": { "#own": "./list/a" } }'
+
 /** What work reads, and a change of it. */
 const ROWS: readonly [name: string, work: (project: Project) => unknown, change: (project: Project) => unknown][] = [
   ['the content of a file', ({ path }) => readFileSync(path('a.txt')), ({ write }) => write('a.txt', 'two')],
@@ -78,6 +82,8 @@ const ROWS: readonly [name: string, work: (project: Project) => unknown, change:
     ({ path }) => moduleOrNothing('above', path('list/a.cjs')),
     ({ write }) => write('list/node_modules/above/package.json', '{}'),
   ],
+  ['a module by a name in imports', ({ path }) => moduleOrNothing('#own', path('a.cjs')), ({ write }) => write('package.json', PACKAGE_LATER)],
+  ['a module by the name of its package', ({ path }) => moduleOrNothing('own', path('a.cjs')), ({ write }) => write('package.json', PACKAGE_LATER)],
   ['a module that is required', ({ path }) => createRequire(import.meta.url)(path('a.cjs')), ({ write }) => write('a.cjs', 'module.exports = 2')],
 ]
 
@@ -90,6 +96,7 @@ onEngine('native', (subject) => {
     project.write('node_modules/above/package.json', '{ "main": "index.js" }')
     project.write('node_modules/above/index.js', '')
     project.write('top/a', '')
+    project.write('package.json', PACKAGE)
     symlinkSync(project.path('list'), project.path('top/link'))
     await project.settle('list/a', '')
     try {

@@ -5,11 +5,12 @@
  *   './config'  config, config.js, .json, .node, config/package.json, config/index.js, ...
  *   'name'      node_modules/name in each directory from that of the parent upwards. A package that is nearer may appear, as when a
  *               package of a workspace gets a version of its own. What installed packages require of each other is not looked for
+ *   '#name'     the manifest of the package around the parent, which has `imports`; by its own name, it has `exports`
  */
 import type * as nodePath from 'node:path'
 import { builtin } from '../host/builtin.ts'
 import { lookAt } from '../inputs/files.ts'
-import { hostDisk, type ReadKind } from './kinds.ts'
+import { type Disk, hostDisk, type ReadKind } from './kinds.ts'
 import { type Sink, unrecordedNow } from './sink.ts'
 
 /** Parts of `node:module` that are public in fact and missing in its types. */
@@ -90,11 +91,38 @@ function* candidates(paths: typeof nodePath, Module: Resolver, asked: ModuleRequ
 function* packages(paths: typeof nodePath, Module: Resolver, asked: ModuleRequest, found?: string): Generator<readonly [ReadKind, string]> {
   const disk = hostDisk()
   const name = asked.request.split('/', asked.request.startsWith('@') ? 2 : 1).join('/')
-  if (disk === undefined || name === '' || name.startsWith('#')) return
+  if (disk === undefined || name === '') return
+  const folders = foldersOf(paths, asked)
+  const isOwn = found === undefined || !isInPackage(found) || name.startsWith('#')
+  if (isOwn) for (const folder of folders) yield* manifestsAround(disk, folder, name)
+  if (name.startsWith('#')) return
   const { _nodeModulePaths: above } = Module
-  for (const folder of foldersOf(paths, asked).flatMap((one) => Reflect.apply(above, Module, [one]))) {
+  for (const folder of folders.flatMap((one) => Reflect.apply(above, Module, [one]))) {
     const manifest = paths.join(folder, name, 'package.json')
     yield ['content', manifest]
-    if (found !== undefined && unrecordedNow(() => lookAt(disk.fs, manifest)) !== 'missing') return
+    if (found !== undefined && isThere(disk, manifest)) return
+  }
+}
+
+/** What decides about a name of the package around a folder itself: `imports` of its manifest (`#lib`), or `exports` under its own name. */
+function* manifestsAround(disk: Disk, folder: string, name: string): Generator<readonly [ReadKind, string]> {
+  const { dirname, join } = disk.paths
+  for (let at = folder, isEnd = false; !isEnd; at = dirname(at)) {
+    const manifest = join(at, 'package.json')
+    isEnd = isThere(disk, manifest) || at === dirname(at)
+    if (name.startsWith('#') || (isEnd && nameIn(disk, manifest) === name)) yield ['content', manifest]
+  }
+}
+
+function isThere({ fs: files }: Disk, path: string): boolean {
+  return unrecordedNow(() => lookAt(files, path)) !== 'missing'
+}
+
+function nameIn({ fs: files }: Disk, manifest: string): string | undefined {
+  try {
+    const { name }: { name?: unknown } = JSON.parse(unrecordedNow(() => files.readFileSync(manifest, 'utf8')))
+    return typeof name === 'string' ? name : undefined
+  } catch {
+    return undefined
   }
 }
