@@ -1,5 +1,17 @@
 /** Tasks that track reads: a result is used again only if everything that its work read is as it was. */
-import { cpSync, createReadStream, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  cpSync,
+  createReadStream,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { createRequire } from 'node:module'
 import { readFile, rm } from 'node:fs/promises'
 import { execFileSync } from 'node:child_process'
@@ -24,6 +36,16 @@ function listOf(folder: string): readonly string[] {
 function readCopy(source: string, target: string): string {
   cpSync(source, target, { recursive: true })
   return readFileSync(join(target, 'a'), 'utf8')
+}
+
+/** Opens a file to append to it, and reads it. */
+function readAtEnd(path: string): string {
+  const file = openSync(path, 'a+')
+  try {
+    return readFileSync(file, 'utf8')
+  } finally {
+    closeSync(file)
+  }
 }
 
 function resolveOrNothing(name: string): string {
@@ -84,6 +106,7 @@ const ROWS: readonly [name: string, work: (project: Project) => unknown, change:
   ],
   ['a module by a name in imports', ({ path }) => moduleOrNothing('#own', path('a.cjs')), ({ write }) => write('package.json', PACKAGE_LATER)],
   ['a module by the name of its package', ({ path }) => moduleOrNothing('own', path('a.cjs')), ({ write }) => write('package.json', PACKAGE_LATER)],
+  ['a file that is opened to append to it', ({ path }) => readAtEnd(path('a.txt')), ({ write }) => write('a.txt', 'two')],
   ['a module that is required', ({ path }) => createRequire(import.meta.url)(path('a.cjs')), ({ write }) => write('a.cjs', 'module.exports = 2')],
 ]
 

@@ -92,8 +92,10 @@ function noteOf(access: Access, modules: Modules): Note {
       return (sink, [target, options]) => {
         // Options that are a text are flags for `open`, and an encoding for a stream.
         const flags = typeof options === 'object' && options !== null ? Reflect.get(options, 'flags') : access === 'open' ? options : undefined
-        if (isReading(modules.files, flags)) read(sink, 'content', target)
-        else write(sink, target)
+        const isRead = isReading(modules.files, flags)
+        // A file that is opened to append to it may be read, too.
+        if (isRead || flags === 'a+' || flags === 'as+') read(sink, 'content', target)
+        if (!isRead) write(sink, target)
       }
     case 'write':
       return (sink, [target]) => write(sink, target)
