@@ -18,7 +18,7 @@ import { isInstalled, localModules, manifestOf } from '../build/modules.ts'
 import { wrapFileSystem } from './file-system.ts'
 import { InUse } from './in-use.ts'
 import { type InputKind, inputOf } from './recorded.ts'
-import { BuildSink, type Found, INPUT_KINDS, isBelow, ModuleSink, type ReadKind } from './sinks.ts'
+import { BuildSink, type Changes, type Found, INPUT_KINDS, isBelow, ModuleSink, noteDigest, type ReadKind } from './sinks.ts'
 
 type Installation = NonNullable<ReturnType<typeof installReads>>
 type BuildInfo = NonNullable<NormalModule['buildInfo']>
@@ -46,8 +46,8 @@ export class BuildReads {
   readonly #modules: WeakMap<object, ModuleSink> = new WeakMap()
   /** What this compiler has read, and its code, as they were then; and the digests of inputs that are no contents, likewise. */
   readonly found: Found = { inUse: new InUse(), digests: new Map() }
-  /** What any build of the compiler wrote. */
-  readonly #written: Set<string> = new Set()
+  /** What any build of the compiler changed. */
+  readonly #changes: Changes = { written: new Set(), variables: new Set() }
 
   constructor(compiler: Compiler, isOn: boolean) {
     this.isOn = isOn
@@ -67,7 +67,11 @@ export class BuildReads {
    */
   noteConfig(files: Iterable<string>): void {
     const { variables } = unrecordedNow(() => localModules([...files]))
-    for (const name of variables) if (isCountedVariable(name, true)) this.#inputs.add(inputOf('variable', name))
+    for (const name of variables) {
+      if (!isCountedVariable(name, true) || this.#changes.variables.has(name)) continue
+      this.#inputs.add(inputOf('variable', name))
+      noteDigest(this.found.digests, inputOf('variable', name))
+    }
   }
 
   /** Runs the rest of a build; called from a hook before it. */
@@ -75,7 +79,7 @@ export class BuildReads {
     const installed = this.#installed
     if (installed === undefined) return build()
     this.#sink?.end() // the build before may have failed
-    this.#sink = this.isOn ? new BuildSink(inUse(installed), this.found, this.#written) : undefined
+    this.#sink = this.isOn ? new BuildSink(inUse(installed), this.found, this.#changes) : undefined
     this.#takeStartUp(installed)
     if (this.#sink === undefined) return build()
     this.#isIgnored = ignoredBelow(this.#compiler)
@@ -128,7 +132,7 @@ export class BuildReads {
   }
 
   /** Whether a file is output of the process. */
-  readonly isWritten = (path: string): boolean => this.#written.has(path) || isOutput(path)
+  readonly isWritten = (path: string): boolean => this.#changes.written.has(path) || isOutput(path)
 
   /** Adds the files that the loaders of a module read to its dependencies, before webpack takes its snapshot. */
   #addTo(module: NormalModule): void {

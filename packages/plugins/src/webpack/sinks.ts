@@ -20,19 +20,29 @@ export interface Found {
   readonly digests: Map<string, string>
 }
 
+/** What the builds of a compiler changed. Of that, only what they found before is an input. */
+export interface Changes {
+  /** Files. */
+  readonly written: Set<string>
+  /** Environment variables. */
+  readonly variables: Set<string>
+}
+
 /** Receives the reads of one build. */
 export class BuildSink implements Sink {
   readonly reads: Map<ReadKind, Set<string>> = new Map()
   readonly names: Set<string> = new Set()
   readonly written: Set<string>
+  readonly #variables: Set<string>
   readonly #release: () => void
   readonly #found: Found
   isOver = false
 
-  constructor(release: () => void, found: Found, written: Set<string>) {
+  constructor(release: () => void, found: Found, { written, variables }: Changes) {
     this.#release = release
     this.#found = found
     this.written = written
+    this.#variables = variables
   }
 
   /** Hosts do much else after a build, and before Node.js 24 each promise costs more while the storage is in use. */
@@ -60,19 +70,23 @@ export class BuildSink implements Sink {
 
   #note(kind: ReadKind, path: string): void {
     const { inUse: files, digests } = this.#found
-    if (!INPUT_KINDS.has(kind)) return files.noteRead(path)
-    const input = inputOf(kind as InputKind, path)
-    if (!digests.has(input)) digests.set(input, unrecordedNow(() => digestOf(input)))
+    if (INPUT_KINDS.has(kind)) noteDigest(digests, inputOf(kind as InputKind, path))
+    else files.noteRead(path)
   }
 
   /** Leaves out variables that were only listed, as when a process starts: listing them shows no use of one. */
   variable(name: string, isListed: boolean): void {
-    if (!this.isOver && !isListed && !this.names.has(name) && isCountedVariable(name, false)) this.names.add(name)
+    if (this.isOver || isListed || this.names.has(name) || this.#variables.has(name) || !isCountedVariable(name, false)) return
+    this.names.add(name)
+    noteDigest(this.#found.digests, inputOf('variable', name))
   }
 
   variables(): void {}
 
-  changedVariable(): void {}
+  /** The next process finds it as this one did before, and its build changes it again. */
+  changedVariable(name: string): void {
+    if (!this.isOver) this.#variables.add(name)
+  }
 
   /** Does nothing, as webpack's own cache: thread-loader and minimizers start processes in most builds. */
   opaque(): void {}
@@ -103,9 +117,16 @@ export class ModuleSink implements Sink {
 
   variables(): void {}
 
-  changedVariable(): void {}
+  changedVariable(name: string): void {
+    this.#build.changedVariable(name)
+  }
 
   opaque(): void {}
+}
+
+/** Notes an input as it is now, unless it is noted already. */
+export function noteDigest(digests: Map<string, string>, input: string): void {
+  if (!digests.has(input)) digests.set(input, unrecordedNow(() => digestOf(input)))
 }
 
 /** Whether `path` is `folder` or below it. Both are absolute and normalised. */

@@ -38,7 +38,9 @@ export function installEnv(installation: Installation): void {
 
 /** The environment, with a note of each read in the sink of the code that reads. */
 function recording(installation: Installation, env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  // Going through all variables asks for the property of each right before its value.
+  // Going through all variables asks for their names, then for the property of each right before its value.
+  let listing: readonly (string | symbol)[] = []
+  let place = 0
   let listed: string | symbol | undefined
   const note = (name: string | symbol, isListed: boolean): void => {
     if (typeof name === 'string') installation.storage.getStore()?.variable(name, isListed)
@@ -57,13 +59,17 @@ function recording(installation: Installation, env: NodeJS.ProcessEnv): NodeJS.P
       return Reflect.has(target, name)
     },
     getOwnPropertyDescriptor(target, name) {
-      listed = name
-      note(name, true)
+      listed = listing[place] === name ? name : undefined
+      if (listed !== undefined) place += 1
+      note(name, listed !== undefined)
       return Reflect.getOwnPropertyDescriptor(target, name)
     },
     ownKeys(target) {
       installation.storage.getStore()?.variables()
-      return Reflect.ownKeys(target)
+      const names = Reflect.ownKeys(target)
+      listing = names
+      place = 0
+      return names
     },
     set(target, name, value) {
       noteChange(name)

@@ -1,0 +1,87 @@
+/**
+ * What loaders read, and what a change of it means: modules that depend on it are built again, and a build without a change takes everything
+ * from the cache. All builds of a test run in this process, and each loader is loaded again before the next one.
+ */
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { afterEach, describe, expect, it } from 'vitest'
+import type { Configuration } from 'webpack'
+import { makeFolder } from '../../folders.ts'
+import { buildOnce } from './compile.ts'
+
+const { cache: loaded } = createRequire(import.meta.url)
+const VARIABLE = 'VARVETEST_WORD'
+
+interface Project {
+  readonly folder: string
+  write(files: Readonly<Record<string, string>>): void
+  /** Builds as a process of its own would: without what loaders hold in memory, and with this value of the variable. */
+  build(config?: Configuration, variable?: string): Promise<number>
+  /** The text of everything that was emitted. */
+  output(): string
+}
+
+/** A project whose loader puts into each module what `body` sets as `word`. */
+function makeProject(body: string, files: Readonly<Record<string, string>> = {}): Project {
+  const folder = makeFolder()
+  const write = (all: Readonly<Record<string, string>>): void => {
+    for (const [name, text] of Object.entries(all)) {
+      mkdirSync(dirname(join(folder, name)), { recursive: true })
+      writeFileSync(join(folder, name), text)
+    }
+  }
+  const sources = { 'main.js': "import './a.js'\nimport './b.js'\n", 'a.js': 'console.log(1)\n', 'b.js': 'console.log(2)\n' }
+  const code = `const fs = require('node:fs'), { join } = require('node:path')
+let held
+module.exports = function (source) { let word; ${body}; return source + ';console.log(' + JSON.stringify(word) + ')' }`
+  write({ 'package.json': '{}', ...sources, 'loader.cjs': code, ...files })
+  return {
+    folder,
+    write,
+    async build(config = {}, variable) {
+      await setTimeout(30) // so that files are no longer young
+      for (const path of Object.keys(loaded)) if (path.endsWith('loader.cjs')) delete loaded[path]
+      if (variable === undefined) delete process.env[VARIABLE]
+      else process.env[VARIABLE] = variable
+      return (await buildOnce(folder, { module: { rules: [{ test: /[ab]\.js$/, use: './loader.cjs' }] }, ...config })).counts.built
+    },
+    output: () => readdirSync(join(folder, 'dist')).map((name) => readFileSync(join(folder, 'dist', name), 'utf8')).join('\n'),
+  }
+}
+
+afterEach(() => void delete process.env[VARIABLE])
+
+describe('a variable that the loaders of a build', () => {
+  it('read, set and read again counts with the value that they found', async () => {
+    const project = makeProject(`word = process.env.${VARIABLE} ??= 'of the loader'`)
+    expect(await project.build()).toBe(3)
+    expect(await project.build()).toBe(0)
+    expect(await project.build({}, 'of the shell')).toBe(3)
+    expect(project.output()).toContain('of the shell')
+    expect(await project.build({}, 'of the shell')).toBe(0)
+    expect(await project.build({}, 'of the loader')).toBe(3)
+    expect(await project.build()).toBe(0) // as the first time
+  })
+
+  it('set and read does not count', async () => {
+    const project = makeProject(`process.env.${VARIABLE} = 'of the loader'; word = process.env.${VARIABLE}`)
+    expect(await project.build()).toBe(3)
+    expect(await project.build({}, 'of the shell')).toBe(0)
+  })
+
+  it('look for by Object.hasOwn counts', async () => {
+    const project = makeProject(`word = Object.hasOwn(process.env, '${VARIABLE}') ? 'is set' : 'is not set'`)
+    expect(await project.build()).toBe(3)
+    expect(await project.build()).toBe(0)
+    expect(await project.build({}, '')).toBe(3)
+    expect(project.output()).not.toContain('is not set')
+  })
+
+  it('only list does not count', async () => {
+    const project = makeProject('word = Object.keys({ ...process.env }).length > 0')
+    expect(await project.build()).toBe(3)
+    expect(await project.build({}, '')).toBe(0)
+  })
+})
