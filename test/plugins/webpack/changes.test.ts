@@ -2,7 +2,7 @@
  * What loaders read, and what a change of it means: modules that depend on it are built again, and a build without a change takes everything
  * from the cache. All builds of a test run in this process, and each loader is loaded again before the next one.
  */
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
@@ -84,4 +84,32 @@ describe('a variable that the loaders of a build', () => {
     expect(await project.build()).toBe(3)
     expect(await project.build({}, '')).toBe(0)
   })
+})
+
+it('a file of a package that is a link into the project is an input, although it is read by its path in node_modules', async () => {
+  const body = "word = held ??= fs.readFileSync(join(__dirname, 'node_modules/words/word.txt'), 'utf8')"
+  const project = makeProject(body, { 'packages/words/package.json': '{ "name": "words", "version": "1.0.0" }', 'packages/words/word.txt': 'first' })
+  mkdirSync(join(project.folder, 'node_modules'))
+  symlinkSync('../packages/words', join(project.folder, 'node_modules/words'))
+  expect(await project.build()).toBe(3)
+  expect(await project.build()).toBe(0)
+  project.write({ 'packages/words/word.txt': 'second' })
+  await project.build()
+  expect(project.output()).toContain('second')
+  expect(project.output()).not.toContain('first')
+})
+
+it.each<[string, Configuration['snapshot']]>([
+  ['managedPaths', { managedPaths: [] }],
+  ['unmanagedPaths', { unmanagedPaths: [/[\\/]node_modules[\\/]words[\\/]/] }],
+])('a file of a package that %s of webpack names as one that changes without its version is an input', async (_, snapshot = {}) => {
+  const body = "word = held ??= fs.readFileSync(join(__dirname, 'node_modules/words/word.txt'), 'utf8')"
+  const files = { 'node_modules/words/package.json': '{ "name": "words", "version": "1.0.0" }', 'node_modules/words/word.txt': 'first' }
+  const project = makeProject(body, files)
+  expect(await project.build({ snapshot })).toBe(3)
+  expect(await project.build({ snapshot })).toBe(0)
+  project.write({ 'node_modules/words/word.txt': 'second' })
+  await project.build({ snapshot })
+  expect(project.output()).toContain('second')
+  expect(project.output()).not.toContain('first')
 })

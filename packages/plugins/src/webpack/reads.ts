@@ -14,9 +14,10 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, resolve } from 'node:path'
 import { installReads, inUse, isArchive, isCountedVariable, isPlugged, unrecordedNow } from 'varve/reads'
 import type { Compilation, Compiler, NormalModule } from 'webpack'
-import { isInstalled, localModules, manifestOf } from '../build/modules.ts'
+import { localModules, manifestOf } from '../build/modules.ts'
 import { wrapFileSystem } from './file-system.ts'
 import { InUse } from './in-use.ts'
+import { Packages } from './packages.ts'
 import { type InputKind, inputOf } from './recorded.ts'
 import { BuildSink, type Changes, type Found, INPUT_KINDS, isBelow, ModuleSink, noteDigest, type ReadKind } from './sinks.ts'
 
@@ -79,7 +80,8 @@ export class BuildReads {
     const installed = this.#installed
     if (installed === undefined) return build()
     this.#sink?.end() // the build before may have failed
-    this.#sink = this.isOn ? new BuildSink(inUse(installed), this.found, this.#changes) : undefined
+    const packages = new Packages(this.#compiler.options.snapshot)
+    this.#sink = this.isOn ? new BuildSink(inUse(installed), this.found, this.#changes, packages) : undefined
     this.#takeStartUp(installed)
     if (this.#sink === undefined) return build()
     this.#isIgnored = ignoredBelow(this.#compiler)
@@ -113,7 +115,7 @@ export class BuildReads {
     let isReported: ((path: string) => boolean) | undefined
     for (const [kind, paths] of sink.reads) {
       for (const path of paths) {
-        const input = inputOfRead(kind, path)
+        const input = inputOfRead(kind, path, sink.packages)
         if (input === undefined || known.has(input) || this.#inputs.has(input)) continue
         if (sink.written.has(path) || this.#isIgnored(path) || isBelow(path, folder)) continue
         isReported ??= this.#reportedBy(compilation)
@@ -138,14 +140,15 @@ export class BuildReads {
   #addTo(module: NormalModule): void {
     const own = this.#modules.get(module)
     const { buildInfo } = module
-    if (own === undefined || buildInfo === undefined || buildInfo === null) return
+    const packages = this.#sink?.packages
+    if (own === undefined || packages === undefined || buildInfo === undefined || buildInfo === null) return
     own.isOver = true
     // Loaders that run a child compiler report the dependencies of its modules, including those added here.
     const reported = new Set(pathsIn(buildInfo, 'fileDependencies'))
     for (const path of reported) if (!this.#added.has(path)) this.#reported.add(path)
     for (const path of pathsIn(buildInfo, 'missingDependencies')) this.#reported.add(path)
     for (const path of own.contents) {
-      if (reported.has(path) || isInstalled(path) || this.#isIgnored(path) || this.#sink?.written.has(path) === true) continue
+      if (reported.has(path) || packages.isInstalled(path) || this.#isIgnored(path) || this.#sink?.written.has(path) === true) continue
       addTo(buildInfo, 'fileDependencies', path)
       this.#added.add(path)
     }
@@ -181,9 +184,9 @@ export class BuildReads {
  * The input that a read is. A file of a package counts as the package, also if it is only looked for: a tool finds a package in the nearest
  * `node_modules` that has it. Hidden directories in `node_modules` belong to tools.
  */
-function inputOfRead(read: ReadKind, path: string): string | undefined {
+function inputOfRead(read: ReadKind, path: string, packages: Packages): string | undefined {
   const kind = INPUT_KINDS.has(read) ? (read as InputKind) : 'content'
-  if (!isInstalled(path)) return isArchive(path) ? undefined : inputOf(kind, path)
+  if (!packages.isInstalled(path)) return isArchive(path) ? undefined : inputOf(kind, path)
   const manifest = manifestOf(path)
   return manifest === undefined ? undefined : inputOf(isPlugged() ? 'package' : 'content', manifest)
 }

@@ -1,9 +1,9 @@
 /** Receive what a build and each of its modules read. */
 import { dirname, sep } from 'node:path'
 import { type installReads, isCountedVariable, unrecordedNow } from 'varve/reads'
-import { isInstalled } from '../build/modules.ts'
 import { isReadOfWebpack } from './file-system.ts'
 import type { InUse } from './in-use.ts'
+import type { Packages } from './packages.ts'
 import { digestOf, type InputKind, inputOf } from './recorded.ts'
 
 type Installation = NonNullable<ReturnType<typeof installReads>>
@@ -32,14 +32,16 @@ export interface Changes {
 export class BuildSink implements Sink {
   readonly reads: Map<ReadKind, Set<string>> = new Map()
   readonly names: Set<string> = new Set()
+  readonly packages: Packages
   readonly written: Set<string>
   readonly #variables: Set<string>
   readonly #release: () => void
   readonly #found: Found
   isOver = false
 
-  constructor(release: () => void, found: Found, { written, variables }: Changes) {
+  constructor(release: () => void, found: Found, { written, variables }: Changes, packages: Packages) {
     this.#release = release
+    this.packages = packages
     this.#found = found
     this.written = written
     this.#variables = variables
@@ -56,7 +58,9 @@ export class BuildSink implements Sink {
     const paths = this.reads.get(kind) ?? new Set()
     if (paths.has(path)) return
     this.reads.set(kind, paths.add(path))
-    if (!isInstalled(path)) this.#note(kind, path)
+    if (!this.packages.isInstalled(path)) return this.#note(kind, path)
+    const source = this.packages.sourceOf(path)
+    if (source !== path) this.read(kind, source)
   }
 
   /** Directories count as the build leaves them, if it writes to them. */
@@ -104,7 +108,7 @@ export class ModuleSink implements Sink {
 
   read(kind: ReadKind, path: string): void {
     this.#build.read(kind, path)
-    if (kind === 'content' && !this.isOver && !isReadOfWebpack()) this.contents.add(path)
+    if (kind === 'content' && !this.isOver && !isReadOfWebpack()) this.contents.add(this.#build.packages.sourceOf(path))
   }
 
   wrote(path: string): void {
