@@ -113,3 +113,28 @@ it.each<[string, Configuration['snapshot']]>([
   expect(project.output()).toContain('second')
   expect(project.output()).not.toContain('first')
 })
+
+it('a file that a loader holds in memory is an input of all modules, although another module depends on the directory around it', async () => {
+  const body = "word = held ??= fs.readFileSync(join(__dirname, 'words/word.txt'), 'utf8')"
+  const main = "import './a.js'\nimport './b.js'\nconst all = require.context('./words', false, /\\.js$/)\nconsole.log(all.keys())\n"
+  const project = makeProject(body, { 'main.js': main, 'words/word.txt': 'first', 'words/one.js': '' })
+  await project.build()
+  expect(await project.build()).toBe(0)
+  project.write({ 'words/word.txt': 'second' })
+  await project.build()
+  expect(project.output()).toContain('second')
+  expect(project.output()).not.toContain('first')
+})
+
+it('files in a directory that a loader reports and reads are inputs of its module only', async () => {
+  const body = `word = ''
+  if (!/a\\.js$/.test(this.resourcePath)) return source
+  this.addContextDependency(join(__dirname, 'words'))
+  word = fs.readdirSync(join(__dirname, 'words')).map((name) => fs.readFileSync(join(__dirname, 'words', name), 'utf8'))`
+  const project = makeProject(body, { 'words/one.txt': 'first' })
+  expect(await project.build()).toBe(3)
+  expect(await project.build()).toBe(0)
+  project.write({ 'words/one.txt': 'second', 'words/two.txt': 'third' })
+  expect(await project.build()).toBe(1)
+  expect(project.output()).toContain('["second","third"]')
+})

@@ -44,6 +44,8 @@ export class BuildReads {
   /** Files that modules reported, and files that were added to their dependencies here. */
   readonly #reported: Set<string> = new Set()
   readonly #added: Set<string> = new Set()
+  /** What was read for a module that reported no directory around it. */
+  readonly #outside: Set<string> = new Set()
   readonly #modules: WeakMap<object, ModuleSink> = new WeakMap()
   /** What this compiler has read, and its code, as they were then; and the digests of inputs that are no contents, likewise. */
   readonly found: Found = { inUse: new InUse(), digests: new Map() }
@@ -147,6 +149,9 @@ export class BuildReads {
     const reported = new Set(pathsIn(buildInfo, 'fileDependencies'))
     for (const path of reported) if (!this.#added.has(path)) this.#reported.add(path)
     for (const path of pathsIn(buildInfo, 'missingDependencies')) this.#reported.add(path)
+    const contexts = [...pathsIn(buildInfo, 'contextDependencies')]
+    for (const path of own.paths) if (!contexts.some((context) => isBelow(path, context))) this.#outside.add(path)
+    own.paths.clear()
     for (const path of own.contents) {
       if (reported.has(path) || packages.isInstalled(path) || this.#isIgnored(path) || this.#sink?.written.has(path) === true) continue
       addTo(buildInfo, 'fileDependencies', path)
@@ -156,7 +161,8 @@ export class BuildReads {
 
   /**
    * Whether a module reported a path, so that only this module depends on it. A `package.json` is never left out: loaders keep the
-   * settings in it in memory, and an application that imports its version reports it for another reason.
+   * settings in it in memory, and an application that imports its version reports it for another reason. A path
+   * in a reported directory is left out if each module for which it was read reported such a directory.
    */
   #reportedBy(compilation: Compilation): (path: string) => boolean {
     for (const { resource } of compilation.modules as Iterable<{ resource?: unknown }>) {
@@ -167,7 +173,8 @@ export class BuildReads {
     return (path) => {
       if (basename(path) === 'package.json') return false
       if (this.#reported.has(path) || missingDependencies.has(path) || buildDependencies.has(path)) return true
-      return (fileDependencies.has(path) && !this.#added.has(path)) || contexts.some((context) => isBelow(path, context))
+      if (fileDependencies.has(path) && !this.#added.has(path)) return true
+      return !this.#outside.has(path) && contexts.some((context) => isBelow(path, context))
     }
   }
 
@@ -204,7 +211,7 @@ function isOutput(path: string): boolean {
   return outputs.has(path) || (folder !== path && isOutput(folder))
 }
 
-function pathsIn(info: BuildInfo, name: 'fileDependencies' | 'missingDependencies'): Iterable<string> {
+function pathsIn(info: BuildInfo, name: 'fileDependencies' | 'missingDependencies' | 'contextDependencies'): Iterable<string> {
   const found: unknown = Reflect.get(info, name)
   return isPathSet(found) ? found : []
 }

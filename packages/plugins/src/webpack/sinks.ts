@@ -99,6 +99,8 @@ export class BuildSink implements Sink {
 /** Passes reads on to the build, and records the files that were read until the module was built. */
 export class ModuleSink implements Sink {
   readonly contents: Set<string> = new Set()
+  /** All paths that were read, in whatever way. */
+  readonly paths: Set<string> = new Set()
   readonly #build: BuildSink
   isOver = false
 
@@ -108,7 +110,10 @@ export class ModuleSink implements Sink {
 
   read(kind: ReadKind, path: string): void {
     this.#build.read(kind, path)
-    if (kind === 'content' && !this.isOver && !isReadOfWebpack()) this.contents.add(this.#build.packages.sourceOf(path))
+    if (this.isOver || isReadOfWebpack()) return
+    const source = this.#build.packages.sourceOf(path)
+    this.paths.add(source)
+    if (kind === 'content') this.contents.add(source)
   }
 
   wrote(path: string): void {
