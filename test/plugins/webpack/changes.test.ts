@@ -138,3 +138,15 @@ it('files in a directory that a loader reports and reads are inputs of its modul
   expect(await project.build()).toBe(1)
   expect(project.output()).toContain('["second","third"]')
 })
+
+it('an asset that a build left as it was is no input, so that a later build may write it', async () => {
+  const project = makeProject('word = 1')
+  // The output directory contains the project, so it is not left out as a whole. webpack compares each asset before it writes.
+  const config = { entry: { a: './a.js', b: './b.js' }, output: { path: project.folder, filename: 'public/[name].js' } }
+  expect(await project.build(config)).toBe(2)
+  project.write({ 'a.js': 'console.log(10)\n' })
+  expect(await project.build(config)).toBe(1)
+  project.write({ 'b.js': 'console.log(20)\n' })
+  expect(await project.build(config)).toBe(1)
+  expect(await project.build(config)).toBe(0)
+})

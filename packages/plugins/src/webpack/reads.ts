@@ -160,8 +160,8 @@ export class BuildReads {
   }
 
   /**
-   * Whether a module reported a path, so that only this module depends on it. A `package.json` is never left out: loaders keep the
-   * settings in it in memory, and an application that imports its version reports it for another reason. A path
+   * Whether a module reported a path, so that only this module depends on it, or the path is that of an asset. A `package.json` is never
+   * left out: loaders keep the settings in it in memory, and an application that imports its version reports it for another reason. A path
    * in a reported directory is left out if each module for which it was read reported such a directory.
    */
   #reportedBy(compilation: Compilation): (path: string) => boolean {
@@ -170,7 +170,9 @@ export class BuildReads {
     }
     const { fileDependencies, missingDependencies, contextDependencies, buildDependencies } = compilation
     const contexts = [...contextDependencies]
+    const assets = assetsOf(compilation, this.#compiler.outputPath)
     return (path) => {
+      if (assets.has(path)) return true
       if (basename(path) === 'package.json') return false
       if (this.#reported.has(path) || missingDependencies.has(path) || buildDependencies.has(path)) return true
       if (fileDependencies.has(path) && !this.#added.has(path)) return true
@@ -209,6 +211,12 @@ function ignoredBelow({ context, outputPath }: Compiler): (path: string) => bool
 function isOutput(path: string): boolean {
   const folder = dirname(path)
   return outputs.has(path) || (folder !== path && isOutput(folder))
+}
+
+/** The paths of all assets. webpack compares each with the file that is there, and writes it only if they differ. */
+function assetsOf(compilation: Compilation, outputPath: string): Set<string> {
+  const folder = compilation.getPath(outputPath, {})
+  return new Set(compilation.getAssets().map(({ name }) => resolve(folder, name.replace(/\?.*$/, ''))))
 }
 
 function pathsIn(info: BuildInfo, name: 'fileDependencies' | 'missingDependencies' | 'contextDependencies'): Iterable<string> {
