@@ -25,6 +25,9 @@ installReads()
 
 const NAME = 'VarveWebpackPlugin'
 
+/** Compilers that have the plugin. Of two, one would not see what loaders read. */
+const compilers: WeakSet<Compiler> = new WeakSet()
+
 /** Persists webpack's cache in Varve. Use it together with `cache: { type: 'memory' }`. */
 export class VarveWebpackPlugin {
   /** Counts of all compilers since the plugin was constructed. */
@@ -43,6 +46,11 @@ export class VarveWebpackPlugin {
     if (!('Cache' in compiler.webpack)) {
       throw new VarveError('INVALID_ARGUMENT', "VarveWebpackPlugin needs webpack 5; for Rspack use VarveRspackPlugin from '@varve/plugins/rspack'")
     }
+    if (compilers.has(compiler)) {
+      compiler.getInfrastructureLogger(NAME).warn(`${NAME} is in the config twice, so the second one does nothing; remove it`)
+      return
+    }
+    compilers.add(compiler)
     const makers = [...this.#makers, ...callersOf(this.apply)]
     const reads = new BuildReads(compiler, this.#options.trackReads !== false)
     const layer = new DiskLayer(compiler, this.#options, this.stats, makers, reads)

@@ -6,6 +6,7 @@ import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
+import { VarveWebpackPlugin } from '@varve/plugins/webpack'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Configuration } from 'webpack'
 import { makeFolder } from '../../folders.ts'
@@ -137,6 +138,16 @@ it('files in a directory that a loader reports and reads are inputs of its modul
   project.write({ 'words/one.txt': 'second', 'words/two.txt': 'third' })
   expect(await project.build()).toBe(1)
   expect(project.output()).toContain('["second","third"]')
+})
+
+it('a file that a loader reads is an input of a config that has the plugin twice', async () => {
+  const project = makeProject("word = held ??= fs.readFileSync(join(__dirname, '.wordrc'), 'utf8')", { '.wordrc': 'first' })
+  const build = (): Promise<number> => project.build({ plugins: [new VarveWebpackPlugin({ dir: 'another' })] })
+  expect(await build()).toBe(3)
+  expect(await build()).toBe(0)
+  project.write({ '.wordrc': 'second' })
+  expect(await build()).toBe(3)
+  expect(project.output()).not.toContain('first')
 })
 
 it('an asset that a build left as it was is no input, so that a later build may write it', async () => {
