@@ -1,7 +1,7 @@
 /**
  * The identity of a compiler: its name, and a digest that must be equal for its entries to be usable. The digest covers webpack,
- * Node, mode, target, the option `version`, the build dependencies and the configs of webpack-cli. `environment.ts` covers
- * what these files import and what else was loaded.
+ * Node, mode, target, the options that decide how modules are found and parsed, the option `version`, the build dependencies and the configs
+ * of webpack-cli. `environment.ts` covers what these files import and what else was loaded.
  */
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -11,6 +11,7 @@ import { digestOfInput, unrecordedNow } from 'varve/reads'
 import type { Compiler } from 'webpack'
 import type { Root } from '../build/root.ts'
 import type { NamedDigests } from './changes.ts'
+import { lenientDigest } from '../build/digest.ts'
 import { cliConfigs } from './inputs.ts'
 import type { VarveWebpackOptions } from './options.ts'
 
@@ -58,15 +59,35 @@ export function identityOf(compiler: Compiler, options: VarveWebpackOptions, pla
   const { mode, target } = compiler.options
   const [node = ''] = process.versions.node.split('.', 1)
   const inputs = { webpack: compiler.webpack.version, node, version: options.version ?? '' }
-  hash.update(JSON.stringify([LAYOUT, inputs, mode, target]))
+  const deciding = decidingOptions(compiler, place.root)
+  hash.update(JSON.stringify([LAYOUT, inputs, mode, target, deciding]))
   for (const dependency of buildDependencies) hash.update(`\n${place.root.toRelative(dependency)}\n`).update(contentOf(compiler, dependency))
   return {
     name: options.name ?? `${defaultNameOf(compiler, projectOf(compiler, place))}${ordinal > 1 ? ` #${ordinal}` : ''}`,
     digest: hash.digest('hex').slice(0, 16),
     inputs,
-    digests: digestsOf({ ...inputs, mode: String(mode), target: String(target) }),
+    digests: digestsOf({ ...inputs, mode: String(mode), target: String(target), ...deciding }),
     buildDependencies,
   }
+}
+
+/**
+ * Digests of options that are in no key of webpack. A program may build several configs one after another that differ in nothing else. Left
+ * out are rules, which are in the keys of modules, and `output`, in which some projects have the time of the build.
+ */
+function decidingOptions({ options }: Compiler, root: Root): Readonly<Record<string, string>> {
+  const { amd, devtool, experiments, externals, externalsPresets, externalsType, node, resolveLoader } = options
+  const { generator, noParse, parser } = options.module
+  const { innerGraph, providedExports, sideEffects, usedExports } = options.optimization
+  const all = {
+    devtool,
+    experiments,
+    externals: [externals, externalsPresets, externalsType],
+    module: [generator, noParse, parser, amd, node],
+    optimization: [innerGraph, providedExports, sideEffects, usedExports],
+    resolve: [options.resolve, resolveLoader],
+  }
+  return Object.fromEntries(Object.entries(all).map(([name, value]) => [name, lenientDigest(value, (text) => root.toRelative(text))]))
 }
 
 function digestsOf(inputs: Readonly<Record<string, string>>): NamedDigests {
