@@ -83,7 +83,8 @@ export class BuildReads {
     if (installed === undefined) return build()
     this.#sink?.end() // the build before may have failed
     const packages = new Packages(this.#compiler.options.snapshot)
-    this.#sink = this.isOn ? new BuildSink(inUse(installed), this.found, this.#changes, packages) : undefined
+    const around = installed.storage.getStore() ?? undefined
+    this.#sink = this.isOn ? new BuildSink(inUse(installed), this.found, this.#changes, packages, around) : undefined
     this.#takeStartUp(installed)
     if (this.#sink === undefined) return build()
     this.#isIgnored = ignoredBelow(this.#compiler)
@@ -109,11 +110,12 @@ export class BuildReads {
    * Called when a build is over. Returns the inputs so far, without those that are `known`. `folder` is the cache directory.
    * A build that reads nothing else does not ask which files its modules reported, which takes longer than all the rest.
    */
-  end(compilation: Compilation, folder: string, known: { has(input: string): boolean }): ReadonlySet<string> {
+  end(compilation: Compilation, folder: string, known: ReadonlySet<string>): ReadonlySet<string> {
     this.noteOutput(folder)
     const sink = this.#sink
     if (sink === undefined || sink.isOver) return this.#inputs
     sink.end()
+    sink.forward(compilation, known)
     let isReported: ((path: string) => boolean) | undefined
     for (const [kind, paths] of sink.reads) {
       for (const path of paths) {

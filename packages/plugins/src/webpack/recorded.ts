@@ -115,7 +115,8 @@ export function digestOf(input: string): string {
   }
 }
 
-function partsOf(input: string): readonly [kind: string, name: string] {
+/** The kind and the name of an input. An input from a cache may have any kind. */
+export function partsOf(input: string): readonly [kind: string, name: string] {
   const space = input.indexOf(' ')
   return [input.slice(0, space), input.slice(space + 1)]
 }

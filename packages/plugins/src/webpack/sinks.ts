@@ -1,10 +1,11 @@
 /** Receive what a build and each of its modules read. */
-import { dirname, sep } from 'node:path'
+import { dirname, isAbsolute, sep } from 'node:path'
 import { type installReads, isCountedVariable, unrecordedNow } from 'varve/reads'
+import type { Compilation } from 'webpack'
 import { isReadOfWebpack } from './file-system.ts'
 import type { InUse } from './in-use.ts'
 import type { Packages } from './packages.ts'
-import { digestOf, type InputKind, inputOf } from './recorded.ts'
+import { digestOf, type InputKind, inputOf, partsOf } from './recorded.ts'
 
 type Installation = NonNullable<ReturnType<typeof installReads>>
 type Sink = NonNullable<ReturnType<Installation['storage']['getStore']>>
@@ -12,6 +13,10 @@ export type ReadKind = Parameters<Sink['read']>[0]
 
 /** The kinds of reads that are inputs of their own kind; all others are `content`. */
 export const INPUT_KINDS: ReadonlySet<ReadKind> = new Set(['list', 'tree', 'type', 'link'])
+
+function isReadKind(kind: string): kind is ReadKind {
+  return kind === 'content' || kind === 'package' || [...INPUT_KINDS].some((one) => one === kind)
+}
 
 /** What a compiler has found. */
 export interface Found {
@@ -28,8 +33,10 @@ export interface Changes {
   readonly variables: Set<string>
 }
 
-/** Receives the reads of one build. */
+/** Receives the reads of one build, and passes them on to the work around it. */
 export class BuildSink implements Sink {
+  /** Receives the reads of the work in which the build runs. */
+  readonly outer: Sink | undefined
   readonly reads: Map<ReadKind, Set<string>> = new Map()
   readonly names: Set<string> = new Set()
   readonly packages: Packages
@@ -39,7 +46,9 @@ export class BuildSink implements Sink {
   readonly #found: Found
   isOver = false
 
-  constructor(release: () => void, found: Found, { written, variables }: Changes, packages: Packages) {
+  /** `around`: the sink of the code that begins the build, perhaps that of another build. */
+  constructor(release: () => void, found: Found, { written, variables }: Changes, packages: Packages, around: Sink | undefined) {
+    this.outer = around instanceof ModuleSink || around instanceof BuildSink ? around.outer : around
     this.#release = release
     this.packages = packages
     this.#found = found
@@ -53,7 +62,23 @@ export class BuildSink implements Sink {
     this.isOver = true
   }
 
+  /** The work around depends on what the build depends on, also on modules that came from the cache. */
+  forward({ fileDependencies, contextDependencies, missingDependencies, buildDependencies }: Compilation, inputs: Iterable<string>): void {
+    const { outer } = this
+    if (outer === undefined) return
+    for (const path of fileDependencies) outer.read('content', path)
+    for (const path of buildDependencies) if (isAbsolute(path)) outer.read('content', path)
+    for (const path of missingDependencies) outer.read('type', path)
+    for (const path of contextDependencies) outer.read('tree', path)
+    for (const [kind, name] of Array.from(inputs, partsOf)) {
+      const read = kind === 'existence' ? 'type' : kind
+      if (kind === 'variable') outer.variable(name, false)
+      else if (isReadKind(read)) outer.read(read, name)
+    }
+  }
+
   read(kind: ReadKind, path: string): void {
+    this.outer?.read(kind, path)
     if (this.isOver || isReadOfWebpack()) return
     const paths = this.reads.get(kind) ?? new Set()
     if (paths.has(path)) return
@@ -65,6 +90,7 @@ export class BuildSink implements Sink {
 
   /** Directories count as the build leaves them, if it writes to them. */
   wrote(path: string): void {
+    this.outer?.wrote(path)
     if (this.isOver || this.written.has(path)) return
     this.written.add(path)
     const { digests } = this.#found
@@ -80,20 +106,26 @@ export class BuildSink implements Sink {
 
   /** Leaves out variables that were only listed, as when a process starts: listing them shows no use of one. */
   variable(name: string, isListed: boolean): void {
+    this.outer?.variable(name, isListed)
     if (this.isOver || isListed || this.names.has(name) || this.#variables.has(name) || !isCountedVariable(name, false)) return
     this.names.add(name)
     noteDigest(this.#found.digests, inputOf('variable', name))
   }
 
-  variables(): void {}
+  variables(): void {
+    this.outer?.variables()
+  }
 
   /** The next process finds it as this one did before, and its build changes it again. */
   changedVariable(name: string): void {
+    this.outer?.changedVariable(name)
     if (!this.isOver) this.#variables.add(name)
   }
 
-  /** Does nothing, as webpack's own cache: thread-loader and minimizers start processes in most builds. */
-  opaque(): void {}
+  /** Ends nothing for the build itself, as with webpack's own cache: thread-loader and minimizers start processes in most builds. */
+  opaque(event: Parameters<Sink['opaque']>[0]): void {
+    this.outer?.opaque(event)
+  }
 }
 
 /** Passes reads on to the build, and records the files that were read until the module was built. */
@@ -106,6 +138,10 @@ export class ModuleSink implements Sink {
 
   constructor(build: BuildSink) {
     this.#build = build
+  }
+
+  get outer(): Sink | undefined {
+    return this.#build.outer
   }
 
   read(kind: ReadKind, path: string): void {
@@ -124,13 +160,17 @@ export class ModuleSink implements Sink {
     this.#build.variable(name, isListed)
   }
 
-  variables(): void {}
+  variables(): void {
+    this.#build.variables()
+  }
 
   changedVariable(name: string): void {
     this.#build.changedVariable(name)
   }
 
-  opaque(): void {}
+  opaque(event: Parameters<Sink['opaque']>[0]): void {
+    this.#build.opaque(event)
+  }
 }
 
 /** Notes an input as it is now, unless it is noted already. */
