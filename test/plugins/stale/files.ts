@@ -45,7 +45,6 @@ export function rspackFiles(loader: string): Record<string, string> {
   const config = `import { VarveRspackPlugin } from '@varve/plugins/rspack'
 export default (isCached) => ({
   mode: 'production', context: process.cwd(), entry: './src/main.js', output: { path: process.cwd() + '/dist' },
-  target: 'web', // otherwise Rspack reads the browsers, too, and what its output may contain names the change
   module: { rules: [{ test: /src.*\\.js$/, use: [...(isCached ? ['@varve/plugins/loader'] : []), ${loader}] }] },
   plugins: isCached ? [new VarveRspackPlugin({ onStats: (one) => globalThis.stats.push(one) })] : [],
 })
