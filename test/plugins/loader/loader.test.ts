@@ -77,14 +77,15 @@ describe('the loader alone, in webpack', () => {
   it.each<readonly [string, Configuration, Configuration]>([
     ['what a loader resolves', { resolve: { extensions: ['.one.js', '.two.js'] } }, { resolve: { extensions: ['.two.js', '.one.js'] } }],
     ['what the code may contain', { output: { environment: { arrowFunction: true } } }, { output: { environment: { arrowFunction: false } } }],
+    ['how names are hashed', { output: { hashSalt: 'one' } }, { output: { hashSalt: 'two' } }],
     ['the name of the application', { output: { uniqueName: 'one' } }, { output: { uniqueName: 'two' } }],
   ])('a loader gives what it gave with another config: %s', async (_, one, two) => {
     const [folder, path] = [makeFolder(), makeFolder()] // webpack reports the directory in which it resolves
     for (const name of ['main', 'word.one', 'word.two']) writeFileSync(join(folder, `${name}.js`), '')
     const code = `module.exports = function () {
   const callback = this.async()
-  const { environment: { arrowFunction }, _compilation: { outputOptions: { uniqueName } } } = this
-  this.getResolve()(this.context, './word', (_, path) => callback(null, 'log(' + JSON.stringify([arrowFunction, uniqueName, path]) + ')'))
+  const { hashSalt, environment: { arrowFunction }, _compilation: { outputOptions: { uniqueName } } } = this
+  this.getResolve()(this.context, './word', (_, path) => callback(null, 'log(' + JSON.stringify([arrowFunction, hashSalt, uniqueName, path]) + ')'))
 }`
     writeFileSync(join(folder, 'loader.cjs'), code)
     const codeWith = async (config: Configuration, isCached: boolean): Promise<string> => {
