@@ -214,7 +214,7 @@ const rows: readonly Row[] = [
       return new StaleProject('rspack', inApp(files, { '.browserslistrc': 'chrome 120' }), 'app')
     },
     change: (project) => project.write('.browserslistrc', 'ie 11'),
-    reason: 'input config', // which says what the output may contain; Rspack looks it up there, too
+    reason: 'input config', // which decides what the output may contain; Rspack looks it up there, too
   },
 ]
 
