@@ -28,7 +28,7 @@ export class Packages {
     if (!isInstalled(path)) return false
     if (isPlugged() || manifestOf(path) === undefined) return true
     const { managedPaths = [], unmanagedPaths = [] } = this.#options
-    return managedPaths.some((one) => isMatch(one, path)) && !unmanagedPaths.some((one) => isMatch(one, path))
+    return managedPaths.some((one) => isDefault(one) || isMatch(one, path)) && !unmanagedPaths.some((one) => isMatch(one, path))
   }
 
   /** The path of a source that is read through a link among the packages; any other path as it is. */
@@ -47,6 +47,11 @@ export class Packages {
     this.#targets.set(folder, target)
     return target
   }
+}
+
+/** webpack's default is the `node_modules` that webpack itself is in. Packages that a workspace has beside it are no less installed. */
+function isDefault(pattern: string | RegExp): boolean {
+  return typeof pattern === 'string' && /[\\/]node_modules[\\/]$/.test(pattern)
 }
 
 function isMatch(pattern: string | RegExp, path: string): boolean {
