@@ -2,8 +2,9 @@
 //!
 //! A module uses the modules below it:
 //!
-//! - `module.rs`, `open.rs`: what the addon exports. Opening a store gives an object of functions.
-//! - `calls`: those functions. Most answer when they return; large commits, flush, compact, stats, verify and close run
+//! - `module.rs`, `open.rs`: what the addon exports. Opening a store gives an object: functions for what runs
+//!   for each entry, and methods.
+//! - `calls`: both. Most answer when they return; large commits, flush, compact, stats, verify and close run
 //!   on a thread of libuv's pool and answer with a promise.
 //! - `store`: one open cache as the callbacks of one JavaScript thread use it, with the watches of its long calls.
 //! - `node_api`: Node-API by hand, 20-30 ns a call; the only unsafe code.
