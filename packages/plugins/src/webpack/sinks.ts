@@ -14,8 +14,10 @@ export type ReadKind = Parameters<Sink['read']>[0]
 /** The kinds of reads that are inputs of their own kind; all others are `content`. */
 export const INPUT_KINDS: ReadonlySet<ReadKind> = new Set(['list', 'tree', 'type', 'link'])
 
+const FORWARDED: ReadonlySet<string> = new Set([...INPUT_KINDS, 'content', 'package'])
+
 function isReadKind(kind: string): kind is ReadKind {
-  return kind === 'content' || kind === 'package' || [...INPUT_KINDS].some((one) => one === kind)
+  return FORWARDED.has(kind)
 }
 
 /** What a compiler has found. */
