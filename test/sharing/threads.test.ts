@@ -9,8 +9,8 @@ import { ENGINES, type EngineName } from '../engines.ts'
 import { makeFolder } from '../folders.ts'
 import { slow } from '../slow.ts'
 
-async function start(dir: string, engine: EngineName): Promise<Worker> {
-  const worker = new Worker(new URL('worker.mjs', import.meta.url), { workerData: { dir, engine } })
+async function start(dir: string, engine: EngineName, execArgv: string[] = []): Promise<Worker> {
+  const worker = new Worker(new URL('worker.mjs', import.meta.url), { workerData: { dir, engine }, execArgv })
   await once(worker, 'message')
   return worker
 }
@@ -52,6 +52,20 @@ describe('worker threads', () => {
     expect(await ask(two, 'refresh')).toBe(true)
     expect(await ask(two, 'get', 'a')).toBe('value of a')
     await Promise.all([one.terminate(), two.terminate()])
+  })
+
+  /** Node.js ends the process if a thread is ended just when it begins to decompress. */
+  it('WebAssembly: a thread neither decompresses nor compiles the engine again', async () => {
+    const dir = join(makeFolder(), 'cache')
+    const cache = await openCache({ name: 'threads', dir, engine: 'wasm' })
+    const forbid = `const forbidden = () => { throw new Error('once more') }
+      process.getBuiltinModule('node:zlib').gunzipSync = forbidden
+      WebAssembly.Module = new Proxy(WebAssembly.Module, { construct: forbidden })`
+    const worker = await start(dir, 'wasm', ['--import', `data:text/javascript,${encodeURIComponent(forbid)}`])
+    expect(await ask(worker, 'put', 'a')).toBe('committed')
+    cache.refresh()
+    expect(cache.namespace('n', { codec: 'text' }).get('a')).toBe('value of a')
+    await Promise.all([cache.close(), worker.terminate()])
   })
 
   it.each(ENGINES)('%s: the uncommitted puts of a thread are discarded by its close()', async (engine) => {

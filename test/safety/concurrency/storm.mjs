@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import { writeSync } from 'node:fs'
 import { performance } from 'node:perf_hooks'
 import { Worker } from 'node:worker_threads'
+import { openCache } from 'varve'
 import { randomOf } from '../random.mjs'
 import { work } from './storm-work.mjs'
 
@@ -48,5 +49,8 @@ async function exit() {
   await new Promise((resolve) => setTimeout(resolve, 20 + random(150)))
 }
 
+// Threads then take the WebAssembly engine of this one: Node.js ends the process (`node_zlib.cc`, "close before init") if a
+// thread is ended when it begins to decompress.
+await (await openCache({ name: 'soak', dir: order.dir, engine: order.engine, maxBytes: '4GB' })).close()
 await (order.kind === 'exit' ? exit() : terminate())
 process.exit(order.code)

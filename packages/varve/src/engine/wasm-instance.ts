@@ -4,6 +4,7 @@
  */
 import { builtin } from '../host/builtin.ts'
 import { EngineFailure } from './answer.ts'
+import { compiledModule, publishModule } from './compiled-module.ts'
 
 /** The part of the glue that is the same for every module. */
 export interface Glue {
@@ -33,9 +34,11 @@ export class WasmInstance {
     this.#glue = glue
   }
 
-  /** Decompresses the module, which all other calls need. */
+  /** Takes the module that another thread has compiled, or decompresses it: all other calls need that. */
   async prepare(): Promise<void> {
-    if (this.#bytes === undefined && typeof this.#source === 'string') this.#bytes = await decompressed(decode(this.#source))
+    if (this.#bytes !== undefined || typeof this.#source !== 'string') return
+    this.#module ??= compiledModule(this.#source)
+    if (this.#module === undefined) this.#bytes = await decompressed(decode(this.#source))
   }
 
   /** The number of the present instance and its memory; makes the instance if there is none. */
@@ -52,7 +55,11 @@ export class WasmInstance {
 
   /** The compiled module, which other threads can use too. */
   module(): WebAssembly.Module {
-    return (this.#module ??= this.#source instanceof WebAssembly.Module ? this.#source : new WebAssembly.Module(this.#bytes ?? new Uint8Array(0)))
+    if (this.#module !== undefined) return this.#module
+    if (typeof this.#source !== 'string') return (this.#module = this.#source)
+    this.#module = new WebAssembly.Module(this.#bytes ?? new Uint8Array(0))
+    publishModule(this.#source, this.#module)
+    return this.#module
   }
 
   /** Calls `release` if the present instance is discarded. The result cancels that. */
