@@ -49,12 +49,16 @@ export function entryPoints(folder) {
 /**
  * Writes the files that `require` loads instead of an entry point, if `exports` names one. Config loaders such as jiti translate all
  * modules with `import` by Babel, and what they import. They load CommonJS natively, and Node loads the entry point and its imports from there.
+ * Its second statement never runs: Node finds the names there if a program imports what `require.resolve` returned.
  * @param {string} folder of the package, relative to the root
+ * @param {Readonly<Record<string, readonly string[]>>} names what each entry point exports, by the name of its file
  */
-function writeRequired(folder) {
+function writeRequired(folder, names) {
   for (const point of Object.values(manifestOf(folder).exports)) {
     if (typeof point !== 'object' || point.require === undefined) continue
-    writeFileSync(at(`${folder}/${point.require}`), `module.exports = require('./${point.default.slice(OUTPUT.length)}')\n`)
+    const file = point.default.slice(OUTPUT.length)
+    const code = `module.exports = require('./${file}')\n0 && (module.exports = { ${names[file]?.join(', ')} })\n`
+    writeFileSync(at(`${folder}/${point.require}`), code)
   }
 }
 
@@ -86,7 +90,7 @@ export async function bundle(folder, programs, groups = { open: [], command: [] 
     checks: { ineffectiveDynamicImport: false }, // a program imports what the entry points load later
   })
   rmSync(dir, { recursive: true, force: true })
-  await build.write({
+  const { output } = await build.write({
     dir,
     entryFileNames: '[name].js',
     chunkFileNames: '[name].js',
@@ -102,7 +106,7 @@ export async function bundle(folder, programs, groups = { open: [], command: [] 
     paths: (id) => id.replace(generated, '../../generated/'),
   })
   await build.close()
-  writeRequired(folder)
+  writeRequired(folder, Object.fromEntries(output.flatMap((chunk) => (chunk.type === 'chunk' ? [[chunk.fileName, chunk.exports]] : []))))
 
   /** @this {import('rolldown').PluginContext} */
   function noteLoaded() {

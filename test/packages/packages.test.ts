@@ -35,6 +35,12 @@ it.each(['webpack', 'rspack'])('a config that jiti translates does not have the 
   expect(execFileSync(process.execPath, ['-e', program], { cwd: REPOSITORY, encoding: 'utf8' })).toBe('true\n')
 })
 
+it.each(['webpack', 'rspack'])('a program that imports what require.resolve finds for %s gets the plugin', (tool) => {
+  const program = `import(require('node:url').pathToFileURL(require.resolve('@varve/plugins/${tool}')))
+    .then((found) => import('@varve/plugins/${tool}').then((named) => console.log(Object.keys(named).every((name) => found[name] === named[name]))))`
+  expect(execFileSync(process.execPath, ['-e', program], { cwd: REPOSITORY, encoding: 'utf8' })).toBe('true\n')
+})
+
 it.each(['babel', 'esbuild', 'jest', 'keyv', 'loader', 'metro', 'parcel', 'rolldown', 'rollup', 'rspack', 'unstorage', 'vite', 'webpack'])(
   'importing the plugin for %s replaces functions of node:fs only if that records reads',
   (tool) => {
