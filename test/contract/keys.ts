@@ -66,6 +66,37 @@ export function keysContract({ newDir, open }: Subject): void {
       await cache.close()
     })
 
+    /** They have no UTF-8, and the replacement character of one is that of the other. */
+    it('names and versions that differ in half of a surrogate pair share entries', async () => {
+      const dir = newDir()
+      const names = ['a\ud800', 'a\ud801', 'a\udc00', 'a\ufffd', 'a%uD800', 'a%uFFFD', 'a%u0025uD800', 'a😀', 'a%']
+      const text = { codec: 'text' } as const
+      let cache = await open(dir)
+      for (const name of names) {
+        cache.namespace(name, text).put('key', `of ${JSON.stringify(name)}`)
+        await cache.task(name, text).run({ id: 'id' }, () => `task ${JSON.stringify(name)}`)
+      }
+      await cache.close()
+      cache = await open(dir)
+      for (const name of names) {
+        const namespace = cache.namespace(name, text)
+        expect([namespace.name, namespace.get('key')]).toEqual([name, `of ${JSON.stringify(name)}`])
+        expect(await cache.task(name, text).run({ id: 'id' }, () => 'missed')).toBe(`task ${JSON.stringify(name)}`)
+      }
+      expect((await cache.stats()).namespaces.filter(({ name }) => name.startsWith('a'))).toHaveLength(names.length)
+      await cache.close()
+      for (const version of names) {
+        cache = await open(dir)
+        const namespace = cache.namespace('versions', { version, ...text })
+        expect([namespace.version, namespace.get('key')]).toEqual([version, undefined])
+        namespace.put('key', version)
+        await cache.close()
+        cache = await open(dir)
+        expect(cache.namespace('versions', { version, ...text }).get('key')).toBe(version)
+        await cache.close()
+      }
+    })
+
     it('a string and its UTF-8 bytes are the same key', async () => {
       const cache = await open(newDir())
       const namespace = cache.namespace('keys', { codec: 'text' })

@@ -9,6 +9,7 @@ import { type Blob, blobsOf, type FileManifest, isManifest, packWithBlobs } from
 import { poolOf, poolStart } from '../values/bytes.ts'
 import { type Key, readKey, UNFIT, writeKey } from '../values/key.ts'
 import type { PutOptions } from '../options.ts'
+import { engineName } from '../values/version.ts'
 import { getMany, getManyAsync, type Lookup } from './get-many.ts'
 import { pagesOf, placesOf, removeAll } from './pages.ts'
 import { readLong } from './read-long.ts'
@@ -60,7 +61,7 @@ export class Namespace<V> {
     this.#codec = parts.codec
     this.#once = once
     this.#mayBeManifest = this.codec === 'json' || this.codec === 'v8'
-    this.#id = session.call((store) => store.namespace(parts.name, parts.fullVersion))
+    this.#id = session.call((store) => store.namespace(engineName(parts.name), parts.fullVersion))
   }
 
   /** The version that the engine knows. @internal */
