@@ -172,6 +172,22 @@ describe('a remote that fails', () => {
     if (answer !== undefined) faulty.stop()
   })
 
+  /** Publishing reads the head first, and waited for it again, as long as a request may take. */
+  it.each(['is down', 'never answers', 'answers 500'])('%s: closing a cache asks again for the head that did not arrive', async (fault) => {
+    const faulty = await new HttpServer().start()
+    const [, answer] = FAULTS[fault] ?? []
+    if (answer !== undefined) faulty.answer = answer
+    let asked = 0
+    const machine = new Machine(watched(webdav({ url: faulty.url }), () => void asked++))
+    if (answer === undefined) faulty.stop()
+    const cache = await openCache({ name: 'tool', dir: machine.dir, remote: machine.writer(), onWarning: () => undefined })
+    putting('a')(cache)
+    const opened = asked
+    await cache.close()
+    if (answer !== undefined) faulty.stop()
+    expect([opened > 0, asked]).toEqual([true, opened])
+  })
+
   it('without the newest layer, a build uses the older ones, and a later one fetches only what is missing', async () => {
     const store = await publishedWith('a', 'b', 'c')
     let layers = 0

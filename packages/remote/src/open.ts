@@ -5,10 +5,11 @@
  *   2. After a failure this process asks the remote no more. Its caches use the layers on this machine: those of the last head
  *      up to the first that is missing, or those of the last head that was fetched completely, whichever are more.
  *   3. With prefetch `'lazy'`, nothing is waited for: the fetch begins with the cache, and takes of the same budget in the background.
- *   4. A cache that is closed publishes for at most `PUBLISH_MS`. After a failure this process publishes no more, and still reads.
+ *   4. A cache that is closed publishes for at most `PUBLISH_MS`. After a failure this process publishes no more, and still reads. If no head
+ *      arrived, it publishes nothing, because it would have to ask for the head again.
  */
 import { basename, dirname } from 'node:path'
-import type { AttachedLayers, CacheRemote, PublishedCache } from 'varve'
+import { type AttachedLayers, type CacheRemote, type PublishedCache, VarveError } from 'varve'
 import { readStoredHead, writeStoredHead } from './heads.ts'
 import { bytesOf } from './layer.ts'
 import { dropDamaged } from './local.ts'
@@ -99,6 +100,7 @@ export class OpenRemote implements Remote, CacheRemote {
   async publish({ name, dir, secret, engine, shared }: PublishedCache): Promise<void> {
     if (!this.publishes) return
     await this.#background // fetches what publishing would fetch again
+    if (!this.publishes) return
     try {
       await push({ ...this, budgetMs: PUBLISH_MS }, { caches: [{ name, dir, secret, engine }], shared, skipSmall: true })
     } catch (error) {
@@ -115,7 +117,10 @@ export class OpenRemote implements Remote, CacheRemote {
     const onProgress = (done: number): void => void (bytes = done)
     try {
       const headBudget = { ...this, budgetMs: Math.min(HEAD_MS, leftMs()) }
-      const heads = await withinBudget(headBudget, undefined, (signal) => manifestsOf(this, [], signal))
+      const heads = await withinBudget(headBudget, undefined, (signal) => manifestsOf(this, [], signal)).catch((error: unknown) => {
+        if (error instanceof VarveError && error.code === 'REMOTE_UNAVAILABLE') this.#isPublishing = false
+        throw error
+      })
       const layers = this.prefetch === 'all' ? namedIn(heads) : ofCache(name, namedIn(heads))
       await withinBudget({ ...this, budgetMs: leftMs() }, undefined, (signal) => fetchLayers(this, layers, { signal, onProgress }))
       for (const { scope, bytes: head } of heads) if (head !== undefined) await writeStoredHead(this, scope, head, name)
