@@ -19,8 +19,7 @@ export type { CachedPluginOptions } from './rollup/options.ts'
 // Before a config creates its plugins, so that all that it reads is recorded. In a shared module this would run for each entry point.
 installReads()
 
-/** Puts a cache around a plugin and returns it. Throws as `cached` of `@varve/plugins/rollup` does. */
+/** Puts a cache around a plugin and returns it, or a copy of a frozen one. Throws as `cached` of `@varve/plugins/rollup` does. */
 export function cached<P extends Plugin>(plugin: P, options: CachedPluginOptions = {}): P {
-  wrapPlugin(plugin, options, plainTool('rolldown'))
-  return plugin
+  return wrapPlugin(plugin, options, plainTool('rolldown')).plugin
 }

@@ -21,12 +21,12 @@ export type { CachedPluginOptions } from './rollup/options.ts'
 installReads()
 
 /**
- * Puts a cache around a plugin and returns it. The cache answers `load` and `transform` if none of their inputs has changed.
+ * Puts a cache around a plugin and returns it, or a copy of a frozen one. The cache answers `load` and `transform` if none of their
+ * inputs has changed.
  *
  * Throws INVALID_ARGUMENT for what is not one plugin. Throws INVALID_OPTION for unknown or wrong options, for a `cacheKey` that cannot
  * be compared, and for plugins that are known to keep state between their hooks.
  */
 export function cached<P extends Plugin>(plugin: P, options: CachedPluginOptions = {}): P {
-  wrapPlugin(plugin, options, plainTool('rollup'))
-  return plugin
+  return wrapPlugin(plugin, options, plainTool('rollup')).plugin
 }

@@ -37,12 +37,12 @@ export function varve(options: VarveViteOptions): Plugin {
 }
 
 /**
- * Puts a cache around a plugin and returns it. The cache answers `load` and `transform` if none of their inputs has changed.
- * Throws as `cached` of `@varve/plugins/rollup` does.
+ * Puts a cache around a plugin and returns it, or a copy of a frozen one. The cache answers `load` and `transform` if none of their
+ * inputs has changed. Throws as `cached` of `@varve/plugins/rollup` does.
  */
-export function cached<P extends Plugin>(plugin: P, options: CachedPluginOptions = {}): P {
+export function cached<P extends Plugin>(given: P, options: CachedPluginOptions = {}): P {
   const tool = new ViteTool()
-  const cache = wrapPlugin(plugin, options, tool)
+  const { plugin, cache } = wrapPlugin(given, options, tool)
   runBefore(plugin, 'configResolved', (config) => {
     tool.takeConfig(config)
   })

@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { cached } from '@varve/plugins/esbuild'
-import { build as esbuild, type Plugin } from 'esbuild'
+import { build as esbuild, type Plugin, type PluginBuild } from 'esbuild'
 import { describe, expect, it } from 'vitest'
 import { makeFolder } from '../../folders.ts'
 import { buildWith, keyScenario, makeApplication, MODULES, scenarios, watchScenario } from '../scenarios.ts'
@@ -42,6 +42,22 @@ describe('cached, in esbuild', () => {
       const { outputFiles } = await esbuild({ absWorkingDir: folder, entryPoints: ['main.js'], write: false, plugins })
       expect(outputFiles.map(({ text }) => text.trim())).toEqual([`console.log(${word});`])
     }
+  })
+
+  it('an esbuild plugin whose name and setup are those of its class fails the build', async () => {
+    const folder = makeFolder()
+    writeFileSync(join(folder, 'main.js'), 'console.log(WORD)\n')
+    class Words implements Plugin {
+      get name(): string {
+        return 'words'
+      }
+      setup({ onLoad }: PluginBuild): void {
+        onLoad({ filter: /main/ }, () => ({ contents: 'console.log("word")' }))
+      }
+    }
+    const plugins = [cached(new Words(), { cacheKey: 'key', dir: 'cache', trackReads: false })]
+    const { outputFiles } = await esbuild({ absWorkingDir: folder, entryPoints: ['main.js'], write: false, plugins })
+    expect(outputFiles.map(({ text }) => text.trim())).toEqual(['console.log("word");'])
   })
 
   it('another esbuild target is a full miss', slow, async () => {

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { cached } from '@varve/plugins/rollup'
 import type { CachedStats } from '@varve/plugins/rollup'
-import { type OutputAsset, type OutputChunk, type Plugin, rollup, type RollupOptions } from 'rollup'
+import { type OutputAsset, type OutputChunk, type Plugin, type PluginContext, rollup, type RollupOptions } from 'rollup'
 import { describe, expect, it } from 'vitest'
 import { makeFolder } from '../../folders.ts'
 
@@ -87,5 +87,57 @@ describe('hooks of a plugin in a cache, in Rollup', () => {
     expect(await build(cached({ ...copying }, { cacheKey: 'key', root: folder, dir: 'cache', trackReads: false }))).toEqual(none)
     expect(logs[0]).toContain('is old')
     expect(logs[1]).toBe(logs[0])
+  })
+
+  const words = (code: string): { code: string; map: null } => ({ code: code.replace('WORD', 'word'), map: null })
+  class WithPrivate {
+    #word = 'word'
+    get name(): string {
+      return `private-${this.#word.length}`
+    }
+    get transform(): (code: string) => ReturnType<typeof words> {
+      const word = this.#word
+      return (code) => ({ code: code.replace('WORD', word), map: null })
+    }
+    buildStart(this: PluginContext): void {
+      this.warn('begins')
+    }
+  }
+  class WithMethods {
+    readonly name = 'methods'
+    transform(this: PluginContext, code: string): ReturnType<typeof words> {
+      this.warn('transforms')
+      return words(code)
+    }
+  }
+  const shapes: Readonly<Record<string, () => Plugin>> = {
+    'is frozen': () => Object.freeze({ name: 'frozen', transform: words }),
+    'is sealed': () => Object.seal({ name: 'sealed', transform: words }),
+    'has frozen hooks': () => ({ name: 'hooks', transform: Object.freeze({ order: 'pre' as const, handler: words }) }),
+    'has getters': () => ({ name: 'getters', get transform() { return words } }),
+    'has a version that throws': () => ({ name: 'version', get version(): string { throw new Error('not yet') }, transform: words }),
+    'has getters of a class with private fields': () => new WithPrivate(),
+    'has methods of a class': () => new WithMethods(),
+  }
+
+  /** The hooks were replaced by assigning them. */
+  it.each(Object.entries(shapes))('a plugin that %s fails the build, or is not cached', async (_, make) => {
+    const folder = makeProject()
+    const found: CachedStats[] = []
+    const build = async (plugin: Plugin): Promise<unknown> => {
+      const logs: string[] = []
+      const onLog = (_level: string, { message }: { message: string }): void => void logs.push(message)
+      return [logs, (await outputOf({ input: join(folder, 'main.js'), onLog, plugins: [plugin] })).map((one) => one.type === 'chunk' && one.code)]
+    }
+    const none = await build(make())
+    const onStats = (stats: CachedStats): void => void found.push(stats)
+    const options = { cacheKey: 'key', root: folder, dir: 'cache', trackReads: false, onStats }
+    for (let round = 0; round < 2; round++) expect(await build(cached(make(), options))).toEqual(none)
+    expect(found).toMatchObject([{ misses: 1 }, { hits: 1, misses: 0 }])
+  })
+
+  it('a plugin that does not let its hooks be replaced has an error that names it', () => {
+    const plugin = new Proxy({ name: 'closed', transform: words }, { defineProperty: () => false })
+    expect(() => cached(plugin, { cacheKey: 'key' })).toThrow(/hooks of plugin 'closed' cannot be replaced/)
   })
 })

@@ -14,6 +14,7 @@ export function wrapPlugin(plugin: Plugin, options: CachedOptions): Plugin {
   const modules = callers()
   return {
     ...plugin,
+    name: plugin.name, // may be that of a class
     setup(build) {
       const calls = new Calls(options)
       const { initialOptions } = build

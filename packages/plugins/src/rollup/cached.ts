@@ -207,9 +207,13 @@ function pluginsIn(options: unknown): readonly HookedPlugin[] {
   return Array.isArray(plugins) ? plugins : []
 }
 
-/** The version of a plugin: its own property, or the one of its `api`. */
+/** The version of a plugin: its own property, or the one of its `api`; empty if the plugin throws for them. */
 function versionOf(plugin: HookedPlugin): string {
-  const { version, api }: { version?: unknown; api?: unknown } = plugin
-  const apiVersion = typeof api === 'object' && api !== null && 'version' in api ? api.version : undefined
-  return String(version ?? apiVersion ?? '')
+  try {
+    const { version, api }: { version?: unknown; api?: unknown } = plugin
+    const apiVersion = typeof api === 'object' && api !== null && 'version' in api ? api.version : undefined
+    return String(version ?? apiVersion ?? '')
+  } catch {
+    return ''
+  }
 }

@@ -1,4 +1,5 @@
 /** The plugins of Rollup, Rolldown and Vite as the wrapper uses them, and functions that replace their hooks. */
+import { VarveError } from 'varve'
 
 /** A plugin. A hook is a function, or an object with a function and a filter, an order or other settings. */
 export interface HookedPlugin {
@@ -13,6 +14,7 @@ export interface HookedPlugin {
   buildStart?: unknown
   buildEnd?: unknown
   closeWatcher?: unknown
+  closeBundle?: unknown
   config?: unknown
   options?: unknown
   outputOptions?: unknown
@@ -29,10 +31,12 @@ export type CachedHook = 'resolveId' | 'load' | 'transform'
 export const HOOKS_CACHED: readonly CachedHook[] = ['resolveId', 'load', 'transform']
 
 /** Other hooks in which plugins may read inputs of later results. */
-export type OtherHook = 'config' | 'options' | 'resolveDynamicImport' | 'shouldTransformCachedModule' | 'moduleParsed'
+export type OtherHook = 'config' | 'options' | 'resolveDynamicImport' | 'shouldTransformCachedModule' | 'moduleParsed' | 'closeBundle'
+
+type HookName = CachedHook | LifeHook | OtherHook
 
 /** All hooks that run before the bundle is generated. Results may depend on what these hooks read. */
-export const HOOKS: readonly (CachedHook | LifeHook | OtherHook)[] = [
+export const HOOKS: readonly HookName[] = [
   'config', 'configResolved', 'options', 'buildStart', 'resolveId', 'resolveDynamicImport', 'load', 'shouldTransformCachedModule', 'transform',
   'moduleParsed', 'buildEnd', 'watchChange',
 ]
@@ -47,12 +51,47 @@ export type Handler = (this: object, ...args: unknown[]) => unknown
  * Replaces the function of a hook by `around(handler)` and returns whether the plugin has this hook. The hook object stays the
  * same, because plugins change the filters of their hooks later and bundlers copy the plugin.
  */
-export function wrapHook(plugin: HookedPlugin, name: CachedHook | LifeHook | OtherHook, around: (handler: Handler) => Handler): boolean {
+export function wrapHook(plugin: HookedPlugin, name: HookName, around: (handler: Handler) => Handler): boolean {
   const hook = plugin[name]
-  if (isHandler(hook)) plugin[name] = around(hook)
-  else if (isHookObject(hook)) hook.handler = around(hook.handler)
-  else return false
+  if (isHandler(hook)) setHook(plugin, name, around(hook))
+  else if (!isHookObject(hook)) return false
+  else if (!define(hook, 'handler', around(hook.handler))) setHook(plugin, name, { ...hook, handler: around(hook.handler) })
   return true
+}
+
+/** Defines a hook, also in place of a getter or of a method of the plugin's class. */
+function setHook(plugin: HookedPlugin, name: HookName, hook: unknown): void {
+  if (!define(plugin, name, hook)) throw unchangeable(plugin)
+}
+
+function define(target: object, name: PropertyKey, value: unknown): boolean {
+  return Reflect.defineProperty(target, name, { value, configurable: true, enumerable: true, writable: true })
+}
+
+/** The error for a plugin whose hooks cannot be replaced in place. */
+export function unchangeable({ name }: HookedPlugin): VarveError {
+  return new VarveError('INVALID_OPTION', `the hooks of plugin '${name}' cannot be replaced, for example because it is frozen. Wrap it with cached()`)
+}
+
+/** Whether the hooks of a plugin can be replaced in place. Vite fails to copy an object with a property that is a getter of its class. */
+export function isChangeable(plugin: object): boolean {
+  const own = Object.values(Object.getOwnPropertyDescriptors(plugin))
+  const inherited = inheritedBy(plugin).flatMap((from) => Object.values(Object.getOwnPropertyDescriptors(from)))
+  return Object.isExtensible(plugin) && own.every(({ configurable }) => configurable) && inherited.every(({ get }) => get === undefined)
+}
+
+/** A copy of a plugin with everything that its class has. */
+export function copyOf<P extends object>(plugin: P): P {
+  const copy: P = Object.create(Object.prototype)
+  for (const from of [plugin, ...inheritedBy(plugin)]) {
+    for (const name of Reflect.ownKeys(from)) if (name !== 'constructor' && !Object.hasOwn(copy, name)) define(copy, name, Reflect.get(plugin, name))
+  }
+  return copy
+}
+
+function inheritedBy(plugin: object): object[] {
+  const from = Reflect.getPrototypeOf(plugin)
+  return from === null || from === Object.prototype ? [] : [from, ...inheritedBy(from)]
 }
 
 /**
@@ -65,7 +104,7 @@ export function runBefore(plugin: HookedPlugin, name: LifeHook, before: Handler)
     if (!(begun instanceof Promise)) return handler.apply(this, args)
     return bothOf(begun, (async () => handler.apply(this, args))())
   })
-  if (!isThere) plugin[name] = before
+  if (!isThere) setHook(plugin, name, before)
 }
 
 /** The result of the second; waits for both even if one of them fails. */
@@ -84,7 +123,7 @@ export function runAfter(plugin: HookedPlugin, name: LifeHook, after: Handler): 
       await after.apply(this, args)
     }
   })
-  if (!isThere) plugin[name] = after
+  if (!isThere) setHook(plugin, name, after)
 }
 
 function isHandler(hook: unknown): hook is Handler {

@@ -2,7 +2,7 @@
 import { VarveError } from 'varve'
 import { checkPlugin } from '../build/validate.ts'
 import { PluginCache, type Tool } from './cached.ts'
-import type { HookedPlugin } from './hooks.ts'
+import { copyOf, type HookedPlugin, isChangeable, unchangeable } from './hooks.ts'
 import { refusalOf } from './known.ts'
 import { type CachedPluginOptions, checkPluginOptions, HOOKS_DEFAULT } from './options.ts'
 import { wrapCalls, wrapLife, wrapOthers } from './wrap.ts'
@@ -28,13 +28,23 @@ export function versionsOf(context: object): string {
   return names.map((name) => String(Reflect.get(meta, name) ?? '-')).join(' ')
 }
 
-/** Puts a cache around a plugin, in place, and returns it. The builds of the plugin open and close the cache. Throws INVALID_OPTION. */
-export function wrapPlugin(plugin: HookedPlugin, options: CachedPluginOptions, tool: Tool): PluginCache {
-  checkPlugin(plugin)
+/** A plugin with its cache. */
+interface Wrapped<P> {
+  readonly plugin: P
+  readonly cache: PluginCache
+}
+
+/**
+ * Puts a cache around a plugin, or around a copy of one that cannot be changed. The builds of the plugin open and close the cache. Throws
+ * INVALID_OPTION.
+ */
+export function wrapPlugin<P extends HookedPlugin>(given: P, options: CachedPluginOptions, tool: Tool): Wrapped<P> {
+  checkPlugin(given)
   checkPluginOptions(options)
+  const plugin = isChangeable(given) ? given : copyOf(given)
   const cache = makeCache(plugin, options, tool)
   wrapLife(plugin, cache)
-  return cache
+  return { plugin, cache }
 }
 
 /** Puts a cache around the hooks of a plugin and returns it. Throws INVALID_OPTION if the plugin cannot be wrapped. */
@@ -43,6 +53,7 @@ export function makeCache(plugin: HookedPlugin, options: CachedPluginOptions, to
     new VarveError('INVALID_OPTION', `plugin '${plugin.name}' cannot be cached: ${reason}. Use it without Varve`)
   const refusal = refusalOf(plugin.name)
   if (refusal !== undefined) throw refuse(refusal)
+  if (!isChangeable(plugin)) throw unchangeable(plugin)
   const cache = new PluginCache(plugin, options, tool)
   if (wrapCalls(plugin, options.hooks ?? HOOKS_DEFAULT, cache).length === 0) throw refuse('it has none of these hooks')
   wrapOthers(plugin, options.hooks ?? HOOKS_DEFAULT, cache)
