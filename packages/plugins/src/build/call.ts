@@ -52,6 +52,8 @@ export interface Call<R, E> {
   keep(result: R): Kept | undefined
   /** The shape of an entry that can be replayed. A result of another shape is not stored; a stored value of another shape is a miss. */
   readonly shape: Shape<E>
+  /** Whether a replay of this entry would do all that the call would do now; if not, the call runs. All entries are accepted without it. */
+  accepts?(entry: E): boolean
   /** Repeats the call's effects on the tool and returns its result. Steps that may throw come before steps with an effect. */
   replay(entry: E): R
 }

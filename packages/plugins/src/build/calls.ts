@@ -162,7 +162,7 @@ export class Calls {
   #read<R, E>(call: Call<R, E>, { root, session }: Open, found: unknown): E | undefined {
     try {
       const entry = found instanceof Uint8Array ? root.absoluteEntry(unpack(found)) : undefined
-      if (call.shape(entry)) return entry
+      if (call.shape(entry)) return call.accepts?.(entry) === false ? undefined : entry
       throw new Error('it does not have the shape of a result')
     } catch (error) {
       session.warnings.failed('has a result that was not stored by this plugin, which runs instead', error)

@@ -8,13 +8,14 @@ import { OwnPath } from '../build/own-path.ts'
 import type { Parts } from '../build/parts.ts'
 import type { Root } from '../build/root.ts'
 import type { Warn } from '../build/warnings.ts'
+import { unrecordedContext } from './contexts.ts'
 import { ENTRIES, type Entry } from './entry.ts'
 import { type CachedHook, type HookedPlugin, HOOKS_CACHED } from './hooks.ts'
 import type { CachedPluginOptions } from './options.ts'
 import { namesOwnPath } from './known.ts'
 import { mutedContext, OwedRuns } from './owed.ts'
-import { Recording, unrecordedContext } from './record.ts'
-import { replay } from './replay.ts'
+import { Recording } from './record.ts'
+import { isComplete, replay } from './replay.ts'
 
 /** The differences between the tools that use Rollup's plugins. */
 export interface Tool {
@@ -131,7 +132,7 @@ export class PluginCache {
 
   /** Runs a hook, or a call of one for this file, that is not cached. */
   runUncached<T>(context: object, work: (context: object) => T, file?: string): T {
-    if (!this.#tool.isOn() || !this.#calls.reads.isOn) return work(context)
+    if (!this.#tool.isOn()) return work(context)
     return this.#calls.reads.runEarly(this.#plugin.name, this.#tool.root(), () => work(unrecordedContext(context)), file)
   }
 
@@ -155,7 +156,7 @@ export class PluginCache {
       about: file,
       work: async () => {
         if (isServer && file !== undefined) await this.#owed.settle(file)
-        return work(recording.context)
+        return recording.run(work)
       },
       keep: (returned) => {
         // A hook that leaves the id to other plugins is cheaper to run again.
@@ -165,6 +166,7 @@ export class PluginCache {
         return { entry, watched: recording.watched, own }
       },
       shape: ENTRIES[hook],
+      accepts: (entry) => isComplete(entry, context),
       replay: (entry) => {
         const returned = replay(entry, context)
         if (isServer && hook === 'transform' && id === file && hasHotUpdates(this.#plugin)) this.#owe(file, context, work)

@@ -27,7 +27,8 @@ import type { CachedHook } from './hooks.ts'
 export type ContextCall =
   | { readonly method: 'addWatchFile'; readonly path: string }
   | { readonly method: 'emitFile'; readonly file: object; readonly referenceId: string }
-  | { readonly method: LogMethod; readonly log: unknown; readonly position?: unknown }
+  /** `log` is undefined if the tool did not ask for the message, because its level was not logged. */
+  | { readonly method: LogMethod; readonly log?: unknown; readonly position?: unknown }
 
 /** The methods that log a message. */
 export type LogMethod = 'warn' | 'info' | 'debug'
@@ -78,7 +79,7 @@ const position = either(isIndex, objectOf({ line: withCheck(isIndex, (line) => l
 const call: Shape<ContextCall> = either(
   objectOf({ method: exactly('addWatchFile'), path: isPath }),
   objectOf({ method: exactly('emitFile'), file: emitted, referenceId: reference }),
-  objectOf({ method: exactly('warn', 'info', 'debug'), log: either(isText, message), position: nullable(position) }),
+  objectOf({ method: exactly('warn', 'info', 'debug'), log: optional(either(isText, message)), position: nullable(position) }),
 )
 
 const calls: Shape<readonly ContextCall[]> = withCheck(listOf(call), (list) => {

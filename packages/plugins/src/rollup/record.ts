@@ -1,44 +1,40 @@
 /**
- * The plugin context that a hook gets while its call is recorded. It passes all calls on to the tool's own context:
+ * What a hook does with its plugin context while its call is recorded. All calls are passed on to the tool's own context:
  *
  *   - calls that can be replayed are recorded
  *   - reads of what the key already covers are not
  *   - any other use, including members that tools may add in the future, makes the call uncacheable
  */
-import { unrecorded } from 'varve/reads'
+import { AsyncResource } from 'node:async_hooks'
 import { Uncacheable } from '../build/uncacheable.ts'
 import { plainMap } from '../build/source-map.ts'
+import { type Recorder, runOfTool, runRecorded } from './contexts.ts'
 import { type ContextCall, type Entry, type LogMethod, plainLog, plainReturned } from './entry.ts'
 
-/** Members that depend only on their arguments, the tool's version and its config. */
-const COVERED: ReadonlySet<PropertyKey> = new Set(['meta', 'environment', 'error', 'parse'])
-
 /** A recording of one call. */
-export class Recording {
-  /** The `this` of the hook. */
-  readonly context: object
+export class Recording implements Recorder {
+  readonly original: object
+  readonly #methods: ReadonlyMap<PropertyKey, unknown>
   readonly #calls: ContextCall[] = []
   #reason: string | undefined
   #isOver = false
 
   constructor(original: object) {
-    const methods: ReadonlyMap<PropertyKey, unknown> = new Map(Object.entries(this.#methods(original)))
-    this.context = new Proxy(Object.create(null), {
-      get: (_, name) => {
-        const method = methods.get(name)
-        if (method !== undefined && Reflect.has(original, name)) return method
-        const value: unknown = Reflect.get(original, name)
-        if (!COVERED.has(name) && typeof name === 'string' && value !== undefined) this.#refuse(`uses this.${name}`)
-        return typeof value === 'function' ? unrecordedMethod(value, original) : value
-      },
-      set: (_, name, value) => {
-        this.#refuse(`sets this.${String(name)}`)
-        return Reflect.set(original, name, value)
-      },
-      has: (_, name) => Reflect.has(original, name),
-      ownKeys: () => Reflect.ownKeys(original),
-      getOwnPropertyDescriptor: (_, name) => ownProperty(original, name, () => Reflect.get(this.context, name)),
-    })
+    this.original = original
+    this.#methods = new Map(Object.entries(this.#makeMethods()))
+  }
+
+  /** Runs the hook with the context that is its `this`. */
+  run<T>(work: (context: object) => T): Promise<Awaited<T>> {
+    return runRecorded(this, work)
+  }
+
+  method(name: PropertyKey): unknown {
+    return this.#methods.get(name)
+  }
+
+  refuse(reason: string): void {
+    this.#reason ??= reason
   }
 
   /** The files that the hook asked the tool to watch. */
@@ -53,30 +49,23 @@ export class Recording {
     return { returned: plainReturned(returned), calls: this.#calls }
   }
 
-  #refuse(reason: string): void {
-    this.#reason ??= reason
-  }
-
   /** Records a call, unless the hook has returned: work that the hook did not await is not part of its result. */
   #note(call: ContextCall): void {
     if (!this.#isOver) this.#calls.push(call)
   }
 
-  #methods(original: object): Record<ContextCall['method'], (...args: never[]) => unknown> {
-    const pass = (name: string, args: readonly unknown[]): unknown =>
-      unrecorded(() => Reflect.apply(Reflect.get(original, name), original, args))
+  #makeMethods(): Record<ContextCall['method'], (...args: never[]) => unknown> {
+    const { original } = this
+    const pass = (name: string, args: readonly unknown[]): unknown => runOfTool(() => Reflect.apply(Reflect.get(original, name), original, args))
     const log = (method: LogMethod) => (given: unknown, position?: unknown): unknown => {
-      const note = (plain: unknown): void => this.#note({ method, log: plain, position })
-      if (typeof given !== 'function') {
-        note(copyOf(plainLog(given)))
-        return pass(method, [given, position])
-      }
-      const lazy = (): unknown => {
-        const made: unknown = given()
-        note(copyOf(plainLog(made)))
+      const call: { method: LogMethod; log?: unknown; position: unknown } = { method, position }
+      this.#note(call)
+      const note = (made: unknown): unknown => {
+        call.log = copyOf(plainLog(made))
         return made
       }
-      return pass(method, [lazy, position])
+      // A tool makes the message of a function at once, or never if its level is not logged.
+      return pass(method, [typeof given === 'function' ? AsyncResource.bind(() => note(given())) : note(given), position])
     }
     return {
       addWatchFile: (path: string) => {
@@ -85,7 +74,7 @@ export class Recording {
       },
       emitFile: (file: object) => {
         const referenceId = String(pass('emitFile', [file]))
-        if (isWithoutSource(file)) this.#refuse('emits an asset without a source')
+        if (isWithoutSource(file)) this.refuse('emits an asset without a source')
         this.#note({ method: 'emitFile', file: 'map' in file ? { ...file, map: plainMap(file.map) } : { ...file }, referenceId })
         return referenceId
       },
@@ -94,53 +83,6 @@ export class Recording {
       debug: log('debug'),
     }
   }
-}
-
-/** The context of a hook whose call is not cached. Reads by the tool's own methods do not count as reads of the plugin. */
-export function unrecordedContext(original: object): object {
-  return new Proxy(NOTHING, new Unrecorded(original))
-}
-
-const NOTHING: object = Object.create(null)
-
-/** Calls of such hooks are many, so a context has no functions of its own. */
-class Unrecorded implements ProxyHandler<object> {
-  readonly #original: object
-
-  constructor(original: object) {
-    this.#original = original
-  }
-
-  get(_: object, name: PropertyKey): unknown {
-    const value: unknown = Reflect.get(this.#original, name)
-    return typeof value === 'function' ? unrecordedMethod(value, this.#original) : value
-  }
-
-  set(_: object, name: PropertyKey, value: unknown): boolean {
-    return Reflect.set(this.#original, name, value)
-  }
-
-  has(_: object, name: PropertyKey): boolean {
-    return Reflect.has(this.#original, name)
-  }
-
-  ownKeys(): (string | symbol)[] {
-    return Reflect.ownKeys(this.#original)
-  }
-
-  getOwnPropertyDescriptor(_: object, name: PropertyKey): PropertyDescriptor | undefined {
-    return ownProperty(this.#original, name, () => this.get(_, name))
-  }
-}
-
-/** A property of a context's own, so that a copy of the context, such as `{ ...this }`, has it. */
-function ownProperty(original: object, name: PropertyKey, get: () => unknown): PropertyDescriptor | undefined {
-  const { enumerable } = Reflect.getOwnPropertyDescriptor(original, name) ?? {}
-  return enumerable === undefined ? undefined : { enumerable, configurable: true, get }
-}
-
-function unrecordedMethod(method: Function, original: object): (...args: unknown[]) => unknown {
-  return (...args) => unrecorded((): unknown => Reflect.apply(method, original, args))
 }
 
 function isWithoutSource(file: object): boolean {

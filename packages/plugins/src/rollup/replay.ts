@@ -1,9 +1,30 @@
 /** Repeats the calls of a hook to its plugin context, and returns what the hook returned. */
 import { mapLeaves } from '../build/root.ts'
-import type { Entry, LogMethod } from './entry.ts'
+import type { ContextCall, Entry, LogMethod } from './entry.ts'
 
 /** The methods of a plugin context that a replay calls. */
 type Replayed = 'addWatchFile' | 'emitFile' | LogMethod
+
+/** Whether a replay logs all that the tool logs now. The tool that stored the entry may not have logged messages of this level. */
+export function isComplete({ calls }: Entry, context: object): boolean {
+  const refuse = (): never => {
+    throw new Error('this message was not made')
+  }
+  try {
+    for (const one of calls) if (isMessage(one) && one.log === undefined) Reflect.apply(Reflect.get(context, one.method), context, [refuse])
+    return true
+  } catch {
+    return false
+  }
+}
+
+function isNone(value: unknown): boolean {
+  return value === undefined || value === null
+}
+
+function isMessage(call: ContextCall): call is Extract<ContextCall, { method: LogMethod }> {
+  return call.method !== 'addWatchFile' && call.method !== 'emitFile'
+}
 
 /**
  * Replays an entry on `context`; returns what the hook returned. Emitted files come first: if the tool rejects one, no other
@@ -19,7 +40,7 @@ export function replay({ returned, calls }: Entry, context: object): unknown {
   }
   for (const one of calls) {
     if (one.method === 'addWatchFile') call(one.method, [one.path])
-    else if (one.method !== 'emitFile') call(one.method, one.position === undefined || one.position === null ? [one.log] : [one.log, one.position])
+    else if (isMessage(one) && one.log !== undefined) call(one.method, [one.log, ...(isNone(one.position) ? [] : [one.position])])
   }
   return renamed.size === 0 ? returned : withReferences(returned, renamed)
 }

@@ -3,6 +3,7 @@ import { isAbsolute } from 'node:path'
 import { digest } from '../build/digest.ts'
 import { isFile } from '../build/files.ts'
 import type { HookCall, PluginCache } from './cached.ts'
+import { unrecordedContext } from './contexts.ts'
 import { type CachedHook, type Handler, HOOKS, type HookedPlugin, runAfter, runBefore, wrapHook } from './hooks.ts'
 import { hasHiddenFiles } from './known.ts'
 
@@ -45,6 +46,12 @@ export function wrapOthers(plugin: HookedPlugin, hooks: readonly CachedHook[], c
     if (wrapped.includes(name)) continue
     wrapHook(plugin, name, (handler) => function (...args) {
       return cache.runUncached(this, (context) => handler.apply(context, args))
+    })
+  }
+  // After the build nothing is recorded, but a plugin may look up what it keeps by context.
+  for (const name of ['closeBundle', 'closeWatcher'] as const) {
+    wrapHook(plugin, name, (handler) => function (...args) {
+      return handler.apply(unrecordedContext(this), args)
     })
   }
 }
