@@ -56,3 +56,14 @@ export default (isCached) => ({
 export function babelPlugin(word: string): string {
   return `module.exports = () => ({ visitor: { StringLiteral(path) { if (path.node.value === 'WORD') path.node.value = '${word}' } } })`
 }
+
+/** Plugins that read the word from `word.txt`, of Rollup and its relatives and of esbuild. */
+export const readsWord: string = `{ name: 'plug', transform(code, id) {
+  return /src.*js$/.test(id) ? code.replace('WORD', fs.readFileSync('word.txt', 'utf8')) : null
+} }`
+export const startsWithWord: string = `{ name: 'plug', async buildStart() { word = String(await this.fs.readFile('word.txt')) }, transform(code, id) {
+  return /src.*js$/.test(id) ? code.replace('WORD', word) : null
+} }`
+export const loadsWord: string = `{ name: 'plug', setup({ onLoad }) {
+  onLoad({ filter: /src.*\\.js$/ }, ({ path }) => ({ contents: fs.readFileSync(path, 'utf8').replace('WORD', fs.readFileSync('word.txt', 'utf8')) }))
+} }`

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { slow } from '../../slow.ts'
-import { babelPlugin, PLUG, rspackFiles, viteFiles, wrappedFiles } from './files.ts'
+import { babelPlugin, loadsWord, PLUG, readsWord, rspackFiles, startsWithWord, viteFiles, wrappedFiles } from './files.ts'
 import { type Stats, StaleProject } from './project.ts'
 
 const BABEL = `import { babel } from '@rollup/plugin-babel'`
@@ -38,12 +38,6 @@ function withWorkspacePlugin(tool: string, files: Record<string, string>): Stale
 }
 
 const loadEnv = `plug({ word: loadEnv(mode, process.cwd(), '').SECRET_WORD })`
-const readsWord = `{ name: 'plug', transform(code, id) {
-  return /src.*js$/.test(id) ? code.replace('WORD', fs.readFileSync('word.txt', 'utf8')) : null
-} }`
-const loadsWord = `{ name: 'plug', setup({ onLoad }) {
-  onLoad({ filter: /src.*\\.js$/ }, ({ path }) => ({ contents: fs.readFileSync(path, 'utf8').replace('WORD', fs.readFileSync('word.txt', 'utf8')) }))
-} }`
 
 const rows: readonly Row[] = [
   {
@@ -178,6 +172,13 @@ const rows: readonly Row[] = [
       reason: 'file word.txt',
     },
   ]),
+  // Vite is loaded before the recorder.
+  {
+    name: 'Vite: a file that buildStart reads with this.fs',
+    project: () => new StaleProject('vite', { ...viteFiles(startsWithWord, `let word`), 'word.txt': 'one' }),
+    change: (project) => project.write('word.txt', 'two'),
+    reason: 'file word.txt',
+  },
   {
     name: 'esbuild: a file read without watchFiles',
     project: () => new StaleProject('esbuild', { ...wrappedFiles('esbuild', loadsWord, `import fs from 'node:fs'`), 'word.txt': 'one' }),
@@ -206,6 +207,19 @@ const rows: readonly Row[] = [
     },
     change: (project) => project.write('word.txt', 'two'),
     reason: 'file word.txt',
+  },
+  // For the second module, Rspack has it in memory.
+  {
+    name: 'Rspack: a file that a loader reads with this.fs',
+    project: () => {
+      const loader = `module.exports = function (source) {
+        if (this.resourcePath.endsWith('main.js')) this.addDependency(__dirname + '/word.json')
+        return source.replace('WORD', this.fs.readJsonSync(__dirname + '/word.json'))
+      }`
+      return new StaleProject('rspack', { ...rspackFiles(`'./loader.cjs'`), 'loader.cjs': loader, 'word.json': '1' })
+    },
+    change: (project) => project.write('word.json', '2'),
+    reason: 'file word.json',
   },
   {
     name: 'Rspack: .browserslistrc of the parent folder',

@@ -120,6 +120,22 @@ describe('after a change everything is built again, and the reason is named:', (
     expect(await project.build()).toEqual(NOTHING)
   })
 
+  // webpack counts a file as read by itself if its own file system reads it, and loaders may use that, too. What it holds in memory it does not read.
+  it.each([
+    ['readFileSync', "word = held ??= String(this.fs.readFileSync(join(__dirname, '.wordrc')))", '.wordrc'],
+    ['readFile', "this.fs.readFile(join(__dirname, '.wordrc'), (error, text) => done(null, source + '\\n//! ' + (held ??= text)))", '.wordrc'],
+    ['readJson', "this.fs.readJson(join(__dirname, '.wordrc'), (error, text) => done(null, source + '\\n//! ' + (held ??= text)))", '.wordrc'],
+    ['readdirSync', "word = held ??= this.fs.readdirSync(join(__dirname, 'words')).join()", 'words'],
+    ['stat', "this.fs.stat(join(__dirname, 'gone'), (error) => done(null, source + '\\n//! ' + (held ??= error === null)))", 'gone'],
+  ])('everything is built after a change of what a loader reads once with %s of this.fs', slow, async (_, read, changed) => {
+    const project = makeProject(read.includes('done(') ? `const done = this.async(); return ${read}` : read, { '.wordrc': '1', 'words/one': '' })
+    expect(await project.build()).toEqual({ built: ALL, changed: [] })
+    expect(await project.build()).toEqual(NOTHING)
+    for (const [file, text] of Object.entries({ '.wordrc': '2', 'words/two': '', gone: '' })) project.write(file, text)
+    expect(await project.build()).toEqual({ built: ALL, changed: [changed] })
+    expect(await project.build()).toEqual(NOTHING)
+  })
+
   it('the results of a loader that starts a process are stored, and what that process reads counts if the loader reports it', slow, async () => {
     const body = (report: string): string => `const { execFileSync } = require('node:child_process')
   word = String(execFileSync(process.execPath, ['-p', "fs.readFileSync('.wordrc', 'utf8')"], { cwd: __dirname }))

@@ -6,7 +6,7 @@
  */
 import { isAbsolute, relative } from 'node:path'
 import { startWork } from 'varve'
-import type { ReadCall } from 'varve/reads'
+import { type ReadCall, recordedFiles } from 'varve/reads'
 import type { Call } from '../build/call.ts'
 import { Calls } from '../build/calls.ts'
 import { digest, lenientDigest } from '../build/digest.ts'
@@ -96,6 +96,7 @@ export class LoaderCache {
     if (module !== undefined) this.#recordings.set(module, recording)
     this.#recordingOf.set(context, recording)
     recording.install(context)
+    if (context.fs !== undefined) context.fs = recordedFiles(context.fs)
   }
 
   /** Records what the loaders of a context read, for a tool that calls them outside of the chain around them; `first` is the caching one. */

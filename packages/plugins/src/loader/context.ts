@@ -24,6 +24,8 @@ export interface ChainContext {
   readonly hot?: boolean | undefined
   readonly loaders: readonly ChainLoader[]
   loaderIndex: number
+  /** The file system of the tool; undefined in a process without one, such as that of thread-loader. */
+  fs?: object | undefined
   /** An object of this loader, the same in pitch and normal. */
   readonly data: unknown
   getLogger(name: string): Logger

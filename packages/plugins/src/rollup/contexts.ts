@@ -6,7 +6,7 @@
  *   - in a call that is not cached, a member is the tool's own, and what a method reads does not count as a read of the plugin
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { unrecorded } from 'varve/reads'
+import { recordedFiles, unrecorded } from 'varve/reads'
 
 /** Members that depend only on their arguments, the tool's version and its config. */
 const COVERED: ReadonlySet<PropertyKey> = new Set(['meta', 'environment', 'error', 'parse'])
@@ -102,6 +102,8 @@ class Context implements ProxyHandler<object> {
     const method = value === undefined ? undefined : recorder?.method(name)
     if (method !== undefined) return method
     if (value !== undefined && !isCovered(name)) recorder?.refuse(`uses this.${String(name)}`)
+    // The tool may have taken its functions out of `node:fs` before the recorder was installed.
+    if (name === 'fs' && typeof value === 'object' && value !== null) return recordedFiles(value)
     return typeof value === 'function' ? methodOfTool(value, this.#original) : value
   }
 

@@ -3,7 +3,7 @@
  * through `require`, and environment variables.
  *
  *   1. The build runs inside a sink of the recorder. Reads by webpack itself, through its input file system, are left out,
- *      because webpack compares these files itself.
+ *      because webpack compares these files itself. Loaders get that file system, too, in a form that is recorded.
  *   2. A file that was read while loaders built a module becomes a dependency of that module.
  *   3. After the build, every file that no module reported also becomes an input of the whole cache. Loaders read their
  *      configuration once, for the first module, and then keep it in memory.
@@ -12,7 +12,7 @@
  */
 import { tmpdir } from 'node:os'
 import { basename, dirname, resolve } from 'node:path'
-import { installReads, inUse, isArchive, isCountedVariable, isPlugged, unrecordedNow } from 'varve/reads'
+import { installReads, inUse, isArchive, isCountedVariable, isPlugged, recordedFiles, unrecordedNow } from 'varve/reads'
 import type { Compilation, Compiler, NormalModule } from 'webpack'
 import { localModules, manifestOf } from '../build/modules.ts'
 import { wrapFileSystem } from './file-system.ts'
@@ -98,7 +98,8 @@ export class BuildReads {
     const sink = this.#sink
     if (installed === undefined || sink === undefined) return
     const hooks = this.#compiler.webpack.NormalModule.getCompilationHooks(compilation)
-    hooks.beforeLoaders.tap('VarveWebpackPlugin', (_, module) => {
+    hooks.beforeLoaders.tap('VarveWebpackPlugin', (_, module, context) => {
+      context.fs = recordedFiles(context.fs)
       const own = new ModuleSink(sink)
       this.#modules.set(module, own)
       installed.storage.enterWith(own)

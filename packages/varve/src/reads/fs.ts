@@ -44,6 +44,7 @@ const ACCESS: Readonly<Record<string, Access>> = {
   cp: 'copy all',
   link: 'copy',
   rename: 'move',
+  readJson: 'content', // of the file systems of bundlers
 }
 
 interface Modules {
@@ -54,26 +55,33 @@ interface Modules {
 
 /** Wraps the functions of `node:fs` and `fs.promises`. */
 export function installFs(installation: Installation): void {
-  const [files, paths, urls] = [builtin('node:fs'), builtin('node:path'), builtin('node:url')]
-  if (files === undefined || paths === undefined || urls === undefined) return
-  const modules = { files, paths, urls }
-  for (const [name, access] of Object.entries(ACCESS)) {
-    const note = noteOf(access, modules)
-    replace(installation, files, name, note)
-    replace(installation, files, `${name}Sync`, note)
-    replace(installation, files.promises, name, note)
+  const modules = modulesOfHost()
+  if (modules === undefined) return
+  for (const [method, note] of notes()) {
+    replace(installation, modules.files, method, note)
+    replace(installation, modules.files.promises, method, note)
   }
   replace(installation, globalThis.process, 'loadEnvFile', noteOf('variables', modules))
 }
 
 /** Wraps those of another object with the methods of `node:fs`, made by a library before. */
 export function installClone(installation: Installation, clone: object): void {
+  for (const [method, note] of notes()) replace(installation, clone, method, note)
+}
+
+/** What each method of `node:fs` learns. */
+export function notes(): (readonly [method: string, note: Note])[] {
+  const modules = modulesOfHost()
+  if (modules === undefined) return []
+  return Object.entries(ACCESS).flatMap(([name, access]) => {
+    const note = noteOf(access, modules)
+    return [[name, note], [`${name}Sync`, note]] as const
+  })
+}
+
+function modulesOfHost(): Modules | undefined {
   const [files, paths, urls] = [builtin('node:fs'), builtin('node:path'), builtin('node:url')]
-  if (files === undefined || paths === undefined || urls === undefined) return
-  for (const [name, access] of Object.entries(ACCESS)) {
-    const note = noteOf(access, { files, paths, urls })
-    for (const method of [name, `${name}Sync`]) if (Reflect.has(clone, method)) replace(installation, clone, method, note)
-  }
+  return files === undefined || paths === undefined || urls === undefined ? undefined : { files, paths, urls }
 }
 
 function noteOf(access: Access, modules: Modules): Note {
