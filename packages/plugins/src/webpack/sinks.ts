@@ -1,6 +1,6 @@
 /** Receive what a build and each of its modules read. */
 import { dirname, isAbsolute, sep } from 'node:path'
-import { type installReads, isCountedVariable, unrecordedNow } from 'varve/reads'
+import { importsOf, type installReads, isCountedVariable, unrecordedNow } from 'varve/reads'
 import type { Compilation } from 'webpack'
 import { isReadOfWebpack } from './file-system.ts'
 import type { InUse } from './in-use.ts'
@@ -85,6 +85,7 @@ export class BuildSink implements Sink {
     const paths = this.reads.get(kind) ?? new Set()
     if (paths.has(path)) return
     this.reads.set(kind, paths.add(path))
+    if (kind === 'module') for (const imported of importsOf(path)) this.read(kind, imported)
     if (!this.packages.isInstalled(path)) return this.#note(kind, path)
     const source = this.packages.sourceOf(path)
     if (source !== path) this.read(kind, source)

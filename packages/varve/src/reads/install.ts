@@ -1,6 +1,7 @@
 /** Installs the recorder, once per process: dormant wrappers that call the original unless code is recorded. */
 import { installEnv, syncNamedImports } from './env.ts'
 import { installFs } from './fs.ts'
+import { installImports, installResolution } from './imports.ts'
 import { installModules, loadedModules } from './modules.ts'
 import { installOpaque } from './opaque.ts'
 import { type Installation, installation, makeInstallation, removeInstallation } from './sink.ts'
@@ -20,8 +21,9 @@ export function installReads(): Installation | undefined {
     installEnv(made)
     installOpaque(made)
     installModules(made)
+    installImports(made)
     syncNamedImports()
-    made.ambient = new StartUp(loadedModules())
+    made.ambient = new StartUp(loadedModules(), () => installResolution(made))
     return made
   } catch {
     // A host that forbids one of these: no results are stored, and everything works as before.

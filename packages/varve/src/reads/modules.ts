@@ -1,44 +1,32 @@
-/**
- * Modules that code loads while it is recorded. CommonJS: every `require`, also of a module that is loaded already. ES modules:
- * `module.registerHooks` where Node.js has it (22.15, 23.5); older versions load them unseen, and the callers of the recorder
- * follow imports by themselves.
- */
-import type * as nodeModule from 'node:module'
+/** CommonJS modules that code loads while it is recorded: every `require`, also of a module that is loaded already. */
 import { builtin } from '../host/builtin.ts'
 import { installClone } from './fs.ts'
 import { fileOf, isInPackage, type ModuleRequest, noteResolution, type Resolver } from './resolution.ts'
-import { type Installation, type Sink, sinkNow } from './sink.ts'
+import type { Installation, Sink } from './sink.ts'
 import { isCallable, originalOf, replace } from './wrapper.ts'
 
 /** Parts of `node:module` that are public in fact and missing in its types. */
 interface Loader extends Resolver {
-  readonly _cache: Readonly<Record<string, { readonly exports: unknown } | undefined>>
+  readonly _cache: Readonly<Record<string, { readonly exports: unknown; readonly children?: readonly unknown[] } | undefined>>
 }
-
-type Load = { readonly url: string }
-type RegisterHooks = (hooks: { load: (url: string, context: object, next: (url: string, context: object) => Load) => Load }) => { deregister(): void }
 
 /** Larger objects are tables of data. `node:fs` has about 120 names. */
 const NAMES_MAX = 200
 
 /** Wraps the loader, and what modules that were loaded before took out of `node:fs`. */
 export function installModules(installation: Installation): void {
-  const modules = builtin('node:module')
-  if (modules === undefined) return
-  const Module: unknown = modules.Module
-  if (isLoader(Module)) {
-    const noteRequest = noteRequestOnce(Module)
-    replace(installation, Module, '_load', (sink, [request, parent]) => {
-      const path = noteRequest(sink, { request: String(request), parent })
-      if (path !== undefined && isAbsolute(path)) sink.read('module', path)
-    })
-    replace(installation, Module, '_resolveFilename', (sink, [request, parent, , options]) => {
-      noteRequest(sink, { request: String(request), parent, options })
-    })
-    const { _cache: loaded } = Module
-    for (const module of Object.values(loaded)) rewrap(installation, module?.exports)
-  }
-  hookImports(installation, modules)
+  const Module = loaderOfHost()
+  if (Module === undefined) return
+  const noteRequest = noteRequestOnce(Module)
+  replace(installation, Module, '_load', (sink, [request, parent]) => {
+    const path = noteRequest(sink, { request: String(request), parent })
+    if (path !== undefined && isAbsolute(path)) sink.read('module', path)
+  })
+  replace(installation, Module, '_resolveFilename', (sink, [request, parent, , options]) => {
+    noteRequest(sink, { request: String(request), parent, options })
+  })
+  const { _cache: loaded } = Module
+  for (const module of Object.values(loaded)) rewrap(installation, module?.exports)
 }
 
 /**
@@ -60,10 +48,14 @@ function noteRequestOnce(Module: Loader): (sink: Sink, asked: ModuleRequest) => 
 
 /** Paths of the CommonJS modules that are loaded now. */
 export function loadedModules(): string[] {
-  const Module: unknown = builtin('node:module')?.Module
-  if (!isLoader(Module)) return []
-  const { _cache: loaded } = Module
+  const { _cache: loaded = {} } = loaderOfHost() ?? {}
   return Object.keys(loaded)
+}
+
+/** The loader of CommonJS. */
+export function loaderOfHost(): Loader | undefined {
+  const Module: unknown = builtin('node:module')?.Module
+  return isLoader(Module) ? Module : undefined
 }
 
 function isAbsolute(path: string): boolean {
@@ -119,21 +111,4 @@ function wrappers(installation: Installation): Map<unknown, unknown> {
 
 function isObject(value: unknown): value is object {
   return (typeof value === 'object' && value !== null) || typeof value === 'function'
-}
-
-function hookImports(installation: Installation, modules: typeof nodeModule): void {
-  const register: unknown = Reflect.get(modules, 'registerHooks')
-  const urls = builtin('node:url')
-  if (!isRegister(register) || urls === undefined) return
-  const hooks = register({
-    load(url, context, next) {
-      if (url.startsWith('file:')) sinkNow(installation)?.read('module', urls.fileURLToPath(url))
-      return next(url, context)
-    },
-  })
-  installation.undo.push(() => hooks.deregister())
-}
-
-function isRegister(value: unknown): value is RegisterHooks {
-  return typeof value === 'function'
 }

@@ -1,5 +1,5 @@
 /**
- * What decides where CommonJS finds a module: the paths that come before the one it takes. Of a request that fails, all of them,
+ * What decides where a module is found: the paths that come before the one that CommonJS takes. Of a request that fails, all of them,
  * because programs load optional modules that way.
  *
  *   './config'  config, config.js, .json, .node, config/package.json, config/index.js, ...
@@ -30,7 +30,11 @@ export interface ModuleRequest {
 
 /** Resolves a request and notes what decided it. The path or name that it leads to; undefined if there is none. */
 export function noteResolution(sink: Sink, Module: Resolver, asked: ModuleRequest): string | undefined {
-  const found = unrecordedNow(() => resolve(Module, asked))
+  return noteFound(sink, Module, asked, unrecordedNow(() => resolve(Module, asked)))
+}
+
+/** The same of a request that leads to a known path, or to none. */
+export function noteFound(sink: Sink, Module: Resolver, asked: ModuleRequest, found: string | undefined): string | undefined {
   const paths = builtin('node:path')
   if (paths === undefined || (found !== undefined && !paths.isAbsolute(found))) return found
   const isName = !isPath(paths, asked.request)

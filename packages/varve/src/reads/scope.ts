@@ -17,6 +17,7 @@ import { VarveError } from '../errors.ts'
 import { ReadCall } from './call.ts'
 import { CountedPaths } from './counted.ts'
 import { Generations, type ReadStore, type Verdict } from './generations.ts'
+import { FollowedModules } from './followed.ts'
 import { type Disk, hostDisk, type ReadKind } from './kinds.ts'
 import { hiddenReads } from './known.ts'
 import { Observed } from './observed.ts'
@@ -44,6 +45,7 @@ export class ReadScope implements Sink {
   #earlier: Map<string, StoredRead> = new Map()
   readonly #variables: ReadVariables = new ReadVariables()
   readonly #written: OwnWrites
+  readonly #modules: FollowedModules = new FollowedModules()
   #opaque: string | undefined
   /** Took over what the program read before. */
   #begun = false
@@ -179,6 +181,7 @@ export class ReadScope implements Sink {
       const decided = this.#counted.decide(kind, path)
       if (decided === undefined) return undefined
       const key = `${decided[0]} ${decided[1]}`
+      if (kind === 'module') for (const imported of this.#modules.follow(path)) this.read(kind, imported)
       if (decided[0] === 'module' && this.#earlier.has(key)) return undefined
       const before = this.#lost.delete(key) ? undefined : this.#reads.get(key)
       if (before !== undefined && (this.#written.decides(key, path) || before.isCurrent(this.#disk))) return key
@@ -225,6 +228,7 @@ export class ReadScope implements Sink {
   seal(): void {
     if (!this.#generations.isUsed) return
     unrecordedNow(() => {
+      for (const imported of this.#modules.followAll()) this.read('module', imported)
       const set = this.#opaque === undefined ? this.#set() : undefined
       if (set === undefined) this.#noteLost()
       if (set !== undefined) this.#generations.put([...set.values()])

@@ -56,6 +56,8 @@ export interface Installation {
   ambient: Ambient | undefined
   /** Undoes each change, the last one first. */
   readonly undo: (() => void)[]
+  /** What each ES module imports, by path; noted since the first recorded work. */
+  readonly imports: Map<string, Set<string>>
   /** Depth of `unrecordedNow` on this stack. */
   unrecorded: number
   /** Runs of `recorded` and `unrecorded`, and builds, that have not ended. */
@@ -72,10 +74,10 @@ const NO_TRIGGER = 0
 /** That of the host, which tests may replace later. */
 const { setImmediate: soon } = globalThis
 
-const NAME: unique symbol = Symbol.for('varve.reads.4')
+const NAME: unique symbol = Symbol.for('varve.reads.5')
 
 /** Marks the wrappers of copies that share an installation. Those of another shape are wrapped again, because their notes go elsewhere. */
-export const WRAPPED: unique symbol = Symbol.for('varve.reads.4.wrapped')
+export const WRAPPED: unique symbol = Symbol.for('varve.reads.5.wrapped')
 
 /** The installation, undefined until there is one. */
 export function installation(): Installation | undefined {
@@ -88,7 +90,7 @@ export function makeInstallation(): Installation | undefined {
   const hooks = builtin('node:async_hooks')
   if (hooks === undefined) return undefined
   const idle = { unrecorded: 0, running: 0, isNeeded: !isStorageCostly(), isReleasing: false }
-  const made: Installation = { storage: new hooks.AsyncLocalStorage(), ambient: undefined, undo: [], ...idle }
+  const made: Installation = { storage: new hooks.AsyncLocalStorage(), ambient: undefined, undo: [], imports: new Map(), ...idle }
   // Jest replaces properties of objects on the global scope by accessors that call themselves, unless they cannot be configured.
   Object.seal(made)
   Object.defineProperty(globalThis, NAME, { value: made, configurable: true, enumerable: false, writable: false })

@@ -9,6 +9,7 @@
  * emptied is what the next run can find again.
  */
 import { lookAt } from '../inputs/files.ts'
+import { importsOf } from './imports.ts'
 import { type Disk, hostDisk, isOfFolder, READ_KINDS, type ReadKind } from './kinds.ts'
 import { freezeAround, Observed } from './observed.ts'
 import { isInPackage } from './resolution.ts'
@@ -25,15 +26,29 @@ export class StartUp implements Ambient {
   readonly addons: Set<string> = new Set()
   /** Files that the program wrote. */
   readonly #written: Set<string> = new Set()
-  scopes = 0
   isTooLong = false
+  #scopes = 0
+  #begin: (() => void) | undefined
 
-  /** `loaded`: paths of modules that were loaded before the recorder was installed. */
-  constructor(loaded: readonly string[]) {
+  /** `loaded`: paths of modules that were loaded before the recorder was installed. `begin` is called once, when recorded work begins. */
+  constructor(loaded: readonly string[], begin: () => void) {
+    this.#begin = begin
     for (const path of loaded) {
       if (path.endsWith('.node')) this.addons.add(path)
       else this.read('module', path)
     }
+  }
+
+  get scopes(): number {
+    return this.#scopes
+  }
+
+  set scopes(count: number) {
+    this.#scopes = count
+    const begin = count > 0 ? this.#begin : undefined
+    if (begin === undefined) return
+    this.#begin = undefined
+    begin()
   }
 
   get reads(): ReadonlyMap<string, Observed> {
@@ -64,6 +79,7 @@ export class StartUp implements Ambient {
     }
     const disk = hostDisk()
     if (disk !== undefined) this.#reads.set(key, unrecordedNow(() => new Observed(disk, kind, path)))
+    if (kind === 'module') for (const imported of importsOf(path)) this.read(kind, imported)
   }
 
   wrote(path: string): void {

@@ -1,0 +1,120 @@
+/** Modules that work loads, in the Node.js that runs the tests and in those that `npm run test:runtimes` has installed. */
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, it } from 'vitest'
+import { makeFolder } from '../folders.ts'
+
+const PROGRAM = fileURLToPath(new URL('imports.mjs', import.meta.url))
+const RUNTIMES = fileURLToPath(new URL('../../target/runtimes/node_modules', import.meta.url))
+const HOOKED = `process.exit(typeof process.getBuiltinModule?.('node:module').registerHooks === 'function' ? 0 : 1)`
+
+const nodes = [process.execPath, ...[22, 24].map((major) => join(RUNTIMES, `node-${major}`, 'bin/node')).filter(existsSync)]
+
+/** Whether a Node.js shows the ES modules that it loads. */
+function isHooked(node: string): boolean {
+  try {
+    execFileSync(node, ['--eval', HOOKED])
+    return true
+  } catch {
+    return false
+  }
+}
+
+interface Row {
+  readonly name: string
+  readonly load: string
+  readonly files: Readonly<Record<string, string>>
+  /** Files that are written later. */
+  readonly change: Readonly<Record<string, string>>
+  readonly isAtOnce?: boolean
+}
+
+const packageIn = (folder: string, word: number): Record<string, string> => ({
+  [`${folder}node_modules/words/package.json`]: `{ "name": "words", "version": "${word}.0.0", "exports": "./index.mjs" }`,
+  [`${folder}node_modules/words/index.mjs`]: `export default ${word}`,
+})
+const lazily = (name: string): string => `export const load = () => import('${name}').then((module) => module.default, () => 'none')`
+
+const LOADED_BY_REQUIRE: Row = {
+  name: 'a module that a required module had loaded for another task',
+  load: 'top.cjs',
+  files: {
+    'top.cjs': "module.exports = require('./middle.cjs')",
+    'middle.cjs': "module.exports = require('./low.cjs')",
+    'low.cjs': 'module.exports = 1',
+  },
+  change: { 'low.cjs': 'module.exports = 2' },
+}
+
+const IMPORTED: readonly Row[] = [
+  ...[false, true].map((isAtOnce) => ({
+    name: `a module that an imported module had loaded for another task${isAtOnce ? ', at the same time' : ''}`,
+    load: 'top.mjs',
+    files: {
+      'top.mjs': "export * from './middle.mjs'",
+      'middle.mjs': "import low from './low.mjs'\nexport const load = () => low",
+      'low.mjs': 'export default 1',
+    },
+    change: { 'low.mjs': 'export default 2' },
+    isAtOnce,
+  })),
+  {
+    name: 'a missing module that appears',
+    load: 'in/top.mjs',
+    files: { 'in/top.mjs': lazily('./low.mjs?query') },
+    change: { 'in/low.mjs': 'export default 2' },
+  },
+  { name: 'a missing package that appears', load: 'in/top.mjs', files: { 'in/top.mjs': lazily('words') }, change: packageIn('in/', 2) },
+  { name: 'a nearer package', load: 'in/top.mjs', files: { 'in/top.mjs': lazily('words'), ...packageIn('', 1) }, change: packageIn('in/', 2) },
+  {
+    name: 'a module by a name in imports',
+    load: 'in/top.mjs',
+    files: {
+      'in/top.mjs': lazily('#low'),
+      'package.json': '{ "imports": { "#low": "./low.mjs" } }',
+      'low.mjs': 'export default 1',
+      'new.mjs': 'export default 2',
+    },
+    change: { 'package.json': '{ "imports": { "#low": "./new.mjs" } }' },
+  },
+  {
+    name: 'where import.meta.resolve leads',
+    load: 'in/top.mjs',
+    files: { 'in/top.mjs': "export const load = () => import.meta.resolve('words').length", ...packageIn('', 1) },
+    change: packageIn('in/', 2),
+  },
+]
+
+function expectMiss(node: string, { load, files, change, isAtOnce }: Row): void {
+  const folder = makeFolder()
+  const write = (all: Readonly<Record<string, string>>): void => {
+    for (const [name, text] of Object.entries(all)) {
+      mkdirSync(dirname(join(folder, name)), { recursive: true })
+      writeFileSync(join(folder, name), text)
+    }
+  }
+  const build = (): { made: unknown[]; hits: number[] } => {
+    const answer = execFileSync(node, [PROGRAM, JSON.stringify({ folder, load, isAtOnce })], { encoding: 'utf8' })
+    const found: { made: unknown[]; hits: number[] } = JSON.parse(answer)
+    return found
+  }
+  write({ 'package.json': '{}', ...files })
+  const { made: before } = build()
+  expect(build()).toEqual({ made: before, hits: [1, 1] })
+  write(change)
+  const { made, hits } = build()
+  expect(hits).toEqual([0, 0])
+  expect(made).not.toContain(before[0])
+  expect(build()).toEqual({ made, hits: [1, 1] })
+}
+
+it.each(nodes)('results are made again when a module changes that a required module had loaded for another task, in %s', (node) => {
+  expectMiss(node, LOADED_BY_REQUIRE)
+})
+
+it.each(nodes.filter(isHooked).flatMap((node) => IMPORTED.map((row) => [row.name, node, row] as const)))(
+  'results are made again when what is imported changes: %s, in %s',
+  (_, node, row) => expectMiss(node, row),
+)
