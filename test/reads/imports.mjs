@@ -13,7 +13,7 @@ const work = load.endsWith('.cjs') ? () => createRequire(import.meta.url)(path) 
 
 const cache = await openCache({ name: 'test', dir: join(folder, 'cache') })
 const tasks = ['one', 'two'].map((name) => cache.task(name, { root: folder, codec: 'json', trackReads: true }))
-const runs = tasks.map((task) => () => task.run({ id: 'id' }, work))
+const runs = tasks.map((task) => () => task.run({ id: 'id' }, async () => (await work()) ?? null))
 const made = []
 if (isAtOnce) made.push(...(await Promise.all(runs.map((run) => run()))))
 else for (const run of runs) made.push(await run())

@@ -1,4 +1,4 @@
-/** Modules that work loads, in the Node.js that runs the tests and in those that `npm run test:runtimes` has installed. */
+/** What work loads and opens, in the Node.js that runs the tests and in those that `npm run test:runtimes` has installed. */
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -87,7 +87,19 @@ const IMPORTED: readonly Row[] = [
   },
 ]
 
-function expectMiss(node: string, { load, files, change, isAtOnce }: Row): void {
+interface Built {
+  readonly made: readonly unknown[]
+  readonly hits: readonly number[]
+}
+
+interface Project {
+  write(files: Readonly<Record<string, string>>): void
+  build(): Built
+  path(name: string): string
+}
+
+/** A project that a Node.js builds. */
+function makeProject(node: string, order: object): Project {
   const folder = makeFolder()
   const write = (all: Readonly<Record<string, string>>): void => {
     for (const [name, text] of Object.entries(all)) {
@@ -95,12 +107,17 @@ function expectMiss(node: string, { load, files, change, isAtOnce }: Row): void 
       writeFileSync(join(folder, name), text)
     }
   }
-  const build = (): { made: unknown[]; hits: number[] } => {
-    const answer = execFileSync(node, [PROGRAM, JSON.stringify({ folder, load, isAtOnce })], { encoding: 'utf8' })
-    const found: { made: unknown[]; hits: number[] } = JSON.parse(answer)
-    return found
+  write({ 'package.json': '{}' })
+  return {
+    write,
+    build: () => JSON.parse(execFileSync(node, ['--no-warnings', PROGRAM, JSON.stringify({ folder, ...order })], { encoding: 'utf8' })),
+    path: (name) => join(folder, name),
   }
-  write({ 'package.json': '{}', ...files })
+}
+
+function expectMiss(node: string, { load, files, change, isAtOnce }: Row): void {
+  const { write, build } = makeProject(node, { load, isAtOnce })
+  write(files)
   const { made: before } = build()
   expect(build()).toEqual({ made: before, hits: [1, 1] })
   write(change)
@@ -118,3 +135,15 @@ it.each(nodes.filter(isHooked).flatMap((node) => IMPORTED.map((row) => [row.name
   'results are made again when what is imported changes: %s, in %s',
   (_, node, row) => expectMiss(node, row),
 )
+
+it.each(
+  nodes.filter(isHooked).flatMap((node) => [
+    ['requires', node, `import { createRequire } from 'node:module'\nconst { DatabaseSync } = createRequire(import.meta.url)('node:sqlite')`],
+    ['imports', node, `import { DatabaseSync } from 'node:sqlite'`],
+  ]),
+)('results of work that opens a database are not stored: it %s node:sqlite, in %s', (_, node, code) => {
+  const { write, build, path } = makeProject(node, { load: 'top.mjs' })
+  write({ 'top.mjs': `${code}\nexport const load = () => void new DatabaseSync(${JSON.stringify(path('a.db'))}).close()` })
+  build()
+  expect(build().hits).toEqual([0, 0])
+})

@@ -2,9 +2,9 @@
  * Packages with native code. Each known one runs as in a build: results are kept, and what the entry says of its reads holds. Those that
  * read files themselves are shown to do so, and results are not kept.
  */
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { afterAll, describe, expect, it } from 'vitest'
 import { installReads, ReadScope, uninstallReads } from 'varve/reads'
@@ -128,6 +128,32 @@ describe('results are not kept after work that', () => {
     const what = join(makeFolder(), 'node_modules/other/other.node')
     expect(await reasonOf(what)).toBe(`loaded the native addon '${what}', whose reads cannot be seen`)
     expect((await scopeAfter((scope) => scope.opaque({ kind: 'addon', what }), { isDeclared: true })).reason).toBeUndefined()
+  })
+
+  // Node.js loads an addon once, so other work of the process saw nothing of it.
+  it('results of work that requires an unknown addon are not kept, also if other work of the process has loaded it before', async () => {
+    const folder = join(makeFolder(), 'node_modules/other')
+    mkdirSync(folder, { recursive: true })
+    expect(require('rollup/parseAst').parseAst('1').type).toBe('Program')
+    copyFileSync(Object.keys(require.cache).find((path) => /@rollup.*\.node$/.test(path)) ?? '', join(folder, 'other.node'))
+    writeFileSync(join(folder, 'index.js'), "require('./other.node')")
+    const reasons = []
+    for (const _ of [1, 2]) reasons.push((await scopeAfter(() => require(folder))).reason)
+    expect(reasons).toEqual([expect.stringContaining('other.node'), reasons[0]])
+  })
+
+  it.each([
+    ['of the project', 'program.cjs', { '/': '/' }, /^gave folders to the WASI program of '.*program.cjs', whose reads cannot be seen$/],
+    ['of the project, without folders', 'program.cjs', {}, /^kept$/],
+    ['of an unknown package', 'node_modules/other/program.cjs', { '/': '/' }, /^gave folders to the WASI program of/],
+    ['of a known package', 'node_modules/@oxc-parser/binding-wasm32-wasi/program.cjs', { '/': '/' }, /^kept$/],
+  ])('results of work that starts a program of WASI which may read files are not kept: one %s', async (_, name, preopens, expected) => {
+    const path = join(makeFolder(), name)
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(join(dirname(path), 'package.json'), '{ "version": "0.99.0" }')
+    writeFileSync(path, `new (require('node:wasi').WASI)({ version: 'preview1', preopens: ${JSON.stringify(preopens)} })`)
+    const { reason } = await scopeAfter(() => require(path))
+    expect(reason ?? 'kept').toMatch(expected)
   })
 
   it('results of work that starts a worker thread are not kept', async () => {

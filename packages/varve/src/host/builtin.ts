@@ -24,10 +24,13 @@ interface Builtins {
   'node:module': typeof module
   'node:os': typeof os
   'node:path': typeof path
+  /** Since Node.js 22.5. */
+  'node:sqlite': object
   'node:stream': typeof stream
   'node:url': typeof url
   'node:util': typeof util
   'node:v8': typeof v8
+  'node:wasi': object
   'node:worker_threads': typeof threads
   'node:zlib': typeof zlib
 }

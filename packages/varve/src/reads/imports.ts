@@ -11,6 +11,7 @@ import type * as nodeModule from 'node:module'
 import type * as nodeUrl from 'node:url'
 import { builtin } from '../host/builtin.ts'
 import { loaderOfHost } from './modules.ts'
+import { installLoaded } from './opaque.ts'
 import { fileOf, noteFound } from './resolution.ts'
 import { type Installation, installation as shared, sinkNow } from './sink.ts'
 
@@ -33,6 +34,7 @@ export function installImports(installation: Installation): void {
   register(installation, 'load', (url, context, next) => {
     const path = pathOf(urls, url)
     if (path !== undefined) sinkNow(installation)?.read('module', path)
+    else installLoaded(installation, url)
     return next(url, context)
   })
 }

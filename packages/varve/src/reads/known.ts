@@ -45,13 +45,22 @@ const READERS: readonly { readonly name: RegExp; readonly reads: string }[] = [
   },
 ]
 
-/** Why what begins with this event may read files unseen, as the end of a sentence; undefined if it is known in this scope. */
-export function hiddenReads({ what }: Opaque, scope: string): string | undefined {
+const DID: Readonly<Record<Opaque['kind'], string>> = {
+  process: 'started the process',
+  worker: 'started the worker thread',
+  addon: 'loaded the native addon',
+  database: 'opened the database',
+  wasi: 'gave folders to the WASI program of',
+}
+
+/** What may read files unseen after this event, as the end of a sentence; undefined if it is known in this scope. */
+export function hiddenReads({ kind, what }: Opaque, scope: string): string | undefined {
   if (isVarve(what)) return undefined
   const found = packageOf(what)
   const isKnown = KNOWN.some((known) => found !== undefined && known.name.test(found.name) && isIn(known, found.folder, scope))
   if (isKnown) return undefined
-  return READERS.find(({ name }) => name.test(found?.name ?? ''))?.reads ?? 'whose reads cannot be seen'
+  const reads = READERS.find(({ name }) => name.test(found?.name ?? ''))?.reads ?? 'whose reads cannot be seen'
+  return `${DID[kind]} '${what}', ${reads}`
 }
 
 /** The engine itself, in whatever package it lies: `varve.node` as published, `varve.<platform>.node` in a checkout. */

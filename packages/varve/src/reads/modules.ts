@@ -1,6 +1,7 @@
 /** CommonJS modules that code loads while it is recorded: every `require`, also of a module that is loaded already. */
 import { builtin } from '../host/builtin.ts'
 import { installClone } from './fs.ts'
+import { installLoaded } from './opaque.ts'
 import { fileOf, isInPackage, type ModuleRequest, noteResolution, type Resolver } from './resolution.ts'
 import type { Installation, Sink } from './sink.ts'
 import { isCallable, originalOf, replace } from './wrapper.ts'
@@ -20,7 +21,9 @@ export function installModules(installation: Installation): void {
   const noteRequest = noteRequestOnce(Module)
   replace(installation, Module, '_load', (sink, [request, parent]) => {
     const path = noteRequest(sink, { request: String(request), parent })
-    if (path !== undefined && isAbsolute(path)) sink.read('module', path)
+    if (path === undefined) return
+    if (isAbsolute(path)) sink.read('module', path)
+    else installLoaded(installation, path)
   })
   replace(installation, Module, '_resolveFilename', (sink, [request, parent, , options]) => {
     noteRequest(sink, { request: String(request), parent, options })

@@ -1,6 +1,7 @@
-/** What code starts or loads whose reads cannot be seen: processes, worker threads and native addons. */
+/** What code starts, loads or opens whose reads cannot be seen: processes, worker threads, native addons, databases and WASI. */
 import type * as childProcess from 'node:child_process'
 import { builtin } from '../host/builtin.ts'
+import { syncNamedImports } from './env.ts'
 import type { Installation, Opaque } from './sink.ts'
 import { type Note, replace } from './wrapper.ts'
 
@@ -11,15 +12,39 @@ export function installOpaque(installation: Installation): void {
   const processes = builtin('node:child_process')
   if (processes !== undefined) for (const name of PROCESSES) replace(installation, processes, name, noteOf('process', 0))
   const threads = builtin('node:worker_threads')
-  if (threads !== undefined) replaceClass(installation, threads, 'Worker')
+  // A class that others extend: its subclasses are reported, and its prototype stays.
+  if (threads !== undefined) replace(installation, threads, 'Worker', noteOf('worker', 0))
   replace(installation, globalThis.process, 'dlopen', noteOf('addon', 1))
+}
+
+/** Wraps a built-in module that is about to be loaded, if it reads files itself. To load it earlier would print a warning of Node.js. */
+export function installLoaded(installation: Installation, name: string): void {
+  const sqlite = name === 'node:sqlite' ? builtin(name) : undefined
+  const wasi = name === 'node:wasi' || name === 'wasi' ? builtin('node:wasi') : undefined
+  if (sqlite !== undefined) replace(installation, sqlite, 'DatabaseSync', noteOf('database', 0))
+  if (wasi !== undefined) replace(installation, wasi, 'WASI', noteFolders)
+  if (sqlite !== undefined || wasi !== undefined) syncNamedImports()
 }
 
 function noteOf(kind: Opaque['kind'], place: number): Note {
   return (sink, args) => sink.opaque({ kind, what: String(args[place]) })
 }
 
-/** A class that others extend: its subclasses are reported, and its prototype stays. */
-function replaceClass(installation: Installation, target: object, name: string): void {
-  replace(installation, target, name, noteOf('worker', 0))
+/** A program of WASI reads files below the folders that it is given. The module that starts it shows which program it is. */
+const noteFolders: Note = (sink, [options]) => {
+  const folders: unknown = isObject(options) ? Reflect.get(options, 'preopens') : undefined
+  if (isObject(folders) && Object.keys(folders).length > 0) sink.opaque({ kind: 'wasi', what: callerOf(new Error('stack')) ?? 'unknown' })
+}
+
+/** The path of the first module on a stack that is not in the folder of this one. */
+function callerOf({ stack = '' }: Error): string | undefined {
+  const lines = stack.replaceAll('file://', '').split('\n')
+  const paths = lines.flatMap((line) => /(?:^|[\s(])((?:\/|[A-Za-z]:[\\/])[^():]*):\d+:\d+\)?$/.exec(line)?.[1] ?? [])
+  const [here = ''] = paths
+  const folder = here.slice(0, Math.max(here.lastIndexOf('/'), here.lastIndexOf('\\')) + 1)
+  return paths.find((path) => !path.startsWith(folder))
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
 }

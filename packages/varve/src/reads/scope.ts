@@ -169,9 +169,7 @@ export class ReadScope implements Sink {
   opaque(event: Opaque): void {
     if (this.#opaque !== undefined || this.#options.isDeclared === true) return
     const hidden = hiddenReads(event, this.name)
-    if (hidden === undefined) return
-    const did = { process: 'started the process', worker: 'started the worker thread', addon: 'loaded the native addon' }[event.kind]
-    this.#refuse(`${did} '${event.what}', ${hidden}`)
+    if (hidden !== undefined) this.#refuse(hidden)
   }
 
   /** Looks at a path before it is read. The key of the read, undefined if it does not count. @internal */
@@ -181,6 +179,7 @@ export class ReadScope implements Sink {
       const decided = this.#counted.decide(kind, path)
       if (decided === undefined) return undefined
       const key = `${decided[0]} ${decided[1]}`
+      if (kind === 'module' && path.endsWith('.node')) this.opaque({ kind: 'addon', what: path }) // it may be loaded already
       if (kind === 'module') for (const imported of this.#modules.follow(path)) this.read(kind, imported)
       if (decided[0] === 'module' && this.#earlier.has(key)) return undefined
       const before = this.#lost.delete(key) ? undefined : this.#reads.get(key)
@@ -279,7 +278,7 @@ export class ReadScope implements Sink {
     if (ambient === undefined) return
     ambient.scopes += 1
     for (const [, read] of ambient.reads) this.#adopt(read)
-    for (const addon of ambient.addons) this.opaque({ kind: 'addon', what: addon })
+    for (const [, event] of ambient.hidden) this.opaque(event)
     if (ambient.isTooLong) this.#refuse('began after the program had read more files than are noted')
   }
 

@@ -24,8 +24,8 @@ export interface Sink {
 
 /** What cannot be seen into. */
 export interface Opaque {
-  readonly kind: 'process' | 'worker' | 'addon'
-  /** The program, script or addon: a path or a command. */
+  readonly kind: 'process' | 'worker' | 'addon' | 'database' | 'wasi'
+  /** The program, script, addon or database, or the module that starts a program of WASI: a path or a command. */
   readonly what: string
 }
 
@@ -41,8 +41,8 @@ export interface Noted {
 /** Notes what a program reads outside of scopes, until the first of them begins. */
 export interface Ambient extends Sink {
   readonly reads: ReadonlyMap<string, Noted>
-  /** Paths of addons that were loaded. */
-  readonly addons: ReadonlySet<string>
+  /** What was loaded or opened that recorded work may use, by its path. */
+  readonly hidden: ReadonlyMap<string, Opaque>
   /** Scopes under way: nothing is noted while there are any. */
   scopes: number
   readonly isTooLong: boolean

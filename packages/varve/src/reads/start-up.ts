@@ -23,7 +23,7 @@ const KINDS_BESIDE_CONTENT = READ_KINDS.filter((kind) => kind !== 'content' && k
 /** The reads of a program outside of recorded work. */
 export class StartUp implements Ambient {
   readonly #reads: Map<string, Observed> = new Map()
-  readonly addons: Set<string> = new Set()
+  readonly hidden: Map<string, Opaque> = new Map()
   /** Files that the program wrote. */
   readonly #written: Set<string> = new Set()
   isTooLong = false
@@ -34,7 +34,7 @@ export class StartUp implements Ambient {
   constructor(loaded: readonly string[], begin: () => void) {
     this.#begin = begin
     for (const path of loaded) {
-      if (path.endsWith('.node')) this.addons.add(path)
+      if (path.endsWith('.node')) this.opaque({ kind: 'addon', what: path })
       else this.read('module', path)
     }
   }
@@ -97,7 +97,7 @@ export class StartUp implements Ambient {
 
   changedVariable(): void {}
 
-  opaque({ kind, what }: Opaque): void {
-    if (kind === 'addon') this.addons.add(what)
+  opaque(event: Opaque): void {
+    if (event.kind !== 'process' && event.kind !== 'worker') this.hidden.set(event.what, event)
   }
 }
