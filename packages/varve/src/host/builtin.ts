@@ -5,6 +5,7 @@
 import type * as hooks from 'node:async_hooks'
 import type * as childProcess from 'node:child_process'
 import type * as crypto from 'node:crypto'
+import type * as channels from 'node:diagnostics_channel'
 import type * as fs from 'node:fs'
 import type * as module from 'node:module'
 import type * as os from 'node:os'
@@ -20,6 +21,7 @@ interface Builtins {
   'node:async_hooks': typeof hooks
   'node:child_process': typeof childProcess
   'node:crypto': typeof crypto
+  'node:diagnostics_channel': typeof channels
   'node:fs': typeof fs
   'node:module': typeof module
   'node:os': typeof os

@@ -2,7 +2,7 @@
 import type * as childProcess from 'node:child_process'
 import { builtin } from '../host/builtin.ts'
 import { syncNamedImports } from './env.ts'
-import type { Installation, Opaque } from './sink.ts'
+import { type Installation, type Opaque, sinkNow } from './sink.ts'
 import { type Note, replace } from './wrapper.ts'
 
 const PROCESSES = ['spawn', 'spawnSync', 'exec', 'execSync', 'execFile', 'execFileSync', 'fork'] as const satisfies (keyof typeof childProcess)[]
@@ -10,11 +10,36 @@ const PROCESSES = ['spawn', 'spawnSync', 'exec', 'execSync', 'execFile', 'execFi
 /** Wraps what starts processes and workers, and what loads addons. */
 export function installOpaque(installation: Installation): void {
   const processes = builtin('node:child_process')
-  if (processes !== undefined) for (const name of PROCESSES) replace(installation, processes, name, noteOf('process', 0))
-  const threads = builtin('node:worker_threads')
-  // A class that others extend: its subclasses are reported, and its prototype stays.
-  if (threads !== undefined) replace(installation, threads, 'Worker', noteOf('worker', 0))
+  if (processes !== undefined) {
+    for (const name of PROCESSES) replace(installation, processes, name, noteOf('process', 0))
+    // Functions that code took out of the module before end here, besides those that wait for the process.
+    replace(installation, processes.ChildProcess.prototype, 'spawn', (sink, [options]) => {
+      sink.opaque({ kind: 'process', what: isObject(options) ? String(Reflect.get(options, 'file')) : '' })
+    })
+  }
+  installWorkers(installation)
   replace(installation, globalThis.process, 'dlopen', noteOf('addon', 1))
+}
+
+/** Wraps the class of worker threads. Its subclasses are reported, and its prototype stays. */
+function installWorkers(installation: Installation): void {
+  const [threads, channels] = [builtin('node:worker_threads'), builtin('node:diagnostics_channel')]
+  if (threads === undefined) return
+  let isNoted = false
+  const note = noteOf('worker', 0)
+  replace(installation, threads, 'Worker', (sink, args) => {
+    isNoted = true
+    queueMicrotask(() => (isNoted = false))
+    note(sink, args)
+  })
+  // Code that took the class out of the module before.
+  const see = (): void => {
+    const sink = isNoted ? undefined : sinkNow(installation)
+    sink?.opaque({ kind: 'worker', what: callerOf(new Error('stack')) ?? 'unknown' })
+    isNoted = false
+  }
+  channels?.subscribe('worker_threads', see)
+  installation.undo.push(() => void channels?.unsubscribe('worker_threads', see))
 }
 
 /** Wraps a built-in module that is about to be loaded, if it reads files itself. To load it earlier would print a warning of Node.js. */
