@@ -94,7 +94,7 @@ interface Built {
 
 interface Project {
   write(files: Readonly<Record<string, string>>): void
-  build(): Built
+  build(order?: object): Built
   path(name: string): string
 }
 
@@ -110,7 +110,7 @@ function makeProject(node: string, order: object): Project {
   write({ 'package.json': '{}' })
   return {
     write,
-    build: () => JSON.parse(execFileSync(node, ['--no-warnings', PROGRAM, JSON.stringify({ folder, ...order })], { encoding: 'utf8' })),
+    build: (more) => JSON.parse(execFileSync(node, ['--no-warnings', PROGRAM, JSON.stringify({ folder, ...order, ...more })], { encoding: 'utf8' })),
     path: (name) => join(folder, name),
   }
 }
@@ -146,4 +146,17 @@ it.each(
   write({ 'top.mjs': `${code}\nexport const load = () => void new DatabaseSync(${JSON.stringify(path('a.db'))}).close()` })
   build()
   expect(build().hits).toEqual([0, 0])
+})
+
+// The second task noted the file as it was then, and used the code that the process had in memory.
+it.each(
+  nodes.flatMap((node) => [
+    ['requires', node, 'top.cjs', (word: number) => `module.exports = ${word}`],
+    ...(isHooked(node) ? [['imports', node, 'top.mjs', (word: number) => `export const load = () => ${word}`] as const] : []),
+  ] as const),
+)('a result is not stale that a process makes with a module in memory after an edit of its file: it %s it, in %s', (_, node, load, code) => {
+  const { write, build } = makeProject(node, { load })
+  write({ [load]: code(1) })
+  expect(build({ edits: { [load]: code(2) } }).made).toEqual([1, 1])
+  expect(build().made).toEqual([2, 2])
 })

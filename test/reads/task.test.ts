@@ -48,20 +48,21 @@ function readAtEnd(path: string): string {
   }
 }
 
-function resolveOrNothing(name: string): string {
+function orNothing(load: () => unknown): unknown {
   try {
-    return createRequire(import.meta.url).resolve(name)
-  } catch {
-    return ''
-  }
-}
-
-function moduleOrNothing(name: string, from = import.meta.url): unknown {
-  try {
-    return createRequire(from)(name)
+    return load()
   } catch {
     return undefined
   }
+}
+
+const resolveOrNothing = (name: string): unknown => orNothing(() => createRequire(import.meta.url).resolve(name))
+const moduleOrNothing = (name: string, from = import.meta.url): unknown => orNothing(() => createRequire(from)(name))
+
+/** Edits a module, which a process of its own would load anew. */
+function editModule({ write, path }: Project, name: string): void {
+  write(name, 'module.exports = 2')
+  Reflect.deleteProperty(createRequire(import.meta.url).cache, path(name))
 }
 
 /** Does `work` in a cache of its own, as a process of its own would. Returns how often it was done: 0 or 1. */
@@ -107,7 +108,7 @@ const ROWS: readonly [name: string, work: (project: Project) => unknown, change:
   ['a module by a name in imports', ({ path }) => moduleOrNothing('#own', path('a.cjs')), ({ write }) => write('package.json', PACKAGE_LATER)],
   ['a module by the name of its package', ({ path }) => moduleOrNothing('own', path('a.cjs')), ({ write }) => write('package.json', PACKAGE_LATER)],
   ['a file that is opened to append to it', ({ path }) => readAtEnd(path('a.txt')), ({ write }) => write('a.txt', 'two')],
-  ['a module that is required', ({ path }) => createRequire(import.meta.url)(path('a.cjs')), ({ write }) => write('a.cjs', 'module.exports = 2')],
+  ['a module that is required', ({ path }) => createRequire(import.meta.url)(path('a.cjs')), (project) => editModule(project, 'a.cjs')],
 ]
 
 onEngine('native', (subject) => {

@@ -1,5 +1,13 @@
 /** Modules that work loads, with what these have loaded before: a module that is loaded already brings no reads of that. */
-import { importsOf } from './imports.ts'
+import { importsOf } from './loaded.ts'
+import type { Disk, ReadKind } from './kinds.ts'
+import { Observed } from './observed.ts'
+import { installation, type Noted } from './sink.ts'
+
+/** A look at what is read. Code is what it was when the process loaded it, whatever is in its file now. */
+export function lookedAt(disk: Disk, kind: ReadKind, path: string): Noted {
+  return (kind === 'module' ? installation()?.modules.get(path) : undefined) ?? new Observed(disk, kind, path)
+}
 
 /** The modules of one scope. */
 export class FollowedModules {

@@ -10,10 +10,10 @@
 import type * as nodeModule from 'node:module'
 import type * as nodeUrl from 'node:url'
 import { builtin } from '../host/builtin.ts'
-import { loaderOfHost } from './modules.ts'
+import { loaderOfHost, noteLoad } from './loaded.ts'
 import { installLoaded } from './opaque.ts'
-import { fileOf, noteFound } from './resolution.ts'
-import { type Installation, installation as shared, sinkNow } from './sink.ts'
+import { noteFound } from './resolution.ts'
+import { type Installation, sinkNow } from './sink.ts'
 
 interface Context {
   readonly conditions?: Iterable<string>
@@ -33,8 +33,11 @@ export function installImports(installation: Installation): void {
   if (urls === undefined) return
   register(installation, 'load', (url, context, next) => {
     const path = pathOf(urls, url)
-    if (path !== undefined) sinkNow(installation)?.read('module', path)
-    else installLoaded(installation, url)
+    if (path === undefined) installLoaded(installation, url)
+    else {
+      noteLoad(installation, path)
+      sinkNow(installation)?.read('module', path)
+    }
     return next(url, context)
   })
 }
@@ -54,16 +57,6 @@ export function installResolution(installation: Installation): void {
       noteImport(installation, urls, { specifier, parent: context.parentURL, url })
     }
   })
-}
-
-/** Paths of the modules that a loaded module has imported or required. */
-export function* importsOf(path: string): Generator<string> {
-  const { _cache: loaded = {} } = loaderOfHost() ?? {}
-  for (const child of loaded[path]?.children ?? []) {
-    const file = fileOf(child)
-    if (file !== undefined) yield file
-  }
-  yield* shared()?.imports.get(path) ?? []
 }
 
 interface Import {

@@ -3,7 +3,7 @@
  * libraries that are to be recorded.
  */
 export { installReads, uninstallReads } from './install.ts'
-export { importsOf } from './imports.ts'
+export { importsOf } from './loaded.ts'
 export { isCountedVariable } from './counted.ts'
 export { ReadCall } from './call.ts'
 export { digestOfRead } from './kinds.ts'

@@ -1,15 +1,11 @@
 /** CommonJS modules that code loads while it is recorded: every `require`, also of a module that is loaded already. */
 import { builtin } from '../host/builtin.ts'
 import { installClone } from './fs.ts'
+import { type Loader, loaderOfHost, noteLoad } from './loaded.ts'
 import { installLoaded } from './opaque.ts'
-import { fileOf, isInPackage, type ModuleRequest, noteResolution, type Resolver } from './resolution.ts'
+import { fileOf, isInPackage, type ModuleRequest, noteResolution } from './resolution.ts'
 import type { Installation, Sink } from './sink.ts'
-import { isCallable, originalOf, replace } from './wrapper.ts'
-
-/** Parts of `node:module` that are public in fact and missing in its types. */
-interface Loader extends Resolver {
-  readonly _cache: Readonly<Record<string, { readonly exports: unknown; readonly children?: readonly unknown[] } | undefined>>
-}
+import { originalOf, replace } from './wrapper.ts'
 
 /** Larger objects are tables of data. `node:fs` has about 120 names. */
 const NAMES_MAX = 200
@@ -18,17 +14,18 @@ const NAMES_MAX = 200
 export function installModules(installation: Installation): void {
   const Module = loaderOfHost()
   if (Module === undefined) return
+  const { _cache: loaded } = Module
   const noteRequest = noteRequestOnce(Module)
   replace(installation, Module, '_load', (sink, [request, parent]) => {
     const path = noteRequest(sink, { request: String(request), parent })
     if (path === undefined) return
-    if (isAbsolute(path)) sink.read('module', path)
-    else installLoaded(installation, path)
+    if (!isAbsolute(path)) return installLoaded(installation, path)
+    if (loaded[path] === undefined) noteLoad(installation, path)
+    sink.read('module', path)
   })
   replace(installation, Module, '_resolveFilename', (sink, [request, parent, , options]) => {
     noteRequest(sink, { request: String(request), parent, options })
   })
-  const { _cache: loaded } = Module
   for (const module of Object.values(loaded)) rewrap(installation, module?.exports)
 }
 
@@ -49,24 +46,8 @@ function noteRequestOnce(Module: Loader): (sink: Sink, asked: ModuleRequest) => 
   }
 }
 
-/** Paths of the CommonJS modules that are loaded now. */
-export function loadedModules(): string[] {
-  const { _cache: loaded = {} } = loaderOfHost() ?? {}
-  return Object.keys(loaded)
-}
-
-/** The loader of CommonJS. */
-export function loaderOfHost(): Loader | undefined {
-  const Module: unknown = builtin('node:module')?.Module
-  return isLoader(Module) ? Module : undefined
-}
-
 function isAbsolute(path: string): boolean {
   return builtin('node:path')?.isAbsolute(path) === true
-}
-
-function isLoader(value: unknown): value is Loader {
-  return isCallable(value) && ['_resolveFilename', '_nodeModulePaths', '_extensions', '_cache'].every((part) => part in value)
 }
 
 /**

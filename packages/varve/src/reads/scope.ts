@@ -17,10 +17,9 @@ import { VarveError } from '../errors.ts'
 import { ReadCall } from './call.ts'
 import { CountedPaths } from './counted.ts'
 import { Generations, type ReadStore, type Verdict } from './generations.ts'
-import { FollowedModules } from './followed.ts'
+import { FollowedModules, lookedAt } from './followed.ts'
 import { type Disk, hostDisk, type ReadKind } from './kinds.ts'
 import { hiddenReads } from './known.ts'
-import { Observed } from './observed.ts'
 import { OwnWrites } from './own-writes.ts'
 import { type ChangedRead, Comparison, forwardReads, namesOf, type StoredRead, storedRead } from './set.ts'
 import type { ReadScopeOptions } from './scope-options.ts'
@@ -185,7 +184,7 @@ export class ReadScope implements Sink {
       const before = this.#lost.delete(key) ? undefined : this.#reads.get(key)
       if (before !== undefined && (this.#written.decides(key, path) || before.isCurrent(this.#disk))) return key
       if (before !== undefined) this.seal() // results before this read do not depend on what it finds
-      this.#reads.set(key, new Observed(this.#disk, decided[0], decided[1]))
+      this.#reads.set(key, lookedAt(this.#disk, ...decided))
       return key
     })
   }

@@ -56,6 +56,8 @@ export interface Installation {
   ambient: Ambient | undefined
   /** Undoes each change, the last one first. */
   readonly undo: (() => void)[]
+  /** Local modules as they were when they were loaded, by path. */
+  readonly modules: Map<string, Noted>
   /** What each ES module imports, by path; noted since the first recorded work. */
   readonly imports: Map<string, Set<string>>
   /** Depth of `unrecordedNow` on this stack. */
@@ -90,7 +92,7 @@ export function makeInstallation(): Installation | undefined {
   const hooks = builtin('node:async_hooks')
   if (hooks === undefined) return undefined
   const idle = { unrecorded: 0, running: 0, isNeeded: !isStorageCostly(), isReleasing: false }
-  const made: Installation = { storage: new hooks.AsyncLocalStorage(), ambient: undefined, undo: [], imports: new Map(), ...idle }
+  const made: Installation = { storage: new hooks.AsyncLocalStorage(), ambient: undefined, undo: [], modules: new Map(), imports: new Map(), ...idle }
   // Jest replaces properties of objects on the global scope by accessors that call themselves, unless they cannot be configured.
   Object.seal(made)
   Object.defineProperty(globalThis, NAME, { value: made, configurable: true, enumerable: false, writable: false })

@@ -9,11 +9,12 @@
  * emptied is what the next run can find again.
  */
 import { lookAt } from '../inputs/files.ts'
-import { importsOf } from './imports.ts'
+import { lookedAt } from './followed.ts'
+import { importsOf } from './loaded.ts'
 import { type Disk, hostDisk, isOfFolder, READ_KINDS, type ReadKind } from './kinds.ts'
 import { freezeAround, Observed } from './observed.ts'
 import { isInPackage } from './resolution.ts'
-import { type Ambient, type Opaque, unrecordedNow } from './sink.ts'
+import { type Ambient, type Noted, type Opaque, unrecordedNow } from './sink.ts'
 
 /** More paths than any configuration reads; later ones are not noted, and recorded work is not stored. */
 const PATHS_MAX = 20_000
@@ -22,7 +23,7 @@ const KINDS_BESIDE_CONTENT = READ_KINDS.filter((kind) => kind !== 'content' && k
 
 /** The reads of a program outside of recorded work. */
 export class StartUp implements Ambient {
-  readonly #reads: Map<string, Observed> = new Map()
+  readonly #reads: Map<string, Noted> = new Map()
   readonly hidden: Map<string, Opaque> = new Map()
   /** Files that the program wrote. */
   readonly #written: Set<string> = new Set()
@@ -51,7 +52,7 @@ export class StartUp implements Ambient {
     begin()
   }
 
-  get reads(): ReadonlyMap<string, Observed> {
+  get reads(): ReadonlyMap<string, Noted> {
     const disk = hostDisk()
     if (disk !== undefined) unrecordedNow(() => this.#lookAgain(disk))
     return this.#reads
@@ -78,7 +79,7 @@ export class StartUp implements Ambient {
       return
     }
     const disk = hostDisk()
-    if (disk !== undefined) this.#reads.set(key, unrecordedNow(() => new Observed(disk, kind, path)))
+    if (disk !== undefined) this.#reads.set(key, unrecordedNow(() => lookedAt(disk, kind, path)))
     if (kind === 'module') for (const imported of importsOf(path)) this.read(kind, imported)
   }
 

@@ -1,0 +1,44 @@
+/** Modules that are loaded: what they were then, and what they have loaded. */
+import { builtin } from '../host/builtin.ts'
+import { hostDisk } from './kinds.ts'
+import { Observed } from './observed.ts'
+import { fileOf, isInPackage, type Resolver } from './resolution.ts'
+import { type Installation, installation as shared, unrecordedNow } from './sink.ts'
+import { isCallable } from './wrapper.ts'
+
+/** Parts of `node:module` that are public in fact and missing in its types. */
+export interface Loader extends Resolver {
+  readonly _cache: Readonly<Record<string, { readonly exports: unknown; readonly children?: readonly unknown[] } | undefined>>
+}
+
+/** Paths of the CommonJS modules that are loaded now. */
+export function loadedModules(): string[] {
+  const { _cache: loaded = {} } = loaderOfHost() ?? {}
+  return Object.keys(loaded)
+}
+
+/** The loader of CommonJS. */
+export function loaderOfHost(): Loader | undefined {
+  const Module: unknown = builtin('node:module')?.Module
+  return isLoader(Module) ? Module : undefined
+}
+
+/** A local module is about to be loaded. */
+export function noteLoad({ modules }: Installation, path: string): void {
+  const disk = isInPackage(path) ? undefined : hostDisk()
+  if (disk !== undefined) modules.set(path, unrecordedNow(() => new Observed(disk, 'module', path)))
+}
+
+/** Paths of the modules that a loaded module has imported or required. */
+export function* importsOf(path: string): Generator<string> {
+  const { _cache: loaded = {} } = loaderOfHost() ?? {}
+  for (const child of loaded[path]?.children ?? []) {
+    const file = fileOf(child)
+    if (file !== undefined) yield file
+  }
+  yield* shared()?.imports.get(path) ?? []
+}
+
+function isLoader(value: unknown): value is Loader {
+  return isCallable(value) && ['_resolveFilename', '_nodeModulePaths', '_extensions', '_cache'].every((part) => part in value)
+}
