@@ -29,14 +29,15 @@ export function noteLoad({ modules }: Installation, path: string): void {
   if (disk !== undefined) modules.set(path, unrecordedNow(() => new Observed(disk, 'module', path)))
 }
 
-/** Paths of the modules that a loaded module has imported or required. */
-export function* importsOf(path: string): Generator<string> {
+/**
+ * Paths of the modules that a loaded module has imported or required. Tools load plugins and loaders for all work, so what an installed
+ * package has loaded of the project is not part of it.
+ */
+export function importsOf(path: string): string[] {
   const { _cache: loaded = {} } = loaderOfHost() ?? {}
-  for (const child of loaded[path]?.children ?? []) {
-    const file = fileOf(child)
-    if (file !== undefined) yield file
-  }
-  yield* shared()?.imports.get(path) ?? []
+  const required = (loaded[path]?.children ?? []).flatMap((child) => fileOf(child) ?? [])
+  const all = [...required, ...(shared()?.imports.get(path) ?? [])]
+  return isInPackage(path) ? all.filter(isInPackage) : all
 }
 
 function isLoader(value: unknown): value is Loader {
