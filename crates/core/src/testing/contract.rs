@@ -331,6 +331,7 @@ fn open_file_outlives_its_name(vfs: &dyn Vfs) {
             continue;
         }
         name_is_gone(vfs, "b");
+        file.sync().expect("others may remove a file before it is synced");
         write(vfs, "a", b"two");
         assert_eq!(&*file.read(0, 3).unwrap(), b"one");
         vfs.remove("a").unwrap();

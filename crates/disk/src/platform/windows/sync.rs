@@ -1,6 +1,7 @@
 //! Syncing a file on Windows, which requires a handle with write access, even if another handle wrote the bytes.
 #![expect(unsafe_code, reason = "ReOpenFile has no safe form, and another file may be at the path by now")]
 
+use super::identity::identity_of;
 use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::os::windows::io::{AsRawHandle, FromRawHandle};
@@ -10,9 +11,19 @@ use windows_sys::Win32::Storage::FileSystem::{FILE_SHARE_DELETE, FILE_SHARE_READ
 /// Makes the bytes of the file survive a power failure.
 pub(crate) fn sync_data(file: &File) -> io::Result<()> {
     match file.sync_data() {
-        Err(error) if error.kind() == ErrorKind::PermissionDenied => for_writing(file)?.sync_data(),
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => match for_writing(file) {
+            Ok(writable) => writable.sync_data(),
+            // The system opens no removed file again, and nothing of it has to survive.
+            Err(error) if is_removed(file, &error) => Ok(()),
+            Err(error) => Err(error),
+        },
         outcome => outcome,
     }
+}
+
+/// Whether that is why a file could not be opened again: Wine says so, and Windows counts its names.
+fn is_removed(file: &File, error: &io::Error) -> bool {
+    error.kind() == ErrorKind::NotFound || identity_of(file).is_ok_and(|identity| identity.names == 0)
 }
 
 fn for_writing(file: &File) -> io::Result<File> {
