@@ -7,9 +7,9 @@
 //!    processes.
 //! 2. `append` adds all parts, in order, or returns an error; after an error any prefix may be in the file.
 //! 3. After `File::sync` the bytes survive a power failure, after `Vfs::sync_folder` the names do.
-//! 4. A file that was removed or renamed can be read and synced through an open handle. Windows may keep the name of a removed
-//!    file as long as the file is open. Then `list` has the name, and `create_new` and `link` find it taken. For all
-//!    other calls it is missing.
+//! 4. A file that was removed or renamed can be read and synced through an open handle. Windows may keep the name of a
+//!    removed file as long as the file is open. Then `list` has the name, and `create_new` and `link` find it taken.
+//!    For all other calls it is missing.
 //! 5. Errors keep their [`io::ErrorKind`]: core decides by kind, never by text.
 
 mod memory;

@@ -21,7 +21,7 @@ pub(crate) fn sync_data(file: &File) -> io::Result<()> {
     }
 }
 
-/// Whether that is why a file could not be opened again: Wine says so, and Windows counts its names.
+/// Whether that is why a file could not be opened again: so it is in the error of Wine, and Windows counts its names.
 fn is_removed(file: &File, error: &io::Error) -> bool {
     error.kind() == ErrorKind::NotFound || identity_of(file).is_ok_and(|identity| identity.names == 0)
 }
