@@ -38,7 +38,7 @@ describe('many writers', () => {
     expect(readdirSync(join(dir, 'v1')).length).toBeLessThanOrEqual(FILES_MAX)
   })
 
-  it('100 rounds of kill -9 lose no acknowledged commit', { ...slow, timeout: 180_000 }, async () => {
+  it('100 rounds of kill -9 lose no acknowledged commit', { ...slow, timeout: 600_000 }, async () => {
     const random = randomOf(runSeed('kills'))
     const dir = join(makeFolder(), 'cache')
     const acknowledged: string[] = []

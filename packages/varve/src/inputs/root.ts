@@ -35,9 +35,12 @@ export class Root {
     return relative
   }
 
-  /** Where a recorded path is. The system would resolve `..` in the folder that a root leads to, if it is a link. */
+  /**
+   * Where a recorded path is, as code that reads it names it: on Windows with backslashes. The system would resolve `..` in the folder that a
+   * root leads to, if it is a link.
+   */
   absolute(relative: string): string {
-    if (relative.startsWith('..')) return this.#paths.resolve(this.folder, relative)
+    if (this.#paths.sep === '\\' || relative.startsWith('..')) return this.#paths.resolve(this.folder, relative)
     return this.#paths.isAbsolute(relative) ? relative : `${this.#prefix}${relative}`
   }
 
