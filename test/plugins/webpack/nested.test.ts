@@ -1,5 +1,6 @@
 /** A build with webpack inside of the work of a task. It has a file of its own, because what a program reads and then changes is not stored. */
 import { writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { openCache } from 'varve'
@@ -40,9 +41,13 @@ it.each(['stored', 'taken from the cache'])('a task whose work is a build depend
   expect(await runTask(folder)).toBe(1)
   await runTask(folder) // what the first run found missing is there now: the output, and the cache
   expect(await runTask(folder)).toBe(0)
-  for (const change of [{ 'b.js': 'console.log(20)\n' }, { '.wordrc': 'second' }, { 'loader.cjs': 'module.exports = () => ""' }]) {
+  for (const change of [{ 'b.js': 'console.log(20)\n' }, { '.wordrc': 'second' }]) {
     await write(folder, change)
     expect([change, await runTask(folder)]).toEqual([change, 1])
     expect(await runTask(folder)).toBe(0)
   }
+  await write(folder, { 'loader.cjs': 'module.exports = () => ""' })
+  for (const _ of [1, 2]) expect(await runTask(folder)).toBe(1) // with the loader that the process has in memory
+  Reflect.deleteProperty(createRequire(import.meta.url).cache, join(folder, 'loader.cjs'))
+  for (const count of [1, 0]) expect(await runTask(folder)).toBe(count)
 })

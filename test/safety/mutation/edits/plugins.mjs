@@ -13,7 +13,7 @@ export default [
   {
     name: 'plugins: what was read is replayed without a look at its shape',
     file: 'packages/plugins/src/build/calls.ts',
-    find: 'if (call.shape(entry)) return entry',
+    find: 'if (call.shape(entry)) return call.accepts?.(entry) === false ? undefined : entry',
     replace: 'if (call.shape(entry) || entry !== undefined) return entry as E',
     test: BUNDLERS,
     only: by('Rollup'),

@@ -1,6 +1,7 @@
 //! Malicious archives: each is rejected with a code and the name of the entry.
 
 use super::*;
+use varve_core::Shown;
 
 /// Imports an archive that must be rejected.
 fn refused(archive: &[u8], options: &ImportOptions) -> (&'static str, String) {
@@ -45,7 +46,7 @@ fn names_that_leave_the_root_are_rejected_in_every_field_of_an_archive() {
         let in_long = Maker::default().raw(b"x", b'L', format!("{name}\0").as_bytes(), |_| {}).file("good", b"x");
         let as_folder = Maker::default().folder(name);
         for maker in [in_header, in_pax, in_long, as_folder] {
-            let shown = name.escape_debug().to_string();
+            let shown = Shown(name).to_string();
             assert_refused(&maker.end(), "UNSAFE_PATH", &[reason, &shown]);
         }
     }
