@@ -50,9 +50,13 @@ export function noteWarning(text) {
 
 let [hasEnded, hasChanged] = [false, false]
 
-/** Runs after each build of a watching tool. Watchers need a moment before they see changes, and some build twice at first. */
+/**
+ * Runs after each build of a watching tool. Watchers need a moment before they see changes, and some build twice at first: such a build may
+ * end after the change, and without it.
+ */
 export function noteEnd() {
-  if (hasChanged) process.kill(process.pid, 'SIGKILL')
+  const isBuilt = () => filesIn(join(folder, order.output)).some((path) => readFileSync(path, 'utf8').includes('changed'))
+  if (hasChanged && isBuilt()) process.kill(process.pid, 'SIGKILL')
   if (!hasEnded) setTimeout(changeShared, 500)
   hasEnded = true
 }
@@ -75,9 +79,15 @@ export async function report(build) {
 
 /** Digest of all files of a folder. @param {string} output */
 function digestOf(output) {
+  const files = filesIn(output)
   const hash = createHash('sha256')
-  if (!existsSync(output)) return ''
+  for (const path of files) hash.update(path.slice(folder.length)).update(readFileSync(path))
+  return files.length === 0 ? '' : hash.digest('hex')
+}
+
+/** @param {string} output @returns {string[]} */
+function filesIn(output) {
+  if (!existsSync(output)) return []
   const files = readdirSync(output, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
-  for (const path of files.map((file) => join(file.parentPath, file.name)).sort()) hash.update(path.slice(folder.length)).update(readFileSync(path))
-  return hash.digest('hex')
+  return files.map((file) => join(file.parentPath, file.name)).sort()
 }
