@@ -3,7 +3,8 @@
  * them unseen, and the callers of the recorder follow imports by themselves.
  *
  *   load     a module that is loaded
- *   resolve  each import, also of a module that is loaded already, and where `import.meta.resolve` leads: what decides where it is found
+ *   resolve  each import, also of a module that is loaded already, and where `import.meta.resolve` leads: what decides where it is found.
+ *            It makes each `require` of the process dearer, so it is noted since the first task, or since a plugin first imported a local module
  *
  * A module that is loaded already brings no loads of what it imports itself: `importsOf` has those.
  */
@@ -12,7 +13,7 @@ import type * as nodeUrl from 'node:url'
 import { builtin } from '../host/builtin.ts'
 import { loaderOfHost, noteLoad } from './loaded.ts'
 import { installLoaded } from './opaque.ts'
-import { noteFound } from './resolution.ts'
+import { isInPackage, noteFound } from './resolution.ts'
 import { type Installation, sinkNow } from './sink.ts'
 
 interface Context {
@@ -36,18 +37,27 @@ export function installImports(installation: Installation): void {
     if (path === undefined) installLoaded(installation, url)
     else {
       noteLoad(installation, path)
-      sinkNow(installation)?.read('module', path)
+      const sink = sinkNow(installation)
+      const isOfWork = sink !== undefined && sink !== installation.ambient
+      if (isOfWork && isImport(context) && !isInPackage(path)) installResolution(installation)
+      sink?.read('module', path)
     }
     return next(url, context)
   })
 }
 
-/** Notes imports, too. Called when work begins that is recorded, because each `require` costs 10 us more from then on. */
+/** Whether a module is imported; what is required is noted elsewhere. */
+function isImport({ conditions = [] }: Context): boolean {
+  return [...conditions].includes('import')
+}
+
+/** Notes where imports lead, from now on. Each `require` of the process takes some 20 us more then. */
 export function installResolution(installation: Installation): void {
   const urls = builtin('node:url')
-  if (urls === undefined) return
+  if (installation.areImportsNoted || urls === undefined) return
+  installation.areImportsNoted = true
   register(installation, 'resolve', (specifier, context, next) => {
-    if (![...(context.conditions ?? [])].includes('import')) return next(specifier, context) // what is required is noted elsewhere
+    if (!isImport(context)) return next(specifier, context)
     let url: string | undefined
     try {
       const found = next(specifier, context)

@@ -1,7 +1,7 @@
 /** Installs the recorder, once per process: dormant wrappers that call the original unless code is recorded. */
 import { installEnv, syncNamedImports } from './env.ts'
 import { installFs } from './fs.ts'
-import { installImports, installResolution } from './imports.ts'
+import { installImports } from './imports.ts'
 import { loadedModules } from './loaded.ts'
 import { installModules } from './modules.ts'
 import { installOpaque } from './opaque.ts'
@@ -24,7 +24,7 @@ export function installReads(): Installation | undefined {
     installModules(made)
     installImports(made)
     syncNamedImports()
-    made.ambient = new StartUp(loadedModules(), () => installResolution(made))
+    made.ambient = new StartUp(loadedModules())
     return made
   } catch {
     // A host that forbids one of these: no results are stored, and everything works as before.

@@ -8,6 +8,8 @@ export interface ReadScopeOptions {
   readonly root: string
   /** The caller declared the inputs of what cannot be seen: results are stored all the same. */
   readonly isDeclared?: boolean | undefined
+  /** Whether code of any kind runs in it, so that imports are noted from its start; otherwise the caller follows those of local modules. */
+  readonly notesImports?: boolean | undefined
   /** Called once, with a sentence, when results are not stored from now on. */
   readonly onOpaque?: ((message: string) => void) | undefined
 }

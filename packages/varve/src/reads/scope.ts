@@ -19,6 +19,7 @@ import { CountedPaths } from './counted.ts'
 import { Generations, type ReadStore, type Verdict } from './generations.ts'
 import { FollowedModules, lookedAt } from './followed.ts'
 import { type Disk, hostDisk, type ReadKind } from './kinds.ts'
+import { installResolution } from './imports.ts'
 import { hiddenReads } from './known.ts'
 import { OwnWrites } from './own-writes.ts'
 import { type ChangedRead, Comparison, forwardReads, namesOf, type StoredRead, storedRead } from './set.ts'
@@ -273,6 +274,7 @@ export class ReadScope implements Sink {
   #start(): void {
     if (this.#begun) return
     this.#begun = true
+    if (this.#options.notesImports === true && this.#installation !== undefined) installResolution(this.#installation)
     const ambient = this.#installation?.ambient
     if (ambient === undefined) return
     ambient.scopes += 1

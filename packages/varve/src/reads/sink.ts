@@ -58,8 +58,9 @@ export interface Installation {
   readonly undo: (() => void)[]
   /** Local modules as they were when they were loaded, by path. */
   readonly modules: Map<string, Noted>
-  /** What each ES module imports, by path; noted since the first recorded work. */
+  /** What each ES module imports, by path; noted once `areImportsNoted`. */
   readonly imports: Map<string, Set<string>>
+  areImportsNoted: boolean
   /** Depth of `unrecordedNow` on this stack. */
   unrecorded: number
   /** Runs of `recorded` and `unrecorded`, and builds, that have not ended. */
@@ -92,7 +93,8 @@ export function makeInstallation(): Installation | undefined {
   const hooks = builtin('node:async_hooks')
   if (hooks === undefined) return undefined
   const idle = { unrecorded: 0, running: 0, isNeeded: !isStorageCostly(), isReleasing: false }
-  const made: Installation = { storage: new hooks.AsyncLocalStorage(), ambient: undefined, undo: [], modules: new Map(), imports: new Map(), ...idle }
+  const loaded = { modules: new Map(), imports: new Map(), areImportsNoted: false }
+  const made: Installation = { storage: new hooks.AsyncLocalStorage(), ambient: undefined, undo: [], ...loaded, ...idle }
   // Jest replaces properties of objects on the global scope by accessors that call themselves, unless they cannot be configured.
   Object.seal(made)
   Object.defineProperty(globalThis, NAME, { value: made, configurable: true, enumerable: false, writable: false })

@@ -27,29 +27,15 @@ export class StartUp implements Ambient {
   readonly hidden: Map<string, Opaque> = new Map()
   /** Files that the program wrote. */
   readonly #written: Set<string> = new Set()
+  scopes = 0
   isTooLong = false
-  #scopes = 0
-  #begin: (() => void) | undefined
 
-  /** `loaded`: paths of modules that were loaded before the recorder was installed. `begin` is called once, when recorded work begins. */
-  constructor(loaded: readonly string[], begin: () => void) {
-    this.#begin = begin
+  /** `loaded`: paths of modules that were loaded before the recorder was installed. */
+  constructor(loaded: readonly string[]) {
     for (const path of loaded) {
       if (path.endsWith('.node')) this.opaque({ kind: 'addon', what: path })
       else this.read('module', path)
     }
-  }
-
-  get scopes(): number {
-    return this.#scopes
-  }
-
-  set scopes(count: number) {
-    this.#scopes = count
-    const begin = count > 0 ? this.#begin : undefined
-    if (begin === undefined) return
-    this.#begin = undefined
-    begin()
   }
 
   get reads(): ReadonlyMap<string, Noted> {

@@ -95,7 +95,7 @@ function scopeOf({ session, open, dir }: TaskHost, name: string, given: TaskOpti
   }
   installReads()
   const onOpaque = (message: string): void => session.warn(new VarveError('UNTRACKED', message), `reads ${name}`)
-  const scope = given === true ? new ReadScope({ name, root: root.folder, onOpaque }) : given
+  const scope = given === true ? new ReadScope({ name, root: root.folder, notesImports: true, onOpaque }) : given
   const asked = { what: `the reads of '${scope.name}'`, version: READS_LAYOUT, codec: 'json' } as const
   const sets = open(`${READS_PREFIX}${scope.name}`, READS_LAYOUT, 'json', asked)
   const store = { get: (key: string) => sets.get(key), put: (key: string, value: unknown) => attempt(() => sets.put(key, value)) }
