@@ -59,7 +59,7 @@ function orNothing(load: () => unknown): unknown {
 const resolveOrNothing = (name: string): unknown => orNothing(() => createRequire(import.meta.url).resolve(name))
 const moduleOrNothing = (name: string, from = import.meta.url): unknown => orNothing(() => createRequire(from)(name))
 
-/** Edits a module, which a process of its own would load anew. */
+/** Changes the file of a module and removes the module from the memory of this process, so that the next `require` loads the new file. */
 function editModule({ write, path }: Project, name: string): void {
   write(name, 'module.exports = 2')
   Reflect.deleteProperty(createRequire(import.meta.url).cache, path(name))
