@@ -45,6 +45,9 @@ const transform = (code: string, path: string) => ({
   externalDependencies: [join(dirname(path), 'shared.txt')],
 })
 
+/** Rolldown says how long plugins took if a build is slow, which a build from a cache may be or not. */
+const checks = { bundlerTimings: false }
+
 const BUILDS: Readonly<Record<string, Build>> = {
   async Rollup(folder, isCached) {
     const { counts, options } = counting(folder)
@@ -61,7 +64,8 @@ const BUILDS: Readonly<Record<string, Build>> = {
     const messages: string[] = []
     const made: RolldownPlugin = plugin(folder)
     const plugins = [isCached ? cachedRolldown(made, options) : made]
-    const bundle = await rolldown({ input: join(folder, 'main.js'), plugins, onwarn: ({ message }) => void messages.push(message ?? '') })
+    const input = join(folder, 'main.js')
+    const bundle = await rolldown({ input, plugins, checks, onwarn: ({ message }) => void messages.push(message ?? '') })
     const { output } = await bundle.generate({ sourcemap: true })
     await bundle.close()
     return { files: filesOf(output), messages, ...counts }
@@ -78,7 +82,7 @@ const BUILDS: Readonly<Record<string, Build>> = {
       logLevel: 'warn',
       customLogger: { ...createLogger('warn'), warn, warnOnce: warn },
       plugins: [isCached ? cachedVite(made, options) : made],
-      build: { write: false, minify: false, sourcemap: true, rollupOptions: { input: join(folder, 'main.js') } },
+      build: { write: false, minify: false, sourcemap: true, rolldownOptions: { input: join(folder, 'main.js'), checks } },
     })
     if (!('output' in built)) throw new Error('Vite built nothing')
     return { files: filesOf(built.output), messages, ...counts }
