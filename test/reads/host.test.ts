@@ -245,7 +245,7 @@ describe('the recorder', () => {
    * that came second took the wrappers of the first for its own, and recorded nothing: its results were stale after any change.
    */
   it.each(['first', 'second'])('copies of Varve with recorders of different shapes both record, the %s one before the other', async (first) => {
-    const { copy, folder } = await copyOfVarve((code) => code.replaceAll('varve.reads.5', 'varve.reads.6'))
+    const { copy, folder } = await copyOfVarve((code) => code.replaceAll('varve.reads.6', 'varve.reads.7'))
     const env = process.env
     const copies = first === 'first' ? [reads, copy] : [copy, reads]
     for (const { installReads: install } of copies) expect(install()).toBeDefined()

@@ -2,27 +2,36 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { makeFolder } from '../folders.ts'
 
 /** Runs a program that does `first` and then a task that tracks reads; whether its result came from the cache. */
-function hits(folder: string, first: string): boolean {
-  return run(folder, first)[0] === '1'
+function hits(folder: string, first: string, write?: string): boolean {
+  return run(folder, first, '1', write)[0] === '1'
 }
 
+/** Two ways to write the output: by the program itself, and by native code, which the recorder does not see. */
+const WRITE = `
+    fs.mkdirSync('dist/pages', { recursive: true })
+    fs.writeFileSync('dist/main.js', '1')
+    fs.writeFileSync('dist/pages/one.html', '1')`
+const WRITE_NATIVELY = `
+    process.getBuiltinModule('node:child_process').execFileSync(process.execPath, ['--eval', ${JSON.stringify(WRITE)}])`
+
 /** The same, with other work. Returns how many results came from the cache, and the result. */
-function run(folder: string, first: string, work = '1'): readonly string[] {
+function run(folder: string, first: string, work = '1', write = WRITE): readonly string[] {
   const program = `
     import { installReads } from 'varve/reads'
     installReads()
     const fs = await import('node:fs')
     const { openCache } = await import('varve')
+    const filesIn = (folder) => fs.readdirSync(folder).map((name) => folder + '/' + name)
+      .flatMap((path) => (fs.statSync(path).isDirectory() ? filesIn(path) : [path]))
     ${first}
     const cache = await openCache({ name: 'start-up', dir: 'cache' })
     const task = cache.task('task', { root: process.cwd(), trackReads: true })
     const result = await task.run({ id: 'id' }, () => ${work})
-    fs.mkdirSync('dist', { recursive: true })
-    fs.writeFileSync('dist/main.js', '1')
+    ${write}
     console.log(task.stats().hits, result)
     await cache.close()`
   const out = execFileSync(process.execPath, ['--input-type=module', '--eval', program], { cwd: folder, encoding: 'utf8' })
@@ -32,21 +41,42 @@ function run(folder: string, first: string, work = '1'): readonly string[] {
 function makeProject(): string {
   const folder = makeFolder()
   symlinkSync(join(import.meta.dirname, '../../node_modules'), join(folder, 'node_modules'))
-  mkdirSync(join(folder, 'dist'))
+  mkdirSync(join(folder, 'dist/pages'), { recursive: true })
   writeFileSync(join(folder, 'dist/main.js'), 'of an older build')
+  writeFileSync(join(folder, 'dist/pages/one.html'), 'of an older build')
   return folder
 }
 
-it.each([
+const WAYS = [
   ['with rmSync', `fs.rmSync('dist', { recursive: true, force: true })`],
   ['with rm', `await fs.promises.rm('dist', { recursive: true, force: true })`],
-  ['file by file', `for (const name of fs.readdirSync('dist')) fs.rmSync('dist/' + name)`],
+  ['by the names in it', `for (const name of fs.readdirSync('dist')) fs.rmSync('dist/' + name, { recursive: true })`],
+  ['file by file', `for (const file of filesIn('dist')) fs.unlinkSync(file)`],
+  ['after a look at all its files', `filesIn('dist'); fs.rmSync('dist', { recursive: true })`],
   ['if it is there', `if (fs.existsSync('dist')) fs.rmSync('dist', { recursive: true })`],
-])('a program that empties its output folder %s before it works gets its results from the cache', (_, first) => {
-  const folder = makeProject()
-  expect(hits(folder, first)).toBe(false)
-  expect(hits(folder, first)).toBe(true)
-  expect(hits(folder, first)).toBe(true)
+] as const
+
+describe.each([['itself', WRITE], ['in native code', WRITE_NATIVELY]])('a program that writes its output %s', (_, write) => {
+  it.each(WAYS)('and empties the folder %s before it works gets its results from the cache', (_way, first) => {
+    const folder = makeProject()
+    expect(hits(folder, first, write)).toBe(false)
+    expect(hits(folder, first, write)).toBe(true)
+    expect(hits(folder, first, write)).toBe(true)
+  })
+
+  it('and works again after that gets both results from the cache', () => {
+    const folder = makeProject()
+    const again = `${write}; await task.run({ id: 'again' }, () => 1)`
+    const results = [0, 1, 2].map(() => run(folder, `fs.readdirSync('dist'); fs.rmSync('dist', { recursive: true })`, '1', again)[0])
+    expect(results).toEqual(['0', '2', '2'])
+  })
+
+  it('and reads that of the build before gets its results from the cache', () => {
+    const folder = makeProject()
+    const first = `${write}; filesIn('dist').map((file) => fs.readFileSync(file)); fs.rmSync('dist', { recursive: true })`
+    expect(hits(folder, first, write)).toBe(false)
+    expect(hits(folder, first, write)).toBe(true)
+  })
 })
 
 it('a file that appears in a folder which a program lists is a miss, although the program removes another file of it', () => {
@@ -65,7 +95,11 @@ it('what a program reads in a file that it then removes decides its results', ()
   const first = `fs.readFileSync('request.json'); fs.rmSync('request.json')`
   writeFileSync(join(folder, 'request.json'), '1')
   expect(hits(folder, first)).toBe(false)
-  writeFileSync(join(folder, 'request.json'), '2')
+  for (const isHit of [false, true, true]) {
+    writeFileSync(join(folder, 'request.json'), '2')
+    expect(hits(folder, first)).toBe(isHit)
+  }
+  writeFileSync(join(folder, 'request.json'), '3')
   expect(hits(folder, first)).toBe(false)
 })
 
@@ -74,9 +108,12 @@ it('the result of what a program wrote is stored as that of what it had read in 
   const path = join(folder, 'version.txt')
   const work = `fs.readFileSync('version.txt', 'utf8')`
   writeFileSync(path, '1')
-  expect(run(folder, `${work}; fs.writeFileSync('version.txt', '2')`, work)).toEqual(['0', '2'])
+  const replace = `${work}; fs.writeFileSync('version.txt', '2')`
+  expect(run(folder, replace, work)).toEqual(['0', '2'])
   writeFileSync(path, '1')
   expect(run(folder, '', work)).toEqual(['0', '1'])
   writeFileSync(path, '2')
   expect(run(folder, '', work)[1]).toBe('2')
+  writeFileSync(path, '1')
+  expect(run(folder, replace, work)[1]).toBe('2')
 })

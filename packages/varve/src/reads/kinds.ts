@@ -30,13 +30,19 @@ export function isOfFolder(kind: ReadKind): boolean {
 }
 
 /** A read and what it found. */
-export interface Sealed {
+export interface Found {
   readonly kind: ReadKind
   /** Absolute. */
   readonly path: string
   readonly digest: string
   /** Zeros if the time is too young to be sure that the next write changes it. */
   readonly stamp: Stamp
+}
+
+/** The same, to be stored. */
+export interface Sealed extends Found {
+  /** The program read it while it started, and changed the path since. */
+  readonly isReplaced: boolean
 }
 
 /** Folders that a tree leaves out: large, and covered by other inputs. */

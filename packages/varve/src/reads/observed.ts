@@ -4,7 +4,7 @@
  */
 import type * as fs from 'node:fs'
 import { COARSE_TICK_MS, isSameLook, isSameStamp, lookAt, type Look, NO_STAMP, type Stamp, stampOf, TICK_MS } from '../inputs/files.ts'
-import { type Disk, digestNow, hostDisk, type ReadKind, type Sealed } from './kinds.ts'
+import { type Disk, digestNow, type Found, hostDisk, type ReadKind, type Sealed } from './kinds.ts'
 import { type Noted, unrecordedNow } from './sink.ts'
 
 /** One read. */
@@ -18,6 +18,7 @@ export class Observed implements Noted {
   readonly #isExact: boolean
   #digest: string | undefined
   #isFrozen = false
+  #isReplaced = false
 
   constructor(disk: Disk, kind: ReadKind, path: string) {
     this.kind = kind
@@ -34,25 +35,32 @@ export class Observed implements Noted {
     return isSealedLater || digestOrOther(disk, this.kind, this.path) === this.#digest
   }
 
-  /** Call before this process changes the path, whose present content is what was read. */
-  freeze(disk: Disk): void {
+  /** The digest of what the program read while it started, if it changed the path since. */
+  get replaced(): string | undefined {
+    return this.#isReplaced ? this.#digest : undefined
+  }
+
+  /** Call before this process changes the path, whose present content is what was read; `isReplaced` if the program read it while it started. */
+  freeze(disk: Disk, isReplaced = false): void {
     if (this.#isFrozen) return
     const sealed = this.seal(disk)
     if (sealed === undefined) return
     this.#digest = sealed.digest
     this.#isFrozen = true
+    this.#isReplaced = isReplaced
   }
 
   /** What the read found; undefined if the path changed since, so that the result is unknown. */
   seal(disk: Disk): Sealed | undefined {
     const { kind, path } = this
-    if (this.#look === undefined || this.#isFrozen) return { kind, path, digest: this.#digest ?? '', stamp: NO_STAMP }
+    const found = { kind, path, isReplaced: this.#isReplaced }
+    if (this.#look === undefined || this.#isFrozen) return { ...found, digest: this.#digest ?? '', stamp: NO_STAMP }
     const digest = this.#isExact || this.#digest === undefined ? digestOrOther(disk, kind, path) : this.#digest
     if (this.#digest !== undefined && digest !== this.#digest) return undefined
     const isSame = isSameLook(this.#look, lookAt(disk.fs, path))
     if (!isSame && !this.#isExact) return undefined
     this.#digest = digest
-    return { kind, path, digest, stamp: isSame && !this.#isYoung ? stampOf(this.#look) : NO_STAMP }
+    return { ...found, digest, stamp: isSame && !this.#isYoung ? stampOf(this.#look) : NO_STAMP }
   }
 }
 
@@ -64,17 +72,21 @@ export function observe(path: string): () => boolean {
   return () => unrecordedNow(() => read.seal(disk)) !== undefined
 }
 
-/** Freezes what was read of a path that is about to be written, and of the folders that it is in. Returns the keys of those reads. */
-export function freezeAround(reads: ReadonlyMap<string, Noted>, disk: Disk, path: string): string[] {
-  const { dirname } = disk.paths
+/**
+ * Freezes what was read of a path that is about to be written, of the folders that it is in, and of everything below it, which may be
+ * removed with it. Returns the keys of those reads.
+ */
+export function freezeAround(reads: ReadonlyMap<string, Noted>, disk: Disk, path: string, isReplaced = false): string[] {
+  const { dirname, sep } = disk.paths
   const keys = [`content ${path}`, `module ${path}`, `list ${path}`, `list ${dirname(path)}`, `tree ${path}`]
   for (let folder = path; folder !== dirname(folder); folder = dirname(folder)) keys.push(`tree ${dirname(folder)}`)
-  for (const key of keys) reads.get(key)?.freeze(disk)
+  if (isFolder(lookAt(disk.fs, path))) for (const [key, read] of reads) if (read.path.startsWith(`${path}${sep}`)) keys.push(key)
+  for (const key of keys) reads.get(key)?.freeze(disk, isReplaced)
   return keys
 }
 
 /** How a stored read compares with the present: not at all different, only in its stamp, or another content. */
-export function compareNow(disk: Disk, { kind, path, digest, stamp }: Sealed): 'same' | 'moved' | 'changed' {
+export function compareNow(disk: Disk, { kind, path, digest, stamp }: Found): 'same' | 'moved' | 'changed' {
   if (!hasStamp(kind)) return digestOrOther(disk, kind, path) === digest ? 'same' : 'changed'
   const look = lookAt(disk.fs, path)
   if (stamp[1] !== 0 && isSameStamp(stampOf(look), stamp)) return 'same'
@@ -92,12 +104,12 @@ export function digestOrOther(disk: Disk, kind: ReadKind, path: string): string 
 }
 
 /** The stamp of what is there now; zeros for what has none, or is young. */
-export function stampNow(disk: Disk, { kind, path }: Sealed): Stamp {
+export function stampNow(disk: Disk, { kind, path }: Found): Stamp {
   const look = hasStamp(kind) ? lookAt(disk.fs, path) : undefined
   return look === undefined || isYoung(look, Date.now()) ? NO_STAMP : stampOf(look)
 }
 
-/** Whether a read of the content failed, whatever is in the folder. */
+/** Whether it is a folder. A read of its content fails, whatever is in it. */
 function isFolder(look: Look): boolean {
   return typeof look === 'object' && look.isDirectory()
 }

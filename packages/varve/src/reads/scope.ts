@@ -261,7 +261,8 @@ export class ReadScope implements Sink {
     for (const key of this.#inputs) {
       const sealed = this.#reads.get(key)?.seal(this.#disk)
       if (sealed === undefined) return undefined
-      if (!this.#written.hadTemporarily(sealed)) set.set(key, storedRead(sealed, this.#root))
+      // What the program changed since may be read again, so it has a key of its own.
+      if (!this.#written.hadTemporarily(sealed)) set.set(sealed.isReplaced ? `replaced ${key}` : key, storedRead(sealed, this.#root))
     }
     return set
   }

@@ -6,7 +6,10 @@
  *                                                       kind, path relative to the root, digest, bytes, mtime, ctime, inode;
  *                                                       zeros: only the digest counts
  *                      ['env', 'BROWSERSLIST', 'undefined', 0, 0, 0, 0],
- *                      ['names', '', 'd5aX..', 0, 0, 0, 0]]   the names of all variables that count
+ *                      ['names', '', 'd5aX..', 0, 0, 0, 0],   the names of all variables that count
+ *                      ['replaced list', 'dist', 'missing', 0, 0, 0, 0]]
+ *                                                       the program read it while it started, and changed it since: compared
+ *                                                       with what the program has read this time
  *
  * Many generations share a set. Its digest leaves out the stamps, so that it can be healed in place.
  */
@@ -14,12 +17,12 @@ import { digestOfNames, digestOfText, digestOfVariable } from '../inputs/digest.
 import { NO_STAMP, type Stamp } from '../inputs/files.ts'
 import type { Root } from '../inputs/root.ts'
 import { countedVariables } from './counted.ts'
-import { type Disk, READ_KINDS, type ReadKind, type Sealed } from './kinds.ts'
+import { type Disk, type Found, isOfFolder, READ_KINDS, type ReadKind, type Sealed } from './kinds.ts'
 import { compareNow, digestOrOther, stampNow } from './observed.ts'
-import type { Sink } from './sink.ts'
+import { installation, type Sink } from './sink.ts'
 
 /** One read as it is stored. */
-export type StoredRead = readonly [kind: ReadKind | 'env' | 'names', name: string, digest: string, ...stamp: Stamp]
+export type StoredRead = readonly [kind: ReadKind | `replaced ${ReadKind}` | 'env' | 'names', name: string, digest: string, ...stamp: Stamp]
 
 /** A read that no longer finds what it found. */
 export interface ChangedRead {
@@ -30,11 +33,11 @@ export interface ChangedRead {
   readonly after: string
 }
 
-const KINDS: ReadonlySet<unknown> = new Set([...READ_KINDS, 'env', 'names'])
+const KINDS: ReadonlySet<unknown> = new Set([...READ_KINDS, ...READ_KINDS.map((kind) => `replaced ${kind}`), 'env', 'names'])
 
 /** The stored form of a read of the disk. A link is stored as its target, relative to the root. */
-export function storedRead({ kind, path, digest, stamp }: Sealed, root: Root): StoredRead {
-  return [kind, root.relative(path), kind === 'link' && digest !== 'missing' ? root.relative(digest) : digest, ...stamp]
+export function storedRead({ kind, path, digest, stamp, isReplaced }: Sealed, root: Root): StoredRead {
+  return [isReplaced ? `replaced ${kind}` : kind, root.relative(path), kind === 'link' && digest !== 'missing' ? root.relative(digest) : digest, ...stamp]
 }
 
 /** The stored form of a variable as it is now. */
@@ -84,7 +87,7 @@ export class Comparison {
   healed(set: readonly StoredRead[]): readonly StoredRead[] {
     return set.map((read): StoredRead => {
       const [kind, name, digest] = read
-      return this.#found.get(keyOf(read)) === 'moved' && kind !== 'env' && kind !== 'names'
+      return this.#found.get(keyOf(read)) === 'moved' && isOfDisk(kind)
         ? [kind, name, digest, ...stampNow(this.#disk, this.#sealed(kind, read))]
         : read
     })
@@ -95,8 +98,7 @@ export class Comparison {
     const known = this.#found.get(key)
     if (known !== undefined) return known
     const [kind, , digest] = read
-    const hasStamp = kind !== 'env' && kind !== 'names' && kind !== 'link'
-    const found = hasStamp ? compareNow(this.#disk, this.#sealed(kind, read)) : this.#now(read) === digest ? 'same' : 'changed'
+    const found = isOfDisk(kind) && kind !== 'link' ? compareNow(this.#disk, this.#sealed(kind, read)) : this.#now(read) === digest ? 'same' : 'changed'
     this.#found.set(key, found)
     return found
   }
@@ -105,17 +107,20 @@ export class Comparison {
     const [kind, name, before] = read
     const change = { before, after: this.#now(read) }
     if (kind === 'env' || kind === 'names') return { kind: 'env', name: kind === 'env' ? name : '*', ...change }
-    return { kind: kind === 'list' || kind === 'tree' ? 'list' : 'file', name: name === '' ? '.' : name, ...change }
+    return { kind: isOfFolder(kindOf(kind)) ? 'list' : 'file', name: name === '' ? '.' : name, ...change }
   }
 
   #now([kind, name]: StoredRead): string {
     if (kind === 'env') return digestOfVariable(name)
     if (kind === 'names') return digestOfNames(countedVariables())
-    const digest = digestOrOther(this.#disk, kind, this.#root.absolute(name))
-    return kind === 'link' && digest !== 'missing' ? this.#root.relative(digest) : digest
+    const path = this.#root.absolute(name)
+    const read = kindOf(kind)
+    const replaced = read === kind ? undefined : installation()?.ambient?.reads.get(`${read} ${path}`)?.replaced
+    const digest = replaced ?? digestOrOther(this.#disk, read, path)
+    return read === 'link' && digest !== 'missing' ? this.#root.relative(digest) : digest
   }
 
-  #sealed(kind: ReadKind, [, name, digest, ...stamp]: StoredRead): Sealed {
+  #sealed(kind: ReadKind, [, name, digest, ...stamp]: StoredRead): Found {
     return { kind, path: this.#root.absolute(name), digest, stamp }
   }
 }
@@ -125,7 +130,7 @@ export function forwardReads(set: readonly StoredRead[], root: Root, sink: Sink)
   for (const [kind, name] of set) {
     if (kind === 'env') sink.variable(name, false)
     else if (kind === 'names') sink.variables()
-    else sink.read(kind, root.absolute(name))
+    else sink.read(kindOf(kind), root.absolute(name))
   }
 }
 
@@ -148,6 +153,15 @@ function isStoredRead(value: unknown): value is StoredRead {
 
 function isOfVariables([kind]: StoredRead): boolean {
   return kind === 'env' || kind === 'names'
+}
+
+function isOfDisk(kind: StoredRead[0]): kind is ReadKind {
+  return kind !== 'env' && kind !== 'names' && !kind.startsWith('replaced ')
+}
+
+/** The kind of a read of the disk, whether or not it was replaced since. */
+function kindOf(kind: ReadKind | `replaced ${ReadKind}`): ReadKind {
+  return kind.replace('replaced ', '') as ReadKind
 }
 
 function orderOf([kind, name]: StoredRead): string {

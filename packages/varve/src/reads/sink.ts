@@ -33,8 +33,10 @@ export interface Opaque {
 export interface Noted {
   readonly kind: ReadKind
   readonly path: string
+  /** The digest of what the program read while it started, if it changed the path since. */
+  readonly replaced: string | undefined
   isCurrent(disk: Disk): boolean
-  freeze(disk: Disk): void
+  freeze(disk: Disk, isReplaced?: boolean): void
   seal(disk: Disk): Sealed | undefined
 }
 
@@ -77,10 +79,10 @@ const NO_TRIGGER = 0
 /** That of the host, which tests may replace later. */
 const { setImmediate: soon } = globalThis
 
-const NAME: unique symbol = Symbol.for('varve.reads.5')
+const NAME: unique symbol = Symbol.for('varve.reads.6')
 
 /** Marks the wrappers of copies that share an installation. Those of another shape are wrapped again, because their notes go elsewhere. */
-export const WRAPPED: unique symbol = Symbol.for('varve.reads.5.wrapped')
+export const WRAPPED: unique symbol = Symbol.for('varve.reads.6.wrapped')
 
 /** The installation, undefined until there is one. */
 export function installation(): Installation | undefined {

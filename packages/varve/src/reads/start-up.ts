@@ -5,8 +5,8 @@
  *
  * A file that the program wrote is its output, not its configuration: what it reads of it afterwards does not count, nor that
  * it was missing before. The output of one build would otherwise decide the next one of the same process. Of what the program removed,
- * only contents count as they were. Programs empty the folder of their output, and list it for that: how such a folder is after it was
- * emptied is what the next run can find again.
+ * only contents count as they were. Programs empty the folder of their output, and list it for that: how such a folder is when work
+ * begins is what the next run can find again, whatever native code writes there meanwhile.
  */
 import { lookAt } from '../inputs/files.ts'
 import { lookedAt } from './followed.ts'
@@ -19,14 +19,14 @@ import { type Ambient, type Noted, type Opaque, unrecordedNow } from './sink.ts'
 /** More paths than any configuration reads; later ones are not noted, and recorded work is not stored. */
 const PATHS_MAX = 20_000
 
-const KINDS_BESIDE_CONTENT = READ_KINDS.filter((kind) => kind !== 'content' && kind !== 'module')
-
 /** The reads of a program outside of recorded work. */
 export class StartUp implements Ambient {
   readonly #reads: Map<string, Noted> = new Map()
   readonly hidden: Map<string, Opaque> = new Map()
   /** Files that the program wrote. */
   readonly #written: Set<string> = new Set()
+  /** Some were written since the last look at what they left. */
+  #isLookDue = false
   scopes = 0
   isTooLong = false
 
@@ -40,19 +40,20 @@ export class StartUp implements Ambient {
 
   get reads(): ReadonlyMap<string, Noted> {
     const disk = hostDisk()
-    if (disk !== undefined) unrecordedNow(() => this.#lookAgain(disk))
+    if (disk !== undefined && this.#isLookDue) unrecordedNow(() => this.#lookAgain(disk))
+    this.#isLookDue = false
     return this.#reads
   }
 
-  /** Looks again at the names and types that the program read of what it removed since. */
+  /** Looks again at the names and types that the program read of what it removed since, and of the folders around. */
   #lookAgain(disk: Disk): void {
-    const removed = [...this.#written].filter((path) => lookAt(disk.fs, path) === 'missing')
-    const places = new Set(removed.flatMap((path) => [path, disk.paths.dirname(path)]))
-    for (const place of places) {
-      for (const kind of KINDS_BESIDE_CONTENT) {
-        const key = `${kind} ${place}`
-        if (this.#reads.has(key)) this.#reads.set(key, new Observed(disk, kind, place))
-      }
+    const removed = new Set([...this.#written].filter((path) => lookAt(disk.fs, path) === 'missing'))
+    const emptied = new Set([...removed].map((path) => disk.paths.dirname(path)))
+    for (const [key, { kind, path }] of this.#reads) {
+      if (kind === 'content' || kind === 'module' || !(emptied.has(path) || isIn(removed, path, disk))) continue
+      const now = new Observed(disk, kind, path)
+      now.freeze(disk, true)
+      this.#reads.set(key, now)
     }
   }
 
@@ -75,7 +76,8 @@ export class StartUp implements Ambient {
     const isNew = !this.#written.has(path) && unrecordedNow(() => lookAt(disk.fs, path)) === 'missing'
     if (isNew) for (const kind of READ_KINDS) if (!isOfFolder(kind)) this.#reads.delete(`${kind} ${path}`)
     this.#written.add(path)
-    unrecordedNow(() => freezeAround(this.#reads, disk, path))
+    this.#isLookDue = true
+    unrecordedNow(() => freezeAround(this.#reads, disk, path, true))
   }
 
   variable(): void {}
@@ -87,4 +89,10 @@ export class StartUp implements Ambient {
   opaque(event: Opaque): void {
     if (event.kind !== 'process' && event.kind !== 'worker') this.hidden.set(event.what, event)
   }
+}
+
+/** Whether a path is one of these or below one. */
+function isIn(folders: ReadonlySet<string>, path: string, disk: Disk): boolean {
+  const above = disk.paths.dirname(path)
+  return folders.has(path) || (above !== path && isIn(folders, above, disk))
 }
