@@ -45,7 +45,7 @@ const transform = (code: string, path: string) => ({
   externalDependencies: [join(dirname(path), 'shared.txt')],
 })
 
-/** Rolldown says how long plugins took if a build is slow, which a build from a cache may be or not. */
+/** Rolldown reports how long plugins took if a build is slow, which a build from a cache may be or not. */
 const checks = { bundlerTimings: false }
 
 const BUILDS: Readonly<Record<string, Build>> = {

@@ -21,8 +21,10 @@ import { type Disk, type Found, isOfFolder, READ_KINDS, type ReadKind, type Seal
 import { compareNow, digestOrOther, stampNow } from './observed.ts'
 import { installation, type Sink } from './sink.ts'
 
+type DiskKind = ReadKind | `replaced ${ReadKind}`
+
 /** One read as it is stored. */
-export type StoredRead = readonly [kind: ReadKind | `replaced ${ReadKind}` | 'env' | 'names', name: string, digest: string, ...stamp: Stamp]
+export type StoredRead = readonly [kind: DiskKind | 'env' | 'names', name: string, digest: string, ...stamp: Stamp]
 
 /** A read that no longer finds what it found. */
 export interface ChangedRead {
@@ -98,7 +100,8 @@ export class Comparison {
     const known = this.#found.get(key)
     if (known !== undefined) return known
     const [kind, , digest] = read
-    const found = isOfDisk(kind) && kind !== 'link' ? compareNow(this.#disk, this.#sealed(kind, read)) : this.#now(read) === digest ? 'same' : 'changed'
+    const hasStamp = isOfDisk(kind) && kind !== 'link'
+    const found = hasStamp ? compareNow(this.#disk, this.#sealed(kind, read)) : this.#now(read) === digest ? 'same' : 'changed'
     this.#found.set(key, found)
     return found
   }
@@ -160,7 +163,7 @@ function isOfDisk(kind: StoredRead[0]): kind is ReadKind {
 }
 
 /** The kind of a read of the disk, whether or not it was replaced since. */
-function kindOf(kind: ReadKind | `replaced ${ReadKind}`): ReadKind {
+function kindOf(kind: DiskKind): ReadKind {
   return kind.replace('replaced ', '') as ReadKind
 }
 
