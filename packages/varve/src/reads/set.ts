@@ -39,7 +39,8 @@ const KINDS: ReadonlySet<unknown> = new Set([...READ_KINDS, ...READ_KINDS.map((k
 
 /** The stored form of a read of the disk. A link is stored as its target, relative to the root. */
 export function storedRead({ kind, path, digest, stamp, isReplaced }: Sealed, root: Root): StoredRead {
-  return [isReplaced ? `replaced ${kind}` : kind, root.relative(path), kind === 'link' && digest !== 'missing' ? root.relative(digest) : digest, ...stamp]
+  const found = kind === 'link' && digest !== 'missing' ? root.relative(digest) : digest
+  return [isReplaced ? `replaced ${kind}` : kind, root.relative(path), found, ...stamp]
 }
 
 /** The stored form of a variable as it is now. */
