@@ -28,7 +28,7 @@ function run(folder: string, first: string, work = '1', write = WRITE): readonly
     const filesIn = (folder) => fs.readdirSync(folder).map((name) => folder + '/' + name)
       .flatMap((path) => (fs.statSync(path).isDirectory() ? filesIn(path) : [path]))
     ${first}
-    const cache = await openCache({ name: 'start-up', dir: 'cache' })
+    const cache = await openCache({ name: 'start-up', dir: 'made/cache' })
     const task = cache.task('task', { root: process.cwd(), trackReads: true })
     const result = await task.run({ id: 'id' }, () => ${work})
     ${write}
@@ -77,6 +77,13 @@ describe.each([['itself', WRITE], ['in native code', WRITE_NATIVELY]])('a progra
     expect(hits(folder, first, write)).toBe(false)
     expect(hits(folder, first, write)).toBe(true)
   })
+})
+
+it('a program that looks for a folder, which the cache then makes, gets its results from the cache', () => {
+  const folder = makeProject()
+  const first = `fs.existsSync('made'); fs.existsSync('made/cache')`
+  expect(hits(folder, first)).toBe(false)
+  expect(hits(folder, first)).toBe(true)
 })
 
 it('a file that appears in a folder which a program lists is a miss, although the program removes another file of it', () => {

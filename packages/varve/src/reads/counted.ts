@@ -2,8 +2,9 @@
  * Which reads count. Left out is what decides nothing or changes in every run:
  *
  *   paths      kernel files (`/proc`, `/sys`, `/dev`), the system's folder for temporary files unless the project is in it,
- *              hidden folders of `node_modules`, where tools keep caches, the folder of the cache itself, and what is no
- *              path: it has a NUL byte, as the names of virtual modules do
+ *              hidden folders of `node_modules`, where tools keep caches, the folder of the cache itself, whether the
+ *              folders above it exist, which the cache makes, and what is no path: it has a NUL byte, as the names of
+ *              virtual modules do
  *   packages   a file of an installed package counts as the package.json of that package. A package that is a link into the
  *              project counts file by file. The archives of Yarn Plug'n'Play do not count, only the packages in them
  *   variables  those that describe the terminal and the package manager that started the process; and, while all variables
@@ -60,7 +61,7 @@ export class CountedPaths {
   decide(kind: ReadKind, path: string): readonly [kind: ReadKind, path: string] | undefined {
     const { paths } = this.#disk
     if (path.includes('\0') || KERNEL.test(path) || isArchive(path)) return undefined
-    if ([...this.#ignored].some((folder) => isBelow(paths, path, folder))) return undefined
+    if ([...this.#ignored].some((folder) => isBelow(paths, path, folder) || (kind === 'type' && isBelow(paths, folder, path)))) return undefined
     const folder = `${paths.sep}node_modules${paths.sep}`
     const at = path.lastIndexOf(folder)
     if (at === -1) return [kind, path]
