@@ -3,8 +3,7 @@
  *
  *   paths      kernel files (`/proc`, `/sys`, `/dev`), the system's folder for temporary files unless the project is in it,
  *              hidden folders of `node_modules`, where tools keep caches, the folder of the cache itself, whether the
- *              folders above it exist, which the cache makes, and what is no path: it has a NUL byte, as the names of
- *              virtual modules do
+ *              folders above it exist, which the cache makes, and names with a NUL byte, which virtual modules have
  *   packages   a file of an installed package counts as the package.json of that package. A package that is a link into the
  *              project counts file by file. The archives of Yarn Plug'n'Play do not count, only the packages in them
  *   variables  those that describe the terminal and the package manager that started the process; and, while all variables
