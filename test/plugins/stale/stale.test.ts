@@ -240,16 +240,6 @@ const QUICK = [
 ]
 const isQuick = ({ name }: Row): boolean => QUICK.includes(name)
 
-const fromPlug = `import { plug } from './plug.mjs'`
-const loadsConstant = loadsWord.replace(`fs.readFileSync('word.txt', 'utf8')`, `'one'`)
-const PROJECTS = {
-  vite: { ...viteFiles('plug()', fromPlug), 'plug.mjs': PLUG },
-  rollup: { ...wrappedFiles('rollup', 'plug()', fromPlug), 'plug.mjs': PLUG },
-  rolldown: { ...wrappedFiles('rolldown', 'plug()', fromPlug), 'plug.mjs': PLUG },
-  esbuild: wrappedFiles('esbuild', loadsConstant, `import fs from 'node:fs'`),
-  rspack: { ...rspackFiles(`'./loader.cjs'`), 'loader.cjs': `module.exports = (code) => code.replace('WORD', 'one')` },
-}
-
 async function expectMiss({ project: make, change, env, reason }: Row): Promise<void> {
   const project = make()
   await project.warm()
@@ -282,12 +272,6 @@ const list = (folder) => Object.fromEntries(fs.readdirSync(folder, { withFileTyp
     expect((await project.build()).misses).toBeGreaterThan(0)
     project.remove('src/components/Bar.js')
     expect((await project.build()).misses).toBeGreaterThan(0)
-  })
-
-  it.each(Object.entries(PROJECTS))('%s: a program that reads the output of a first build, empties the folder and builds again has hits', async (tool, files) => {
-    const project = new StaleProject(tool, files)
-    expect((await project.build({ STALE_PLAIN_FIRST: '1' })).misses).toBeGreaterThan(0)
-    expect((await project.build({ STALE_PLAIN_FIRST: '1' })).misses).toBe(0)
   })
 
   it.each([
