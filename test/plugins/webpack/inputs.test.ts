@@ -79,6 +79,19 @@ it.each(Object.entries(CASES))('%s', slow, async (_name, { files, order, changed
   expect(readFileSync(join(folder, 'dist', 'main.js'), 'utf8')).toContain('two')
 })
 
+it('a file that a config reads and then removes counts as it was read', slow, async () => {
+  const config = `const fs = require('node:fs')
+exports.word = fs.readFileSync(__dirname + '/request.txt', 'utf8')
+fs.rmSync(__dirname + '/request.txt')
+`
+  const folder = makeProject({ 'config.cjs': config })
+  for (const [word, built] of [['one', 2], ['one', 0], ['two', 2], ['two', 0]] as const) {
+    writeFileSync(join(folder, 'request.txt'), word)
+    expect(await build(folder, { requires: ['config.cjs'] })).toEqual({ built, error: null })
+    expect(readFileSync(join(folder, 'dist', 'main.js'), 'utf8')).toContain(word)
+  }
+})
+
 it('trackReads: false counts only what is named', slow, async () => {
   const { files, order, changed } = CASES['a config that webpack-cli was made to extend'] ?? { files: {}, order: {}, changed: '' }
   const folder = makeProject(files)

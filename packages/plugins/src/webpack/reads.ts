@@ -18,8 +18,8 @@ import { localModules, manifestOf } from '../build/modules.ts'
 import { wrapFileSystem } from './file-system.ts'
 import { InUse } from './in-use.ts'
 import { Packages } from './packages.ts'
-import { type InputKind, inputOf } from './recorded.ts'
-import { BuildSink, type Changes, type Found, INPUT_KINDS, isBelow, ModuleSink, noteDigest, type ReadKind } from './sinks.ts'
+import { type InputKind, inputOf, type ReadKind } from './recorded.ts'
+import { BuildSink, type Changes, type Found, INPUT_KINDS, isBelow, ModuleSink, noteDigest } from './sinks.ts'
 
 type Installation = NonNullable<ReturnType<typeof installReads>>
 type BuildInfo = NonNullable<NormalModule['buildInfo']>
@@ -183,12 +183,22 @@ export class BuildReads {
     }
   }
 
+  #addReplaced(input: string): void {
+    if (!this.isOn) return
+    this.#inputs.add(input)
+    noteDigest(this.found.digests, input)
+  }
+
   /** Takes the reads of the program before the build: its configuration, and not what it removes. */
   #takeStartUp({ ambient }: Installation): void {
     if (this.#isOpen || ambient === undefined) return
     this.#isOpen = true
     ambient.scopes += 1
-    for (const { kind, path } of ambient.reads.values()) if (!isOutput(path)) this.#sink?.read(kind, path)
+    for (const { kind, path, replaced } of ambient.reads.values()) {
+      if (isOutput(path)) continue
+      if (replaced === undefined) this.#sink?.read(kind, path)
+      else this.#addReplaced(inputOf(`replaced ${kind}`, path))
+    }
   }
 }
 

@@ -9,20 +9,25 @@
  *   tree src/pages               the names in a directory and in all directories below it, without packages
  *   package ../package.json      a package of Yarn Plug'n'Play, and the versions of what it depends on
  *   variable BROWSERSLIST        an environment variable
+ *   replaced content a.json      what the program read while it started and changed since, as it was read; the same of other reads
  */
 import { existsSync } from 'node:fs'
 import { dirname, isAbsolute, relative } from 'node:path'
 import { randomUUID } from 'node:crypto'
-import { digestOfInput, digestOfRead, sentenceOf } from 'varve/reads'
+import { digestOfInput, digestOfRead, replacedDigest, sentenceOf } from 'varve/reads'
 
 /** The kinds of inputs. */
-export type InputKind = 'content' | 'existence' | 'type' | 'link' | 'list' | 'tree' | 'package' | 'variable'
+export type InputKind = `replaced ${ReadKind}` | 'content' | 'existence' | 'type' | 'link' | 'list' | 'tree' | 'package' | 'variable'
+
+export type ReadKind = Parameters<typeof digestOfRead>[0]
 
 /** The digest of a path that does not exist. */
 const MISSING = 'missing'
 
 /** Begins the digest of a file that has changed while it was in use. What a build made with it, no other one can use. */
 const UNKNOWN = 'unknown '
+
+const READ_KINDS: ReadonlySet<string> = new Set(['content', 'module', 'list', 'tree', 'type', 'link', 'package'] satisfies ReadKind[])
 
 /** Inputs with their digests. */
 export type Digests = ReadonlyMap<string, string>
@@ -107,16 +112,21 @@ export function digestOf(input: string): string {
   const [kind, name] = partsOf(input)
   try {
     if (kind === 'variable') return digestOfInput(process.env[name], name)
-    if (kind === 'link') return relative(dirname(name), digestOfRead(kind, name))
-    if (kind === 'content' || kind === 'type' || kind === 'list' || kind === 'tree' || kind === 'package') return digestOfRead(kind, name)
-    return existsSync(name) ? 'there' : MISSING
+    const read = kind.replace('replaced ', '')
+    if (!isReadKind(read)) return existsSync(name) ? 'there' : MISSING
+    const digest = (read === kind ? undefined : replacedDigest(read, name)) ?? digestOfRead(read, name)
+    return read === 'link' ? relative(dirname(name), digest) : digest
   } catch {
     return MISSING // or not readable
   }
 }
 
+export function isReadKind(kind: string): kind is ReadKind {
+  return READ_KINDS.has(kind)
+}
+
 /** The kind and the name of an input. An input from a cache may have any kind. */
 export function partsOf(input: string): readonly [kind: string, name: string] {
-  const space = input.indexOf(' ')
+  const space = input.indexOf(' ', input.startsWith('replaced ') ? 'replaced '.length : 0)
   return [input.slice(0, space), input.slice(space + 1)]
 }

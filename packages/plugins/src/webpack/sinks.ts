@@ -5,20 +5,12 @@ import type { Compilation } from 'webpack'
 import { isReadOfWebpack } from './file-system.ts'
 import type { InUse } from './in-use.ts'
 import type { Packages } from './packages.ts'
-import { digestOf, type InputKind, inputOf, partsOf } from './recorded.ts'
+import { digestOf, type InputKind, inputOf, isReadKind, partsOf, type ReadKind } from './recorded.ts'
 
 type Installation = NonNullable<ReturnType<typeof installReads>>
 type Sink = NonNullable<ReturnType<Installation['storage']['getStore']>>
-export type ReadKind = Parameters<Sink['read']>[0]
-
 /** The kinds of reads that are inputs of their own kind; all others are `content`. */
 export const INPUT_KINDS: ReadonlySet<ReadKind> = new Set(['list', 'tree', 'type', 'link'])
-
-const FORWARDED: ReadonlySet<string> = new Set([...INPUT_KINDS, 'content', 'package'])
-
-function isReadKind(kind: string): kind is ReadKind {
-  return FORWARDED.has(kind)
-}
 
 /** What a compiler has found. */
 export interface Found {

@@ -19,7 +19,7 @@ import type { Root } from '../inputs/root.ts'
 import { countedVariables } from './counted.ts'
 import { type Disk, type Found, isOfFolder, READ_KINDS, type ReadKind, type Sealed } from './kinds.ts'
 import { compareNow, digestOrOther, stampNow } from './observed.ts'
-import { installation, type Sink } from './sink.ts'
+import { replacedDigest, type Sink } from './sink.ts'
 
 type DiskKind = ReadKind | `replaced ${ReadKind}`
 
@@ -119,8 +119,7 @@ export class Comparison {
     if (kind === 'names') return digestOfNames(countedVariables())
     const path = this.#root.absolute(name)
     const read = kindOf(kind)
-    const replaced = read === kind ? undefined : installation()?.ambient?.reads.get(`${read} ${path}`)?.replaced
-    const digest = replaced ?? digestOrOther(this.#disk, read, path)
+    const digest = (read === kind ? undefined : replacedDigest(read, path)) ?? digestOrOther(this.#disk, read, path)
     return read === 'link' && digest !== 'missing' ? this.#root.relative(digest) : digest
   }
 

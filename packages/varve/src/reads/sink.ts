@@ -116,6 +116,11 @@ export function outerSink(installed: Installation | undefined = installation()):
   return installed?.storage.getStore() ?? undefined
 }
 
+/** The digest of what the program read while it started, if it changed the path since. */
+export function replacedDigest(kind: ReadKind, path: string): string | undefined {
+  return installation()?.ambient?.reads.get(`${kind} ${path}`)?.replaced
+}
+
 /** Receives a read that is made now; undefined if it does not count. */
 export function sinkNow({ storage, ambient, unrecorded: depth }: Installation): Sink | undefined {
   if (depth > 0) return undefined
