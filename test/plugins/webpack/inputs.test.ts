@@ -92,6 +92,20 @@ fs.rmSync(__dirname + '/request.txt')
   }
 })
 
+it('a program that lists and removes an old cache has hits in the next build', slow, async () => {
+  const config = `const fs = require('node:fs')
+const old = __dirname + '/cache/v1/old'
+if (fs.existsSync(old)) {
+  fs.readdirSync(__dirname + '/cache/v1')
+  fs.rmSync(old)
+  fs.rmSync(__dirname + '/cache', { recursive: true })
+}
+`
+  const folder = makeProject({ 'config.cjs': config, 'cache/v1/old': '' })
+  expect(await build(folder, { requires: ['config.cjs'] })).toEqual({ built: 2, error: null })
+  expect(await build(folder, { requires: ['config.cjs'] })).toEqual({ built: 0, error: null })
+})
+
 it('trackReads: false counts only what is named', slow, async () => {
   const { files, order, changed } = CASES['a config that webpack-cli was made to extend'] ?? { files: {}, order: {}, changed: '' }
   const folder = makeProject(files)

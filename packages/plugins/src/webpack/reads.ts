@@ -18,7 +18,7 @@ import { localModules, manifestOf } from '../build/modules.ts'
 import { wrapFileSystem } from './file-system.ts'
 import { InUse } from './in-use.ts'
 import { Packages } from './packages.ts'
-import { type InputKind, inputOf, type ReadKind } from './recorded.ts'
+import { type InputKind, inputOf, partsOf, type ReadKind } from './recorded.ts'
 import { BuildSink, type Changes, type Found, INPUT_KINDS, isBelow, ModuleSink, noteDigest } from './sinks.ts'
 
 type Installation = NonNullable<ReturnType<typeof installReads>>
@@ -127,6 +127,7 @@ export class BuildReads {
         if (!isReported(path)) this.#inputs.add(input)
       }
     }
+    for (const input of sink.replaced) if (!this.#isIgnored(partsOf(input)[1]) && !isBelow(partsOf(input)[1], folder)) this.#inputs.add(input)
     for (const name of sink.names) this.#inputs.add(inputOf('variable', name))
     return this.#inputs
   }
@@ -183,12 +184,6 @@ export class BuildReads {
     }
   }
 
-  #addReplaced(input: string): void {
-    if (!this.isOn) return
-    this.#inputs.add(input)
-    noteDigest(this.found.digests, input)
-  }
-
   /** Takes the reads of the program before the build: its configuration, and not what it removes. */
   #takeStartUp({ ambient }: Installation): void {
     if (this.#isOpen || ambient === undefined) return
@@ -197,7 +192,7 @@ export class BuildReads {
     for (const { kind, path, replaced } of ambient.reads.values()) {
       if (isOutput(path)) continue
       if (replaced === undefined) this.#sink?.read(kind, path)
-      else this.#addReplaced(inputOf(`replaced ${kind}`, path))
+      else this.#sink?.addReplaced(kind, path)
     }
   }
 }

@@ -33,6 +33,8 @@ export class BuildSink implements Sink {
   readonly outer: Sink | undefined
   readonly reads: Map<ReadKind, Set<string>> = new Map()
   readonly names: Set<string> = new Set()
+  /** Inputs that the program changed before the build. */
+  readonly replaced: Set<string> = new Set()
   readonly packages: Packages
   readonly written: Set<string>
   readonly #variables: Set<string>
@@ -81,6 +83,13 @@ export class BuildSink implements Sink {
     if (!this.packages.isInstalled(path)) return this.#note(kind, path)
     const source = this.packages.sourceOf(path)
     if (source !== path) this.read(kind, source)
+  }
+
+  /** The program read this while it started, and changed it since. */
+  addReplaced(kind: ReadKind, path: string): void {
+    const input = inputOf(`replaced ${kind}`, path)
+    this.replaced.add(input)
+    noteDigest(this.#found.digests, input)
   }
 
   /** Directories count as the build leaves them, if it writes to them. */

@@ -25,8 +25,8 @@ export class StartUp implements Ambient {
   readonly hidden: Map<string, Opaque> = new Map()
   /** Files that the program wrote. */
   readonly #written: Set<string> = new Set()
-  /** Some were written since the last look at what they left. */
-  #isLookDue = false
+  /** Those written since the last look at what they left. */
+  #unseen: Set<string> = new Set()
   scopes = 0
   isTooLong = false
 
@@ -40,14 +40,14 @@ export class StartUp implements Ambient {
 
   get reads(): ReadonlyMap<string, Noted> {
     const disk = hostDisk()
-    if (disk !== undefined && this.#isLookDue) unrecordedNow(() => this.#lookAgain(disk))
-    this.#isLookDue = false
+    if (disk !== undefined && this.#unseen.size > 0) unrecordedNow(() => this.#lookAgain(disk))
     return this.#reads
   }
 
   /** Looks again at the names and types that the program read of what it removed since, and of the folders around. */
   #lookAgain(disk: Disk): void {
-    const removed = new Set([...this.#written].filter((path) => lookAt(disk.fs, path) === 'missing'))
+    const removed = new Set([...this.#unseen].filter((path) => lookAt(disk.fs, path) === 'missing'))
+    this.#unseen = new Set()
     const emptied = new Set([...removed].map((path) => disk.paths.dirname(path)))
     for (const [key, { kind, path }] of this.#reads) {
       if (kind === 'content' || kind === 'module' || !(emptied.has(path) || isIn(removed, path, disk))) continue
@@ -76,7 +76,7 @@ export class StartUp implements Ambient {
     const isNew = !this.#written.has(path) && unrecordedNow(() => lookAt(disk.fs, path)) === 'missing'
     if (isNew) for (const kind of READ_KINDS) if (!isOfFolder(kind)) this.#reads.delete(`${kind} ${path}`)
     this.#written.add(path)
-    this.#isLookDue = true
+    this.#unseen.add(path)
     unrecordedNow(() => freezeAround(this.#reads, disk, path, true))
   }
 
