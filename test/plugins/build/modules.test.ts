@@ -3,7 +3,7 @@ import { mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { installReads, uninstallReads } from 'varve/reads'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { callers, localModules } from '../../../packages/plugins/dist/build/modules.js'
 import { namedIn } from '../../../packages/plugins/dist/build/named.js'
 import { makeFolder } from '../../folders.ts'
@@ -49,7 +49,10 @@ function callsOf(work: () => void): string[] {
 }
 
 describe('local modules', () => {
-  afterEach(() => uninstallReads())
+  afterEach(() => {
+    uninstallReads()
+    vi.useRealTimers()
+  })
 
   it.each([
     [`module.exports = { plugins: ['./a.js', ["@in/b", { plugins: './no', length: 2 }], isTest && 'module:c'] }`, ['./a.js', '@in/b', 'c']],
@@ -141,10 +144,26 @@ describe('local modules', () => {
     const folder = makeProject()
     const calls = callsOf(() => localModules([join(folder, 'a.js'), join(folder, 'deep/c.js')]))
     const timesOf = (path: string): number => calls.filter((call) => call === `type ${join(folder, path)}`).length
-    expect(timesOf('shared.js')).toBe(1)
+    expect(timesOf('shared.js')).toBe(2) // to find it, and for its time
     expect(timesOf('absent.js')).toBe(1)
     expect(timesOf('node_modules/missing')).toBe(1)
     expect(timesOf('node_modules/path')).toBe(0)
-    expect(timesOf('linked/main.js')).toBe(2) // as an entry of its package, from each of two directories
+    expect(timesOf('linked/main.js')).toBe(3) // as an entry of its package, from each of two directories, and for its time
+  })
+
+  it('many compilers of a process read a config once, until it changes', () => {
+    const folder = makeProject()
+    const roots = [join(folder, 'a.js')]
+    const walk = (): string[] => callsOf(() => localModules(roots)).filter((call) => /^content .*\.js$/.test(call))
+    const found = localModules(roots)
+    expect(walk()).toContain(`content ${roots[0]}`) // it may change again within one tick of the clock
+    vi.useFakeTimers({ now: Date.now() + 10_000, toFake: ['Date'] })
+    expect(walk()).toContain(`content ${roots[0]}`)
+    expect(walk()).toEqual([])
+    expect(localModules(roots)).toEqual(found)
+    writeFileSync(join(folder, 'shared.js'), 'process.env.OTHER')
+    vi.useFakeTimers({ now: Date.now() + 10_000, toFake: ['Date'] })
+    expect(walk()).toEqual([`content ${join(folder, 'shared.js')}`])
+    expect(localModules(roots).variables).toEqual(['OTHER'])
   })
 })

@@ -38,6 +38,21 @@ export interface LocalModules {
   readonly variables: readonly string[]
 }
 
+/** What the code of one file names. */
+interface Named {
+  readonly stamp: string
+  readonly specifiers: readonly string[]
+  /** Of a config of Babel that is code, also texts that may be no imports. */
+  readonly texts: readonly string[]
+  readonly variables: readonly string[]
+}
+
+/** By path. All plugins and compilers of a process look at the same files, and the patterns take most of the time. */
+const namedByFile: Map<string, Named> = new Map()
+
+/** Younger files may change without another time, milliseconds. */
+const YOUNG_MS = 2000
+
 /** What one walk has found, so that it looks once for what many modules import. */
 interface Found {
   /** Files by the absolute path that a module imports, or by directory and package. */
@@ -69,14 +84,38 @@ export function localModules(roots: readonly string[]): LocalModules {
     if (isInstalled(path)) manifests.add(manifestOf(path) ?? path)
     if (paths.has(path) || isInstalled(path)) continue
     paths.add(path)
-    const text = CODE.test(path) || DATA.test(path) ? textOf(path) : undefined
-    if (text === undefined) continue
-    for (const name of variablesIn(text)) variables.add(name)
-    const imported = CODE.test(path) ? Array.from(text.matchAll(IMPORT), ([, , specifier = '']) => specifier) : []
-    for (const specifier of [...imported, ...namedIn(text)]) waiting.push(...filesOf(specifier, dirname(path), found))
-    if (BABEL_CODE.test(path)) waiting.push(...namedAnywhereIn(text).flatMap((specifier) => filesNamed(specifier, dirname(path), found)))
+    const named = CODE.test(path) || DATA.test(path) ? namedBy(path) : undefined
+    if (named === undefined) continue
+    for (const name of named.variables) variables.add(name)
+    for (const specifier of named.specifiers) waiting.push(...filesOf(specifier, dirname(path), found))
+    for (const specifier of named.texts) waiting.push(...filesNamed(specifier, dirname(path), found))
   }
   return { paths: [...paths].sort(), manifests: [...manifests].sort(), variables: [...variables].sort() }
+}
+
+/** What a file names; undefined if it cannot be read. */
+function namedBy(path: string): Named | undefined {
+  const stamp = stampOf(path)
+  const known = namedByFile.get(path)
+  if (known !== undefined && known.stamp === stamp) return known
+  const text = textOf(path)
+  if (text === undefined) return undefined
+  const imported = CODE.test(path) ? Array.from(text.matchAll(IMPORT), ([, , specifier = '']) => specifier) : []
+  const specifiers = [...new Set([...imported, ...namedIn(text)])]
+  const texts = BABEL_CODE.test(path) ? namedAnywhereIn(text) : []
+  const named = { stamp: stamp ?? '', specifiers, texts, variables: variablesIn(text) }
+  if (stamp !== undefined) namedByFile.set(path, named)
+  return named
+}
+
+/** What differs after a change of a file; undefined if that is not sure. */
+function stampOf(path: string): string | undefined {
+  try {
+    const { size, mtimeMs, ctimeMs, ino } = statSync(path)
+    return Math.max(mtimeMs, ctimeMs) > Date.now() - YOUNG_MS ? undefined : [size, mtimeMs, ctimeMs, ino].join(' ')
+  } catch {
+    return undefined
+  }
 }
 
 /** The files of the plugins and presets that a config of Babel in a directory names. */
