@@ -1,6 +1,6 @@
 /** What a program reads before its first recorded work counts, unless it is the folder that the program empties for its output. */
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { makeFolder } from '../folders.ts'
@@ -77,6 +77,25 @@ describe.each([['itself', WRITE], ['in native code', WRITE_NATIVELY]])('a progra
     expect(hits(folder, first, write)).toBe(false)
     expect(hits(folder, first, write)).toBe(true)
   })
+})
+
+it.each(['native', 'wasm'])('a folder that a cache syncs after damage (%s) is not read by the program', (engine) => {
+  const folder = makeProject()
+  const program = `
+    import { installReads } from 'varve/reads'
+    const { ambient } = installReads()
+    const { openCache } = await import('varve')
+    const cache = await openCache({ name: 'own', dir: 'made/cache', engine: '${engine}', onWarning() {} })
+    await new Promise((resolve) => setImmediate(resolve))
+    cache.namespace('n').put('key', new Uint8Array(100))
+    await cache.commit()
+    await cache.close()
+    console.log(JSON.stringify([...ambient.reads.keys()].filter((key) => /^content .*(?:made|cache)$/.test(key))))`
+  const run = (): string => execFileSync(process.execPath, ['--input-type=module', '--eval', program], { cwd: folder, encoding: 'utf8' })
+  run()
+  const files = join(folder, 'made/cache/v1')
+  for (const name of readdirSync(files)) if (name.startsWith('manifest')) writeFileSync(join(files, name), 'damage')
+  expect(JSON.parse(run())).toEqual([])
 })
 
 it('a program that looks for a folder, which the cache then makes, gets its results from the cache', () => {

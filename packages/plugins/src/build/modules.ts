@@ -43,7 +43,7 @@ interface Named {
   readonly stamp: string
   readonly specifiers: readonly string[]
   /** Of a config of Babel that is code, also texts that may be no imports. */
-  readonly texts: readonly string[]
+  readonly paths: readonly string[]
   readonly variables: readonly string[]
 }
 
@@ -88,7 +88,7 @@ export function localModules(roots: readonly string[]): LocalModules {
     if (named === undefined) continue
     for (const name of named.variables) variables.add(name)
     for (const specifier of named.specifiers) waiting.push(...filesOf(specifier, dirname(path), found))
-    for (const specifier of named.texts) waiting.push(...filesNamed(specifier, dirname(path), found))
+    for (const specifier of named.paths) waiting.push(...filesNamed(specifier, dirname(path), found))
   }
   return { paths: [...paths].sort(), manifests: [...manifests].sort(), variables: [...variables].sort() }
 }
@@ -102,8 +102,8 @@ function namedBy(path: string): Named | undefined {
   if (text === undefined) return undefined
   const imported = CODE.test(path) ? Array.from(text.matchAll(IMPORT), ([, , specifier = '']) => specifier) : []
   const specifiers = [...new Set([...imported, ...namedIn(text)])]
-  const texts = BABEL_CODE.test(path) ? namedAnywhereIn(text) : []
-  const named = { stamp: stamp ?? '', specifiers, texts, variables: variablesIn(text) }
+  const paths = BABEL_CODE.test(path) ? namedAnywhereIn(text) : []
+  const named = { stamp: stamp ?? '', specifiers, paths, variables: variablesIn(text) }
   if (stamp !== undefined) namedByFile.set(path, named)
   return named
 }
