@@ -91,11 +91,11 @@ it.each(['native', 'wasm'])('a folder that a cache syncs after damage (%s) is no
     await cache.commit()
     await cache.close()
     console.log(JSON.stringify([...ambient.reads.keys()].filter((key) => /^content .*(?:made|cache)$/.test(key))))`
-  const run = (): string => execFileSync(process.execPath, ['--input-type=module', '--eval', program], { cwd: folder, encoding: 'utf8' })
-  run()
+  const start = (): string => execFileSync(process.execPath, ['--input-type=module', '--eval', program], { cwd: folder, encoding: 'utf8' })
+  start()
   const files = join(folder, 'made/cache/v1')
   for (const name of readdirSync(files)) if (name.startsWith('manifest')) writeFileSync(join(files, name), 'damage')
-  expect(JSON.parse(run())).toEqual([])
+  expect(JSON.parse(start())).toEqual([])
 })
 
 it('a program that looks for a folder, which the cache then makes, gets its results from the cache', () => {
