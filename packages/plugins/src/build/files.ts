@@ -1,5 +1,9 @@
 /** Looks at files that may be missing, or may not be files. */
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync, type Stats, statSync } from 'node:fs'
+import { unrecordedNow } from 'varve/reads'
+
+/** Time in which two writes may leave the same time, at most: the two seconds of FAT. */
+export const COARSE_TICK_MS: number = 2000
 
 export function isFile(path: string): boolean {
   try {
@@ -7,6 +11,25 @@ export function isFile(path: string): boolean {
   } catch {
     return false
   }
+}
+
+/** What a path is now, without a note in what is recorded; undefined if it is missing or cannot be looked at. */
+export function lookAt(path: string): Stats | undefined {
+  try {
+    return unrecordedNow(() => statSync(path, { throwIfNoEntry: false }))
+  } catch {
+    return undefined
+  }
+}
+
+/** What differs after a change of a file; empty without one. */
+export function stampOf(look: Stats | undefined): string {
+  return look === undefined ? '' : `${look.size} ${look.mtimeMs} ${look.ctimeMs} ${look.ino}`
+}
+
+/** When a file was changed last; 0 without one. */
+export function changedMsOf(look: Stats | undefined): number {
+  return look === undefined ? 0 : Math.max(look.mtimeMs, look.ctimeMs)
 }
 
 /** The text of a file; undefined if it cannot be read. */

@@ -10,7 +10,7 @@ import { realpathSync, statSync } from 'node:fs'
 import { isBuiltin } from 'node:module'
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { isFile, namesOf, textOf } from './files.ts'
+import { changedMsOf, COARSE_TICK_MS, isFile, lookAt, namesOf, stampOf, textOf } from './files.ts'
 import { namedAnywhereIn, namedIn } from './named.ts'
 import { variablesIn } from './variables.ts'
 
@@ -49,9 +49,6 @@ interface Named {
 
 /** By path. All plugins and compilers of a process look at the same files, and the patterns take most of the time. */
 const namedByFile: Map<string, Named> = new Map()
-
-/** Younger files may change without another time, milliseconds. */
-const YOUNG_MS = 2000
 
 /** What one walk has found, so that it looks once for what many modules import. */
 interface Found {
@@ -95,7 +92,8 @@ export function localModules(roots: readonly string[]): LocalModules {
 
 /** What a file names; undefined if it cannot be read. */
 function namedBy(path: string): Named | undefined {
-  const stamp = stampOf(path)
+  const look = lookAt(path)
+  const stamp = stampOf(look)
   const known = namedByFile.get(path)
   if (known !== undefined && known.stamp === stamp) return known
   const text = textOf(path)
@@ -103,19 +101,9 @@ function namedBy(path: string): Named | undefined {
   const imported = CODE.test(path) ? Array.from(text.matchAll(IMPORT), ([, , specifier = '']) => specifier) : []
   const specifiers = [...new Set([...imported, ...namedIn(text)])]
   const paths = BABEL_CODE.test(path) ? namedAnywhereIn(text) : []
-  const named = { stamp: stamp ?? '', specifiers, paths, variables: variablesIn(text) }
-  if (stamp !== undefined) namedByFile.set(path, named)
+  const named = { stamp, specifiers, paths, variables: variablesIn(text) }
+  if (changedMsOf(look) <= Date.now() - COARSE_TICK_MS) namedByFile.set(path, named) // a younger file may change without another time
   return named
-}
-
-/** What differs after a change of a file; undefined if that is not sure. */
-function stampOf(path: string): string | undefined {
-  try {
-    const { size, mtimeMs, ctimeMs, ino } = statSync(path)
-    return Math.max(mtimeMs, ctimeMs) > Date.now() - YOUNG_MS ? undefined : [size, mtimeMs, ctimeMs, ino].join(' ')
-  } catch {
-    return undefined
-  }
 }
 
 /** The files of the plugins and presets that a config of Babel in a directory names. */

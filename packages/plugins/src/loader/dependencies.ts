@@ -1,15 +1,15 @@
 /** The dependencies of a chain of loaders: reported by its context, and as the files that a task watches. */
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { changedMsOf, COARSE_TICK_MS } from '../build/files.ts'
 import { Uncacheable } from '../build/uncacheable.ts'
 import type { ChainContext } from './context.ts'
 
 /** Limit of the files that a chain depends on. Checking more would cost more than the loaders. */
 const FILES_MAX = 10_000
 
-/** Time in which two writes may get the same timestamp: a tick of the system clock, or the two seconds of FAT. */
+/** Time in which two writes may get the same timestamp: a tick of the system clock. */
 const TICK_MS = 20
-const COARSE_TICK_MS = 2000
 
 /** Absolute paths, by kind of dependency. */
 export interface Dependencies {
@@ -52,7 +52,7 @@ function isYoung(path: string, startMs: number): boolean {
   const stats = statSync(path, { throwIfNoEntry: false })
   if (stats === undefined) return false
   const tickMs = stats.ctimeMs % 1000 === 0 ? COARSE_TICK_MS : TICK_MS
-  return Math.max(stats.mtimeMs, stats.ctimeMs) > startMs - tickMs
+  return changedMsOf(stats) > startMs - tickMs
 }
 
 function pathsBelow(folder: string): string[] {

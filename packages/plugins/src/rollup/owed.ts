@@ -3,8 +3,7 @@
  * compares a component with the one before. So the plugin is owed this run. It gets it when the server is idle, and before it runs for
  * another part of the file. If the file changes before, the plugin has no state of it, as of a file that it never processed.
  */
-import { statSync } from 'node:fs'
-import { unrecordedNow } from 'varve/reads'
+import { lookAt, stampOf } from '../build/files.ts'
 
 interface Owed {
   /** Size, times and inode of the file that the run is for. */
@@ -20,7 +19,7 @@ export class OwedRuns {
   /** Adds a run. Its result is not used. */
   add(file: string, run: () => unknown): void {
     const list = this.#owed.get(file) ?? []
-    this.#owed.set(file, [...list, { stamp: stampOf(file), run }])
+    this.#owed.set(file, [...list, { stamp: stampOf(lookAt(file)), run }])
   }
 
   /** Resolves when nothing is owed for this file. */
@@ -61,16 +60,11 @@ export function mutedContext(original: object): object {
 
 async function runAll(file: string, list: readonly Owed[]): Promise<void> {
   for (const { stamp, run } of list) {
-    if (stamp === '' || stamp !== stampOf(file)) return
+    if (stamp === '' || stamp !== stampOf(lookAt(file))) return
     try {
       await run()
     } catch {
       // The plugin has the state that it keeps of a module that it cannot process.
     }
   }
-}
-
-function stampOf(file: string): string {
-  const look = unrecordedNow(() => statSync(file, { throwIfNoEntry: false }))
-  return look === undefined ? '' : `${look.size} ${look.mtimeMs} ${look.ctimeMs} ${look.ino}`
 }

@@ -5,9 +5,8 @@
  *   a file of code          as it was when any compiler of the process first knew it: Node.js loads it once
  *   a file that was read    as it was when this compiler first read it
  */
-import { type Stats, statSync } from 'node:fs'
 import { isAbsolute } from 'node:path'
-import { unrecordedNow } from 'varve/reads'
+import { changedMsOf, lookAt, stampOf } from '../build/files.ts'
 import { isInstalled, manifestOf } from '../build/modules.ts'
 
 /** Stamps of code, by path. */
@@ -22,7 +21,7 @@ export class InUse {
 
   /** Called when the compiler is about to read a file, or has not found one. */
   noteRead(path: string): void {
-    if (!this.#read.has(path)) this.#read.set(path, stampOf(path))
+    if (!this.#read.has(path)) this.#read.set(path, stampOf(lookAt(path)))
   }
 
   /**
@@ -33,7 +32,9 @@ export class InUse {
     for (const path of paths) {
       if (!isAbsolute(path)) continue
       const key = keyOf(path)
-      if (!code.has(key)) code.set(key, changedMsOf(key) > sinceMs && !isWritten(key) ? UNKNOWN : stampOf(key))
+      if (code.has(key)) continue
+      const look = lookAt(key)
+      code.set(key, changedMsOf(look) > sinceMs && !isWritten(key) ? UNKNOWN : stampOf(look))
     }
   }
 
@@ -41,7 +42,7 @@ export class InUse {
   changed(paths: Iterable<string>, isWritten: (path: string) => boolean): string[] {
     const keys = new Set(Array.from(paths, keyOf))
     return [...keys].filter((key) => {
-      const now = stampOf(key)
+      const now = stampOf(lookAt(key))
       return [this.#read.get(key), code.get(key)].some((stamp) => stamp !== undefined && stamp !== now) && !isWritten(key)
     })
   }
@@ -50,22 +51,4 @@ export class InUse {
 /** The file that stands for a path: of an installed package, its package.json. */
 function keyOf(path: string): string {
   return isInstalled(path) ? (manifestOf(path) ?? path) : path
-}
-
-function stampOf(path: string): string {
-  const look = lookAt(path)
-  return look === undefined ? '' : `${look.size} ${look.mtimeMs} ${look.ctimeMs} ${look.ino}`
-}
-
-function changedMsOf(path: string): number {
-  const look = lookAt(path)
-  return look === undefined ? 0 : Math.max(look.mtimeMs, look.ctimeMs)
-}
-
-function lookAt(path: string): Stats | undefined {
-  try {
-    return unrecordedNow(() => statSync(path, { throwIfNoEntry: false }))
-  } catch {
-    return undefined
-  }
 }

@@ -117,17 +117,18 @@ export class BuildReads {
     if (sink === undefined || sink.isOver) return this.#inputs
     sink.end()
     sink.forward(compilation, known)
+    const isLeftOut = (path: string): boolean => this.#isIgnored(path) || isBelow(path, folder)
     let isReported: ((path: string) => boolean) | undefined
     for (const [kind, paths] of sink.reads) {
       for (const path of paths) {
         const input = inputOfRead(kind, path, sink.packages)
         if (input === undefined || known.has(input) || this.#inputs.has(input)) continue
-        if (sink.written.has(path) || this.#isIgnored(path) || isBelow(path, folder)) continue
+        if (sink.written.has(path) || isLeftOut(path)) continue
         isReported ??= this.#reportedBy(compilation)
         if (!isReported(path)) this.#inputs.add(input)
       }
     }
-    for (const input of sink.replaced) if (!this.#isIgnored(partsOf(input)[1]) && !isBelow(partsOf(input)[1], folder)) this.#inputs.add(input)
+    for (const input of sink.replaced) if (!isLeftOut(partsOf(input)[1])) this.#inputs.add(input)
     for (const name of sink.names) this.#inputs.add(inputOf('variable', name))
     return this.#inputs
   }

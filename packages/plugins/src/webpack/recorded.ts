@@ -14,10 +14,10 @@
 import { existsSync } from 'node:fs'
 import { dirname, isAbsolute, relative } from 'node:path'
 import { randomUUID } from 'node:crypto'
-import { digestOfInput, digestOfRead, replacedDigest, sentenceOf } from 'varve/reads'
+import { digestOfInput, digestOfRead, readKindOf, replacedDigest, sentenceOf, STORED_KINDS, type StoredKind } from 'varve/reads'
 
 /** The kinds of inputs. */
-export type InputKind = `replaced ${ReadKind}` | 'content' | 'existence' | 'type' | 'link' | 'list' | 'tree' | 'package' | 'variable'
+export type InputKind = StoredKind | 'existence' | 'variable'
 
 export type ReadKind = Parameters<typeof digestOfRead>[0]
 
@@ -27,7 +27,7 @@ const MISSING = 'missing'
 /** Begins the digest of a file that has changed while it was in use. What a build made with it, no other one can use. */
 const UNKNOWN = 'unknown '
 
-const READ_KINDS: ReadonlySet<string> = new Set(['content', 'module', 'list', 'tree', 'type', 'link', 'package'] satisfies ReadKind[])
+const READS: ReadonlySet<string> = new Set(STORED_KINDS)
 
 /** Inputs with their digests. */
 export type Digests = ReadonlyMap<string, string>
@@ -112,17 +112,17 @@ export function digestOf(input: string): string {
   const [kind, name] = partsOf(input)
   try {
     if (kind === 'variable') return digestOfInput(process.env[name], name)
-    const read = kind.replace('replaced ', '')
-    if (!isReadKind(read)) return existsSync(name) ? 'there' : MISSING
-    const digest = (read === kind ? undefined : replacedDigest(read, name)) ?? digestOfRead(read, name)
+    if (!isStoredKind(kind)) return existsSync(name) ? 'there' : MISSING
+    const read = readKindOf(kind)
+    const digest = replacedDigest(kind, name) ?? digestOfRead(read, name)
     return read === 'link' ? relative(dirname(name), digest) : digest
   } catch {
     return MISSING // or not readable
   }
 }
 
-export function isReadKind(kind: string): kind is ReadKind {
-  return READ_KINDS.has(kind)
+export function isStoredKind(kind: string): kind is StoredKind {
+  return READS.has(kind)
 }
 
 /** The kind and the name of an input. An input from a cache may have any kind. */

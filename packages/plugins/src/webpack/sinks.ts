@@ -1,14 +1,15 @@
 /** Receive what a build and each of its modules read. */
 import { dirname, isAbsolute, sep } from 'node:path'
-import { importsOf, type installReads, isCountedVariable, unrecordedNow } from 'varve/reads'
+import { importsOf, type installReads, isCountedVariable, readKindOf, unrecordedNow } from 'varve/reads'
 import type { Compilation } from 'webpack'
 import { isReadOfWebpack } from './file-system.ts'
 import type { InUse } from './in-use.ts'
 import type { Packages } from './packages.ts'
-import { digestOf, type InputKind, inputOf, isReadKind, partsOf, type ReadKind } from './recorded.ts'
+import { digestOf, type InputKind, inputOf, isStoredKind, partsOf, type ReadKind } from './recorded.ts'
 
 type Installation = NonNullable<ReturnType<typeof installReads>>
 type Sink = NonNullable<ReturnType<Installation['storage']['getStore']>>
+
 /** The kinds of reads that are inputs of their own kind; all others are `content`. */
 export const INPUT_KINDS: ReadonlySet<ReadKind> = new Set(['list', 'tree', 'type', 'link'])
 
@@ -69,7 +70,7 @@ export class BuildSink implements Sink {
     for (const [kind, name] of Array.from(inputs, partsOf)) {
       const read = kind === 'existence' ? 'type' : kind
       if (kind === 'variable') outer.variable(name, false)
-      else if (isReadKind(read)) outer.read(read, name)
+      else if (isStoredKind(read) && readKindOf(read) === read) outer.read(read, name)
     }
   }
 

@@ -24,6 +24,15 @@ import { digestOfPlugged } from './plugged.ts'
 export const READ_KINDS = ['content', 'module', 'list', 'tree', 'type', 'link', 'package'] as const
 export type ReadKind = (typeof READ_KINDS)[number]
 
+/** The kinds that are stored. */
+export type StoredKind = ReadKind | `replaced ${ReadKind}`
+export const STORED_KINDS: readonly StoredKind[] = [...READ_KINDS, ...READ_KINDS.map((kind): StoredKind => `replaced ${kind}`)]
+
+/** The kind of a stored read, whether or not the program replaced what it had read. */
+export function readKindOf(kind: StoredKind): ReadKind {
+  return kind.replace('replaced ', '') as ReadKind
+}
+
 /** Whether a read is of the names in a folder. Others may add to it, also if the work made it. */
 export function isOfFolder(kind: ReadKind): boolean {
   return kind === 'list' || kind === 'tree'

@@ -17,14 +17,12 @@ import { digestOfNames, digestOfText, digestOfVariable } from '../inputs/digest.
 import { NO_STAMP, type Stamp } from '../inputs/files.ts'
 import type { Root } from '../inputs/root.ts'
 import { countedVariables } from './counted.ts'
-import { type Disk, type Found, isOfFolder, READ_KINDS, type ReadKind, type Sealed } from './kinds.ts'
+import { type Disk, type Found, isOfFolder, type ReadKind, readKindOf, type Sealed, STORED_KINDS, type StoredKind } from './kinds.ts'
 import { compareNow, digestOrOther, stampNow } from './observed.ts'
 import { replacedDigest, type Sink } from './sink.ts'
 
-type DiskKind = ReadKind | `replaced ${ReadKind}`
-
 /** One read as it is stored. */
-export type StoredRead = readonly [kind: DiskKind | 'env' | 'names', name: string, digest: string, ...stamp: Stamp]
+export type StoredRead = readonly [kind: StoredKind | 'env' | 'names', name: string, digest: string, ...stamp: Stamp]
 
 /** A read that no longer finds what it found. */
 export interface ChangedRead {
@@ -35,7 +33,7 @@ export interface ChangedRead {
   readonly after: string
 }
 
-const KINDS: ReadonlySet<unknown> = new Set([...READ_KINDS, ...READ_KINDS.map((kind) => `replaced ${kind}`), 'env', 'names'])
+const KINDS: ReadonlySet<unknown> = new Set([...STORED_KINDS, 'env', 'names'])
 
 /** The stored form of a read of the disk. A link is stored as its target, relative to the root. */
 export function storedRead({ kind, path, digest, stamp, isReplaced }: Sealed, root: Root): StoredRead {
@@ -111,15 +109,15 @@ export class Comparison {
     const [kind, name, before] = read
     const change = { before, after: this.#now(read) }
     if (kind === 'env' || kind === 'names') return { kind: 'env', name: kind === 'env' ? name : '*', ...change }
-    return { kind: isOfFolder(kindOf(kind)) ? 'list' : 'file', name: name === '' ? '.' : name, ...change }
+    return { kind: isOfFolder(readKindOf(kind)) ? 'list' : 'file', name: name === '' ? '.' : name, ...change }
   }
 
   #now([kind, name]: StoredRead): string {
     if (kind === 'env') return digestOfVariable(name)
     if (kind === 'names') return digestOfNames(countedVariables())
     const path = this.#root.absolute(name)
-    const read = kindOf(kind)
-    const digest = (read === kind ? undefined : replacedDigest(read, path)) ?? digestOrOther(this.#disk, read, path)
+    const read = readKindOf(kind)
+    const digest = replacedDigest(kind, path) ?? digestOrOther(this.#disk, read, path)
     return read === 'link' && digest !== 'missing' ? this.#root.relative(digest) : digest
   }
 
@@ -133,7 +131,7 @@ export function forwardReads(set: readonly StoredRead[], root: Root, sink: Sink)
   for (const [kind, name] of set) {
     if (kind === 'env') sink.variable(name, false)
     else if (kind === 'names') sink.variables()
-    else sink.read(kindOf(kind), root.absolute(name))
+    else sink.read(readKindOf(kind), root.absolute(name))
   }
 }
 
@@ -160,11 +158,6 @@ function isOfVariables([kind]: StoredRead): boolean {
 
 function isOfDisk(kind: StoredRead[0]): kind is ReadKind {
   return kind !== 'env' && kind !== 'names' && !kind.startsWith('replaced ')
-}
-
-/** The kind of a read of the disk, whether or not it was replaced since. */
-function kindOf(kind: DiskKind): ReadKind {
-  return kind.replace('replaced ', '') as ReadKind
 }
 
 function orderOf([kind, name]: StoredRead): string {

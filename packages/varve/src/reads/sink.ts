@@ -4,7 +4,7 @@
  */
 import type { AsyncLocalStorage, AsyncResource } from 'node:async_hooks'
 import { builtin } from '../host/builtin.ts'
-import type { Disk, ReadKind, Sealed } from './kinds.ts'
+import { type Disk, type ReadKind, readKindOf, type Sealed, type StoredKind } from './kinds.ts'
 
 /** Receives the reads of the code that runs now. No method throws. */
 export interface Sink {
@@ -116,9 +116,10 @@ export function outerSink(installed: Installation | undefined = installation()):
   return installed?.storage.getStore() ?? undefined
 }
 
-/** The digest of what the program read while it started, if it changed the path since. */
-export function replacedDigest(kind: ReadKind, path: string): string | undefined {
-  return installation()?.ambient?.reads.get(`${kind} ${path}`)?.replaced
+/** The digest of a stored read that was replaced, if the program has read and changed the path this time, too. */
+export function replacedDigest(kind: StoredKind, path: string): string | undefined {
+  const read = readKindOf(kind)
+  return read === kind ? undefined : installation()?.ambient?.reads.get(`${read} ${path}`)?.replaced
 }
 
 /** Receives a read that is made now; undefined if it does not count. */
