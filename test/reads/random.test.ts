@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { openCache } from 'varve'
 import { makeFolder } from '../folders.ts'
-import { type Random, randomOf, runSeed } from '../random.ts'
+import { pick, type Random, randomOf, runSeed } from '../random.ts'
 
 const HISTORIES = 12
 const STEPS = 12
@@ -33,12 +33,6 @@ function attempt(work: () => unknown): unknown {
   } catch {
     return 'failed'
   }
-}
-
-function pick<T>(random: Random, list: readonly T[]): T {
-  const found = list[random(list.length)]
-  if (found === undefined) throw new Error('the list is empty')
-  return found
 }
 
 function change(random: Random, root: string): void {

@@ -1,6 +1,6 @@
 /** What a program reads before its first recorded work counts, unless it is the folder that the program empties for its output. */
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { makeFolder } from '../folders.ts'
@@ -142,4 +142,42 @@ it('the result of what a program wrote is stored as that of what it had read in 
   expect(run(folder, '', work)[1]).toBe('2')
   writeFileSync(path, '1')
   expect(run(folder, replace, work)[1]).toBe('2')
+})
+
+it('what a program reads in a file that it then replaces decides its results, although the work reads the file, too', () => {
+  const folder = makeProject()
+  const first = `globalThis.seen = fs.readFileSync('version.txt', 'utf8'); fs.writeFileSync('version.txt', '1')`
+  const work = `seen + fs.readFileSync('version.txt', 'utf8')`
+  for (const [version, isHit] of [['2', '0'], ['2', '1'], ['0', '0'], ['0', '1'], ['1', '0'], ['1', '1']] as const) {
+    writeFileSync(join(folder, 'version.txt'), version)
+    expect(run(folder, first, work)).toEqual([isHit, `${version}1`])
+  }
+})
+
+it('what a program reads in a file that another program then removes decides its results, although the program tries to remove it, too', () => {
+  const folder = makeProject()
+  const remove = `process.getBuiltinModule('node:child_process').execFileSync(process.execPath, ['--eval', "fs.rmSync('a.txt')"])`
+  const first = `globalThis.seen = fs.readFileSync('a.txt', 'utf8'); ${remove}; fs.rmSync('a.txt', { force: true })`
+  for (const word of ['one', 'two']) {
+    writeFileSync(join(folder, 'a.txt'), word)
+    expect(run(folder, first, 'seen')[1]).toBe(word)
+  }
+})
+
+describe.each([
+  ['does not read it', 'seen'],
+  ['looks for it, too', `(fs.existsSync('made.txt'), seen)`],
+  ['reads it, too', `(fs.readFileSync('made.txt'), seen)`],
+])('a program that does not find a file, which another program then makes, and work that %s', (_, work) => {
+  it('a result without the file is not used with it, and the other way around', () => {
+    const folder = makeProject()
+    const make = `process.getBuiltinModule('node:child_process').execFileSync(process.execPath, ['--eval', "fs.writeFileSync('made.txt', '')"])`
+    const first = `globalThis.seen = fs.existsSync('made.txt'); if (!seen) ${make}`
+    const results = [false, true, true, false, true].map((isThere) => {
+      if (!isThere) rmSync(join(folder, 'made.txt'), { force: true })
+      return run(folder, first, work)
+    })
+    expect(results.map(([, result]) => result)).toEqual(['false', 'true', 'true', 'false', 'true'])
+    expect(results.slice(0, 3).map(([hit]) => hit)).toEqual(['0', '0', '1'])
+  })
 })

@@ -11,10 +11,9 @@ import { varveDriver } from '@varve/plugins/unstorage'
 import { writeFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { makeFolder } from '../../folders.ts'
-import { type Random, randomOf, runSeed } from '../../random.ts'
+import { pick, type Random, randomOf, runSeed } from '../../random.ts'
 import { VALUES } from './attack.ts'
 import { entriesOf, plant } from './cache.ts'
-import { pick } from './values.ts'
 import { watchdog } from './watchdog.ts'
 
 const beat = watchdog()

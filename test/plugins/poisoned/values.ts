@@ -4,16 +4,9 @@
  * a secret distinguishes them from real results.
  */
 import { pack, unpack } from '../../../packages/plugins/dist/build/pack.js'
-import type { Random } from '../../random.ts'
+import { pick, type Random } from '../../random.ts'
 
 type Spoil = (random: Random, value: Buffer) => Buffer
-
-/** One of these. */
-export function pick<T>(random: Random, choices: readonly T[]): T {
-  const choice = choices[random(choices.length)]
-  if (choice === undefined) throw new Error('nothing to pick from')
-  return choice
-}
 
 const u32 = (...numbers: number[]): Buffer => Buffer.from(Uint32Array.from(numbers).buffer)
 

@@ -11,11 +11,10 @@ import type * as cacheModule from '../../../packages/plugins/dist/loader/cache.j
 import type * as sharedModule from '../../../packages/plugins/dist/loader/shared.js'
 import { isForeign } from '../../../packages/plugins/dist/webpack/requests.js'
 import { makeFolder } from '../../folders.ts'
-import { type Random, randomOf, runSeed } from '../../random.ts'
+import { pick, type Random, randomOf, runSeed } from '../../random.ts'
 import { makeApplication } from './application.ts'
 import { attack, VALUES } from './attack.ts'
 import { entriesOf, plant, type Stored } from './cache.ts'
-import { pick } from './values.ts'
 import { watchdog } from './watchdog.ts'
 import { slow } from '../../slow.ts'
 

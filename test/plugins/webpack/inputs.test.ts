@@ -1,8 +1,8 @@
 /** Files that decide how a compiler is configured, wherever they are: a change of one is a full miss. */
-import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { makeFolder } from '../../folders.ts'
 import { runProgram } from '../programs.ts'
 import { slow } from '../../slow.ts'
@@ -90,6 +90,33 @@ fs.rmSync(__dirname + '/request.txt')
     expect(await build(folder, { requires: ['config.cjs'] })).toEqual({ built, error: null })
     expect(readFileSync(join(folder, 'dist', 'main.js'), 'utf8')).toContain(word)
   }
+})
+
+describe('a config that starts another program', () => {
+  const write = (name: string): string =>
+    `require('node:child_process').execFileSync(process.execPath, ['--eval', "fs.writeFileSync('${name}', 'of the other program')"])`
+
+  it('which replaces a file that the config has read: the file counts as it was read', slow, async () => {
+    const folder = makeProject({ 'config.cjs': `exports.word = require('node:fs').readFileSync('request.txt', 'utf8')\n${write('request.txt')}\n` })
+    for (const word of ['one', 'two']) {
+      writeFileSync(join(folder, 'request.txt'), word)
+      expect(await build(folder, { requires: ['config.cjs'] })).toEqual({ built: 2, error: null })
+      expect(readFileSync(join(folder, 'dist', 'main.js'), 'utf8')).toContain(word)
+    }
+  })
+
+  it('which makes a file that the config has not found: the file counts as missing', slow, async () => {
+    const config = `const isThere = require('node:fs').existsSync('made.txt')
+exports.word = isThere ? 'one' : 'two'
+if (!isThere) ${write('made.txt')}
+`
+    const folder = makeProject({ 'config.cjs': config })
+    for (const [word, built] of [['two', 2], ['one', 2], ['one', 0], ['two', 0]] as const) {
+      if (word === 'two') rmSync(join(folder, 'made.txt'), { force: true })
+      expect(await build(folder, { requires: ['config.cjs'] })).toEqual({ built, error: null })
+      expect(readFileSync(join(folder, 'dist', 'main.js'), 'utf8')).toContain(word)
+    }
+  })
 })
 
 it('a program that lists and removes an old cache has hits in the next build', slow, async () => {

@@ -12,7 +12,7 @@
  */
 import { tmpdir } from 'node:os'
 import { basename, dirname, resolve } from 'node:path'
-import { installReads, inUse, isArchive, isCountedVariable, isPlugged, recordedFiles, unrecordedNow } from 'varve/reads'
+import { installReads, inUse, isArchive, isCountedVariable, isPlugged, recordedFiles, startUpDigest, unrecordedNow } from 'varve/reads'
 import type { Compilation, Compiler, NormalModule } from 'webpack'
 import { localModules, manifestOf } from '../build/modules.ts'
 import { wrapFileSystem } from './file-system.ts'
@@ -190,9 +190,11 @@ export class BuildReads {
     if (this.#isOpen || ambient === undefined) return
     this.#isOpen = true
     ambient.scopes += 1
-    for (const { kind, path, replaced } of ambient.reads.values()) {
+    for (const { kind, path, isReplaced } of ambient.reads.values()) {
       if (isOutput(path)) continue
-      if (replaced === undefined) this.#sink?.read(kind, path)
+      // Whether the code in memory is that of the files is compared in `in-use.ts`.
+      const hasChanged = isReplaced || (kind !== 'module' && startUpDigest(kind, path) !== undefined)
+      if (!hasChanged) this.#sink?.read(kind, path)
       else this.#sink?.addReplaced(kind, path)
     }
   }

@@ -14,7 +14,7 @@
 import { existsSync } from 'node:fs'
 import { dirname, isAbsolute, relative } from 'node:path'
 import { randomUUID } from 'node:crypto'
-import { digestOfInput, digestOfRead, readKindOf, replacedDigest, sentenceOf, STORED_KINDS, type StoredKind } from 'varve/reads'
+import { digestOfInput, digestOfRead, readKindOf, sentenceOf, startUpDigest, STORED_KINDS, type StoredKind } from 'varve/reads'
 
 /** The kinds of inputs. */
 export type InputKind = StoredKind | 'existence' | 'variable'
@@ -25,7 +25,7 @@ export type ReadKind = Parameters<typeof digestOfRead>[0]
 const MISSING = 'missing'
 
 /** Begins the digest of a file that has changed while it was in use. What a build made with it, no other one can use. */
-const UNKNOWN = 'unknown '
+const UNKNOWN = 'unknown'
 
 const READS: ReadonlySet<string> = new Set(STORED_KINDS)
 
@@ -43,7 +43,7 @@ export function digestsOf(inputs: Iterable<string>): Map<string, string> {
 
 /** The inputs that files are which have changed while they were in use. Their digests are equal to no other ones. */
 export function unknownInputs(paths: readonly string[]): Map<string, string> {
-  return new Map(paths.map((path) => [inputOf('content', path), `${UNKNOWN}${randomUUID()}`]))
+  return new Map(paths.map((path) => [inputOf('content', path), `${UNKNOWN} ${randomUUID()}`]))
 }
 
 /** The paths that webpack compares: contents as files, or as missing; existence as missing. */
@@ -77,20 +77,36 @@ export function namesOfKinds(inputs: Iterable<string>, ...kinds: readonly InputK
 export function isUnchanged(digests: Digests): boolean {
   for (const [input, digest] of digests) {
     if (digest.startsWith(UNKNOWN) || (!/^(?:content|existence) /.test(input) && digestOf(input) !== digest)) return false
+    if (startedWith(input, digests) !== undefined) return false
   }
   return true
 }
 
+/** What the program read of a path while it started, if that is neither what was read then nor an input besides. */
+function startedWith(input: string, digests: Digests): string | undefined {
+  const [kind, name] = partsOf(input)
+  const started = isStoredKind(kind) && readKindOf(kind) === kind ? startUpDigest(kind, name) : undefined
+  if (started === undefined || digests.has(`replaced ${input}`)) return undefined
+  const digest = kind === 'link' ? relative(dirname(name), started) : started
+  return digest === digests.get(input) ? undefined : digest
+}
+
+/** The digest of an input now, or what the program read of it while it started if only that differs. */
+function presentOf(input: string, digests: Digests): string {
+  const digest = digestOf(input)
+  return digest === digests.get(input) ? (startedWith(input, digests) ?? digest) : digest
+}
+
 /** The names of all changed inputs: variables, and absolute paths. */
 export function changedInputs(digests: Digests): string[] {
-  return Array.from(digests).filter(([input, digest]) => digestOf(input) !== digest).map(([input]) => partsOf(input)[1])
+  return Array.from(digests).filter(([input, digest]) => presentOf(input, digests) !== digest).map(([input]) => partsOf(input)[1])
 }
 
 /** What has changed in inputs, in words, by name: variables, and absolute paths. */
 export function changesIn(digests: Digests, context: string): Map<string, string> {
   const words = new Map<string, string>()
   for (const [input, before] of digests) {
-    const after = digestOf(input)
+    const after = presentOf(input, digests)
     const [kind, path] = partsOf(input)
     if (before === after || words.has(path)) continue
     const what = kind === 'variable' ? 'env' : kind === 'list' || kind === 'tree' ? 'list' : 'file'
@@ -114,7 +130,7 @@ export function digestOf(input: string): string {
     if (kind === 'variable') return digestOfInput(process.env[name], name)
     if (!isStoredKind(kind)) return existsSync(name) ? 'there' : MISSING
     const read = readKindOf(kind)
-    const digest = replacedDigest(kind, name) ?? digestOfRead(read, name)
+    const digest = (read === kind ? undefined : startUpDigest(read, name)) ?? digestOfRead(read, name)
     return read === 'link' ? relative(dirname(name), digest) : digest
   } catch {
     return MISSING // or not readable

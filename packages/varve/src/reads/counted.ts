@@ -74,6 +74,11 @@ export class CountedPaths {
     return this.decide(kind, paths.join(real, ...(isScoped ? rest : [second, ...rest])))
   }
 
+  /** Whether a read counts as it is. */
+  has(read: { readonly kind: ReadKind; readonly path: string } | undefined): boolean {
+    return read !== undefined && this.decide(read.kind, read.path)?.[1] === read.path
+  }
+
   #linkOf(folder: string): string | undefined {
     if (this.#links.has(folder)) return this.#links.get(folder)
     let real: string | undefined

@@ -33,6 +33,11 @@ export function readKindOf(kind: StoredKind): ReadKind {
   return kind.replace('replaced ', '') as ReadKind
 }
 
+/** The key of a read. What the program replaced since it read it may be read again, so that has a key of its own. */
+export function keyOf({ kind, path, isReplaced }: { readonly kind: ReadKind; readonly path: string; readonly isReplaced: boolean }): string {
+  return `${isReplaced ? 'replaced ' : ''}${kind} ${path}`
+}
+
 /** Whether a read is of the names in a folder. Others may add to it, also if the work made it. */
 export function isOfFolder(kind: ReadKind): boolean {
   return kind === 'list' || kind === 'tree'

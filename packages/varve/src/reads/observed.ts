@@ -7,6 +7,9 @@ import { COARSE_TICK_MS, isSameLook, isSameStamp, lookAt, type Look, NO_STAMP, t
 import { type Disk, digestNow, type Found, hostDisk, type ReadKind, type Sealed } from './kinds.ts'
 import { type Noted, unrecordedNow } from './sink.ts'
 
+/** The digest of what was read and has changed before it was digested. */
+const UNKNOWN = 'unknown'
+
 /** One read. */
 export class Observed implements Noted {
   readonly kind: ReadKind
@@ -18,7 +21,7 @@ export class Observed implements Noted {
   readonly #isExact: boolean
   #digest: string | undefined
   #isFrozen = false
-  #isReplaced = false
+  isReplaced = false
 
   constructor(disk: Disk, kind: ReadKind, path: string) {
     this.kind = kind
@@ -35,25 +38,27 @@ export class Observed implements Noted {
     return isSealedLater || digestOrOther(disk, this.kind, this.path) === this.#digest
   }
 
-  /** The digest of what the program read while it started, if it changed the path since. */
-  get replaced(): string | undefined {
-    return this.#isReplaced ? this.#digest : undefined
+  changed(disk: Disk): string | undefined {
+    if (this.isReplaced) return this.#digest
+    if (this.kind === 'package') return undefined
+    if (!this.#isYoung && this.#look !== undefined && isSameLook(this.#look, lookAt(disk.fs, this.path))) return undefined
+    if (this.#digest === undefined) return UNKNOWN
+    return digestOrOther(disk, this.kind, this.path) === this.#digest ? undefined : this.#digest
   }
 
   /** Call before this process changes the path, whose present content is what was read; `isReplaced` if the program read it while it started. */
   freeze(disk: Disk, isReplaced = false): void {
     if (this.#isFrozen) return
-    const sealed = this.seal(disk)
-    if (sealed === undefined) return
-    this.#digest = sealed.digest
+    this.#digest ??= this.seal(disk)?.digest
+    if (this.#digest === undefined) return
     this.#isFrozen = true
-    this.#isReplaced = isReplaced
+    this.isReplaced = isReplaced
   }
 
   /** What the read found; undefined if the path changed since, so that the result is unknown. */
   seal(disk: Disk): Sealed | undefined {
     const { kind, path } = this
-    const found = { kind, path, isReplaced: this.#isReplaced }
+    const found = { kind, path, isReplaced: this.isReplaced }
     if (this.#look === undefined || this.#isFrozen) return { ...found, digest: this.#digest ?? '', stamp: NO_STAMP }
     const digest = this.#isExact || this.#digest === undefined ? digestOrOther(disk, kind, path) : this.#digest
     if (this.#digest !== undefined && digest !== this.#digest) return undefined

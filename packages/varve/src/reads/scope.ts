@@ -4,13 +4,13 @@
  * and those that it declares itself: inputs of that call's result only.
  *
  *   1. A call runs: what it reads is noted, with a look at each file before the plugin reads it.
- *   2. It ends: its own and its declared files are taken out, the rest goes to the scope.
- *   3. Its result is put with the id of the scope's generation.
- *   4. Before the cache commits, the scope is sealed: each file is digested if it is still what was looked at, and the set is
+ *   2. It ends: its own and its declared files are taken out, the rest goes to the scope. Its result is put with the id of the
+ *      scope's generation.
+ *   3. Before the cache commits, the scope is sealed: each file is digested if it is still what was looked at, and the set is
  *      put under the generation, in the same commit. If a file changed meanwhile, or something opaque ran, it is not, and all
  *      results of the generation are misses. The next generation begins with what is known. If work finds another type, target
  *      of a link or names in a tree than before, the scope is sealed at once: results until then depend on what was found first.
- *   5. A result is used if its generation is stored and each read of its set finds what it found.
+ *   4. A result is used if its generation is stored and each read of its set finds what it found.
  */
 import { Root } from '../inputs/root.ts'
 import { VarveError } from '../errors.ts'
@@ -18,7 +18,7 @@ import { ReadCall } from './call.ts'
 import { CountedPaths } from './counted.ts'
 import { Generations, type ReadStore, type Verdict } from './generations.ts'
 import { FollowedModules, lookedAt } from './followed.ts'
-import { type Disk, hostDisk, type ReadKind } from './kinds.ts'
+import { type Disk, hostDisk, keyOf, type ReadKind } from './kinds.ts'
 import { installResolution } from './imports.ts'
 import { hiddenReads } from './known.ts'
 import { OwnWrites } from './own-writes.ts'
@@ -69,10 +69,7 @@ export class ReadScope implements Sink {
   attach(store: ReadStore, folder: string): void {
     this.#generations.attach(store)
     this.#counted.ignore(folder)
-    for (const key of this.#inputs) {
-      const read = this.#reads.get(key)
-      if (read !== undefined && this.#counted.decide(read.kind, read.path) === undefined) this.#inputs.delete(key)
-    }
+    for (const key of this.#inputs) if (!this.#counted.has(this.#reads.get(key))) this.#inputs.delete(key)
   }
 
   /** The id to put with a result. */
@@ -183,8 +180,9 @@ export class ReadScope implements Sink {
       if (kind === 'module') for (const imported of this.#modules.follow(path)) this.read(kind, imported)
       if (decided[0] === 'module' && this.#earlier.has(key)) return undefined
       const before = this.#lost.delete(key) ? undefined : this.#reads.get(key)
-      if (before !== undefined && (this.#written.decides(key, path) || before.isCurrent(this.#disk))) return key
+      if (before !== undefined && (this.#written.decides(key, path) || (!before.isReplaced && before.isCurrent(this.#disk)))) return key
       if (before !== undefined) this.seal() // results before this read do not depend on what it finds
+      this.#keepStartUp(key)
       this.#reads.set(key, lookedAt(this.#disk, ...decided))
       return key
     })
@@ -229,7 +227,7 @@ export class ReadScope implements Sink {
     unrecordedNow(() => {
       for (const imported of this.#modules.followAll()) this.read('module', imported)
       const set = this.#opaque === undefined ? this.#set() : undefined
-      if (set === undefined) this.#noteLost()
+      if (set === undefined) for (const key of this.#inputs) if (this.#reads.get(key)?.seal(this.#disk) === undefined) this.#lost.add(key)
       if (set !== undefined) this.#generations.put([...set.values()])
       if (set !== undefined) this.#earlier = set
       this.#generations.next()
@@ -247,11 +245,11 @@ export class ReadScope implements Sink {
     if (!this.#variables.areCurrent || this.#set() === undefined) return false
     const own = (key: string, path: string): boolean => this.#written.decides(key, path) || this.#variables.isOwn(key)
     const noted = [...this.#inputs].flatMap((key) => this.#reads.get(key) ?? [])
-    if (!noted.every((read) => own(`${read.kind} ${read.path}`, read.path) || read.isCurrent(this.#disk))) return false
+    if (!noted.every((read) => read.isReplaced || own(keyOf(read), read.path) || read.isCurrent(this.#disk))) return false
     // A call that was under way when these were sealed depends on them.
     const isLeft = ([key, [, name]]: [string, StoredRead]): boolean => !this.#inputs.has(key) && !own(key, this.#root.absolute(name))
-    const earlier = new Map([...this.#earlier, ...this.#variables.reads])
-    return new Comparison(this.#disk, this.#root).compare([...earlier].filter(isLeft).map(([, read]) => read)) !== 'changed'
+    const earlier = [...new Map([...this.#earlier, ...this.#variables.reads])].filter(isLeft).map(([, read]) => read)
+    return new Comparison(this.#disk, this.#root).compare(earlier) !== 'changed'
   }
 
   /** All reads; undefined if one of them changed since it was made. */
@@ -261,14 +259,9 @@ export class ReadScope implements Sink {
     for (const key of this.#inputs) {
       const sealed = this.#reads.get(key)?.seal(this.#disk)
       if (sealed === undefined) return undefined
-      // What the program changed since may be read again, so it has a key of its own.
-      if (!this.#written.hadTemporarily(sealed)) set.set(sealed.isReplaced ? `replaced ${key}` : key, storedRead(sealed, this.#root))
+      if (!this.#written.hadTemporarily(sealed)) set.set(keyOf(sealed), storedRead(sealed, this.#root))
     }
     return set
-  }
-
-  #noteLost(): void {
-    for (const key of this.#inputs) if (this.#reads.get(key)?.seal(this.#disk) === undefined) this.#lost.add(key)
   }
 
   /** Takes over what the program read before. */
@@ -285,11 +278,18 @@ export class ReadScope implements Sink {
   }
 
   #adopt(read: Noted): void {
-    const decided = unrecordedNow(() => this.#counted.decide(read.kind, read.path))
-    if (decided?.[1] !== read.path) return
-    const key = `${read.kind} ${read.path}`
+    if (!unrecordedNow(() => this.#counted.has(read))) return
+    const key = keyOf(read)
     this.#reads.set(key, read)
     this.#inputs.add(key)
+  }
+
+  /** Counts what the program read while it started, if the path has changed since: the program may have that in memory. */
+  #keepStartUp(key: string): void {
+    const read = this.#installation?.ambient?.reads.get(key)
+    if (read?.changed(this.#disk) === undefined) return
+    read.freeze(this.#disk, true)
+    this.#adopt(read)
   }
 
   #refuse(did: string): void {

@@ -8,8 +8,11 @@
  *                      ['env', 'BROWSERSLIST', 'undefined', 0, 0, 0, 0],
  *                      ['names', '', 'd5aX..', 0, 0, 0, 0],   the names of all variables that count
  *                      ['replaced list', 'dist', 'missing', 0, 0, 0, 0]]
- *                                                       the program read it while it started, and changed it since: compared
+ *                                                       the program read it while it started, and it changed since: compared
  *                                                       with what the program has read this time
+ *
+ * A read is the same if it finds what it found, and if the program, should it have read the same while it started, found that, too:
+ * the path may have changed since then. With a `replaced` read beside it, that one is compared with the start.
  *
  * Many generations share a set. Its digest leaves out the stamps, so that it can be healed in place.
  */
@@ -19,7 +22,7 @@ import type { Root } from '../inputs/root.ts'
 import { countedVariables } from './counted.ts'
 import { type Disk, type Found, isOfFolder, type ReadKind, readKindOf, type Sealed, STORED_KINDS, type StoredKind } from './kinds.ts'
 import { compareNow, digestOrOther, stampNow } from './observed.ts'
-import { replacedDigest, type Sink } from './sink.ts'
+import { type Sink, startUpDigest } from './sink.ts'
 
 /** One read as it is stored. */
 export type StoredRead = readonly [kind: StoredKind | 'env' | 'names', name: string, digest: string, ...stamp: Stamp]
@@ -62,6 +65,7 @@ export class Comparison {
   readonly #disk: Disk
   readonly #root: Root
   readonly #found: Map<string, 'same' | 'moved' | 'changed'> = new Map()
+  readonly #started: Map<string, string | undefined> = new Map()
 
   constructor(disk: Disk, root: Root) {
     this.#disk = disk
@@ -73,7 +77,7 @@ export class Comparison {
     let all: 'same' | 'moved' = 'same'
     for (const read of set) {
       const found = this.#compareOne(read)
-      if (found === 'changed') return 'changed'
+      if (found === 'changed' || this.#startedWith(read, set) !== undefined) return 'changed'
       if (found === 'moved') all = 'moved'
     }
     return all
@@ -81,7 +85,10 @@ export class Comparison {
 
   /** Everything of a set that changed. */
   changes(set: readonly StoredRead[]): ChangedRead[] {
-    return set.flatMap((read) => (this.#compareOne(read) === 'changed' ? [this.#change(read)] : []))
+    return set.flatMap((read) => {
+      const after = this.#compareOne(read) === 'changed' ? this.#now(read) : this.#startedWith(read, set)
+      return after === undefined ? [] : [this.#change(read, after)]
+    })
   }
 
   /** The set with the stamps of now. */
@@ -105,9 +112,17 @@ export class Comparison {
     return found
   }
 
-  #change(read: StoredRead): ChangedRead {
-    const [kind, name, before] = read
-    const change = { before, after: this.#now(read) }
+  /** What the program read of a path while it started, if that is neither what was read then nor what the set has for it besides. */
+  #startedWith(read: StoredRead, set: readonly StoredRead[]): string | undefined {
+    const [kind, name, digest] = read
+    if (!isOfDisk(kind)) return undefined
+    const started = this.#startUp(kind, name)
+    const isApart = (): boolean => set.some(([other, path]) => other === `replaced ${kind}` && path === name)
+    return started === undefined || started === digest || isApart() ? undefined : started
+  }
+
+  #change([kind, name, before]: StoredRead, after: string): ChangedRead {
+    const change = { before, after }
     if (kind === 'env' || kind === 'names') return { kind: 'env', name: kind === 'env' ? name : '*', ...change }
     return { kind: isOfFolder(readKindOf(kind)) ? 'list' : 'file', name: name === '' ? '.' : name, ...change }
   }
@@ -115,10 +130,22 @@ export class Comparison {
   #now([kind, name]: StoredRead): string {
     if (kind === 'env') return digestOfVariable(name)
     if (kind === 'names') return digestOfNames(countedVariables())
-    const path = this.#root.absolute(name)
     const read = readKindOf(kind)
-    const digest = replacedDigest(kind, path) ?? digestOrOther(this.#disk, read, path)
-    return read === 'link' && digest !== 'missing' ? this.#root.relative(digest) : digest
+    const started = isOfDisk(kind) ? undefined : this.#startUp(read, name)
+    return started ?? this.#stored(read, digestOrOther(this.#disk, read, this.#root.absolute(name)))
+  }
+
+  /** The digest of what the program read while it started, if the path has changed since. */
+  #startUp(kind: ReadKind, name: string): string | undefined {
+    const key = `${kind} ${name}`
+    if (!this.#started.has(key)) this.#started.set(key, startUpDigest(kind, this.#root.absolute(name)))
+    const digest = this.#started.get(key)
+    return digest === undefined ? undefined : this.#stored(kind, digest)
+  }
+
+  /** A link is stored as its target, relative to the root. */
+  #stored(kind: ReadKind, digest: string): string {
+    return kind === 'link' && digest !== 'missing' ? this.#root.relative(digest) : digest
   }
 
   #sealed(kind: ReadKind, [, name, digest, ...stamp]: StoredRead): Found {

@@ -4,7 +4,7 @@
  */
 import type { AsyncLocalStorage, AsyncResource } from 'node:async_hooks'
 import { builtin } from '../host/builtin.ts'
-import { type Disk, type ReadKind, readKindOf, type Sealed, type StoredKind } from './kinds.ts'
+import { type Disk, hostDisk, type ReadKind, type Sealed } from './kinds.ts'
 
 /** Receives the reads of the code that runs now. No method throws. */
 export interface Sink {
@@ -33,9 +33,11 @@ export interface Opaque {
 export interface Noted {
   readonly kind: ReadKind
   readonly path: string
-  /** The digest of what the program read while it started, if it changed the path since. */
-  readonly replaced: string | undefined
+  /** The program read it while it started, and changed the path since. */
+  readonly isReplaced: boolean
   isCurrent(disk: Disk): boolean
+  /** The digest of what was read, if the path has changed since; 'unknown' if it was not digested before. */
+  changed(disk: Disk): string | undefined
   freeze(disk: Disk, isReplaced?: boolean): void
   seal(disk: Disk): Sealed | undefined
 }
@@ -79,10 +81,10 @@ const NO_TRIGGER = 0
 /** That of the host, which tests may replace later. */
 const { setImmediate: soon } = globalThis
 
-const NAME: unique symbol = Symbol.for('varve.reads.6')
+const NAME: unique symbol = Symbol.for('varve.reads.7')
 
 /** Marks the wrappers of copies that share an installation. Those of another shape are wrapped again, because their notes go elsewhere. */
-export const WRAPPED: unique symbol = Symbol.for('varve.reads.6.wrapped')
+export const WRAPPED: unique symbol = Symbol.for('varve.reads.7.wrapped')
 
 /** The installation, undefined until there is one. */
 export function installation(): Installation | undefined {
@@ -116,10 +118,10 @@ export function outerSink(installed: Installation | undefined = installation()):
   return installed?.storage.getStore() ?? undefined
 }
 
-/** The digest of a stored read that was replaced, if the program has read and changed the path this time, too. */
-export function replacedDigest(kind: StoredKind, path: string): string | undefined {
-  const read = readKindOf(kind)
-  return read === kind ? undefined : installation()?.ambient?.reads.get(`${read} ${path}`)?.replaced
+/** The digest of what the program read while it started, if the path has changed since; 'unknown' if it was not digested before. */
+export function startUpDigest(kind: ReadKind, path: string): string | undefined {
+  const [read, disk] = [installation()?.ambient?.reads.get(`${kind} ${path}`), hostDisk()]
+  return read === undefined || disk === undefined ? undefined : read.changed(disk)
 }
 
 /** Receives a read that is made now; undefined if it does not count. */

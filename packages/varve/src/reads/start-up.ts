@@ -73,11 +73,20 @@ export class StartUp implements Ambient {
   wrote(path: string): void {
     const disk = hostDisk()
     if (disk === undefined) return
-    const isNew = !this.#written.has(path) && unrecordedNow(() => lookAt(disk.fs, path)) === 'missing'
-    if (isNew) for (const kind of READ_KINDS) if (!isOfFolder(kind)) this.#reads.delete(`${kind} ${path}`)
+    unrecordedNow(() => {
+      if (!this.#written.has(path) && lookAt(disk.fs, path) === 'missing') this.#forgetMissing(path, disk)
+      freezeAround(this.#reads, disk, path, true)
+    })
     this.#written.add(path)
     this.#unseen.add(path)
-    unrecordedNow(() => freezeAround(this.#reads, disk, path, true))
+  }
+
+  /** Forgets the reads that found a path missing, as it still is. Others may have removed what one has found. */
+  #forgetMissing(path: string, disk: Disk): void {
+    for (const kind of READ_KINDS) {
+      const key = `${kind} ${path}`
+      if (!isOfFolder(kind) && this.#reads.get(key)?.changed(disk) === undefined) this.#reads.delete(key)
+    }
   }
 
   variable(): void {}
