@@ -1,4 +1,5 @@
-// A program of steps, which reads and changes files, and then work of two reads that may come from the cache. Prints whether it did, what
+// @ts-check
+// A program of steps, which reads and changes files, and then work of some reads that may come from the cache. Prints whether it did, what
 // was found and what the work would give now. What the work gives has everything that the program read before, too.
 //
 // node program.mjs '{ "dir": cache directory, "id": id, "first": steps, "work": steps, "last": steps }'

@@ -87,7 +87,7 @@ function startedWith(input: string, digests: Digests): string | undefined {
   const [kind, name] = partsOf(input)
   const started = isStoredKind(kind) && readKindOf(kind) === kind ? startUpDigest(kind, name) : undefined
   if (started === undefined || digests.has(`replaced ${input}`)) return undefined
-  const digest = kind === 'link' ? relative(dirname(name), started) : started
+  const digest = storedDigest(kind, name, started)
   return digest === digests.get(input) ? undefined : digest
 }
 
@@ -131,10 +131,15 @@ export function digestOf(input: string): string {
     if (!isStoredKind(kind)) return existsSync(name) ? 'there' : MISSING
     const read = readKindOf(kind)
     const digest = (read === kind ? undefined : startUpDigest(read, name)) ?? digestOfRead(read, name)
-    return read === 'link' ? relative(dirname(name), digest) : digest
+    return storedDigest(read, name, digest)
   } catch {
     return MISSING // or not readable
   }
+}
+
+/** A link is stored as its target, relative to its directory. */
+function storedDigest(kind: string, name: string, digest: string): string {
+  return kind === 'link' ? relative(dirname(name), digest) : digest
 }
 
 export function isStoredKind(kind: string): kind is StoredKind {
