@@ -5,7 +5,7 @@
 //
 //   npm test -- <filter>          only vitest, on files whose path contains the filter; slow tests run, too
 //   npm run test:all              everything: slow tests and the short forms of the safety suites, too
-//   npm run test:all -- --rest    what `npm test` leaves out
+//   npm run test:all -- --rest    what `npm test` leaves out; with --share=2/3, the second third of it
 //   npm run test:remote -- --long a cluster of MinIO, too, which `npm run servers -- --long` builds
 import { performance } from 'node:perf_hooks'
 import { EDITING } from '../test/safety/all.mjs'
@@ -38,8 +38,16 @@ const FORMS = {
     minutes: '4',
   },
   all: { beside: [CARGO], vitest: [], after: [['safety', () => runSafety('all')]], minutes: '31' },
-  rest: { beside: [], vitest: ['--tags-filter=slow'], after: [['safety', () => runSafety('rest')]], minutes: '27' },
+  rest: { beside: [], vitest: ['--tags-filter=slow'], after: [['safety', () => runSafety('rest')]], minutes: '43' },
 }
+
+/** What remains of the rest with `--share`. @param {string} share @returns {Form} */
+const shareOf = (share) => ({
+  ...FORMS.rest,
+  vitest: [...FORMS.rest.vitest, `--shard=${share}`],
+  after: [['safety', () => runSafety('rest', undefined, share)]],
+  minutes: `43 / ${share.split('/')[1]}`,
+})
 
 /** What a fresh clone needs before: installing, building, compiling the tests. */
 const FRESH_MINUTES = '8'
@@ -66,11 +74,13 @@ async function prepare({ beside, minutes }) {
 
 await runMain(async () => {
   const args = process.argv.slice(2)
-  const filter = args.filter((arg) => !['--all', '--rest', '--long'].includes(arg))
+  const share = args.find((arg) => arg.startsWith('--share='))?.slice('--share='.length)
+  const filter = args.filter((arg) => !['--all', '--rest', '--long'].includes(arg) && !arg.startsWith('--share='))
   if (args.includes('--long')) process.env.VARVE_LONG = '1'
   const isFiltered = filter.length > 0
   const name = args.includes('--rest') ? 'rest' : args.includes('--all') ? 'all' : 'short'
-  const form = isFiltered ? { beside: [], vitest: filter, after: [], minutes: '' } : FORMS[name]
+  const whole = share === undefined ? FORMS[name] : shareOf(share)
+  const form = isFiltered ? { beside: [], vitest: filter, after: [], minutes: '' } : whole
   await (isFiltered ? setup() : prepare(form))
   const [beside, inView] = await Promise.all([runEach(form.beside), runEach([['vitest', () => runVitest(form.vitest)]])])
   for (const { text } of beside) process.stdout.write(text ?? '')

@@ -79,8 +79,8 @@ export async function runSample() {
   return { ...ended, outcome: readSum(ended.text) }
 }
 
-/** The safety suites, in view. @param {Form} form @param {readonly string[]} [suites] @returns {Promise<Runner>} */
-export async function runSafety(form, suites) {
-  const outcome = await runAll(form, suites)
+/** The safety suites, in view. @param {Form} form @param {readonly string[]} [suites] @param {string} [share] @returns {Promise<Runner>} */
+export async function runSafety(form, suites, share) {
+  const outcome = await runAll(form, suites, share)
   return { outcome, exitCode: outcome.failed > 0 ? 1 : 0 }
 }

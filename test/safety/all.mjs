@@ -5,6 +5,7 @@
 //   --sample   a few parts of each suite, about a minute: what `npm test` runs
 //   --rest     the parts that `--sample` leaves out
 //   --suite    one suite, or several if it is repeated
+//   --share    2/3: of each suite the second third of these parts
 //
 // CI uses the same seed each time, so a red build is caused by the change; elsewhere each run has a new seed.
 // The suite `mutation` builds the engine once for each defect, so only its sample is part of this command.
@@ -22,13 +23,13 @@ const SUITES = [...READING, EDITING]
 /** @typedef {'all' | 'sample' | 'rest'} Form */
 /** @typedef {{ part: string, seconds: number, skipped?: string, missed: string[], violationsTotal: number }} Line */
 
-/** Runs the suites and prints on stderr how each part ended. @param {Form} form @param {readonly string[]} suites */
-export async function runAll(form, suites = SUITES) {
+/** Runs the suites and prints on stderr how each part ended. @param {Form} form @param {readonly string[]} [suites] @param {string} [share] */
+export async function runAll(form, suites = SUITES, share) {
   const outcome = { passed: 0, failed: 0 }
   for (const suite of suites) {
     const options = optionsOf(suite, form)
     if (options === undefined) continue
-    const { lines, exitCode } = await runOne(suite, options)
+    const { lines, exitCode } = await runOne(suite, share === undefined ? options : [...options, `--share=${share}`])
     const bad = lines.filter(({ missed, violationsTotal }) => missed.length + violationsTotal > 0)
     for (const line of lines) printStep(bad.includes(line) ? '✗' : '✓', named(suite, line), `${line.seconds} s`)
     outcome.passed += lines.length - bad.length
@@ -71,8 +72,10 @@ function runOne(suite, options) {
 
 if (isMain(import.meta)) {
   await runMain(async () => {
-    const { values } = parseArgs({ options: { sample: { type: 'boolean' }, rest: { type: 'boolean' }, suite: { type: 'string', multiple: true } } })
-    const { passed, failed } = await runAll(values.sample ? 'sample' : values.rest ? 'rest' : 'all', values.suite)
+    const { values } = parseArgs({
+      options: { sample: { type: 'boolean' }, rest: { type: 'boolean' }, suite: { type: 'string', multiple: true }, share: { type: 'string' } },
+    })
+    const { passed, failed } = await runAll(values.sample ? 'sample' : values.rest ? 'rest' : 'all', values.suite, values.share)
     process.stdout.write(`${passed} passed, ${failed} failed\n`)
     if (failed > 0) throw new StepFailed('safety')
   })

@@ -19,6 +19,6 @@ const threads = rustPart('threads', ['--manifest-path=test/safety/concurrency/th
 
 const inRust = [sample(rustPart('interleavings')), threads]
 
-const inProcesses = [kills, writers, locks, merged, snapshots, compactors, loops, sample(stopped), storms, clock]
+const inProcesses = [kills, writers, locks, merged, loops, snapshots, compactors, storms, sample(stopped)]
 
-await runSuite('concurrency', [...inProcesses, ...inRust, onlyNamed(reopen)])
+await runSuite('concurrency', [...inProcesses, ...inRust, clock, onlyNamed(reopen)])

@@ -12,4 +12,4 @@ const outside = [
   sample(mountingPart('eio', 'eio.mjs', ['mkfs.ext4', 'losetup'])),
 ]
 
-await runSuite('io-faults', [...outside, rustPart('calls')])
+await runSuite('io-faults', [rustPart('calls'), ...outside])

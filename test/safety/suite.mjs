@@ -54,6 +54,7 @@ const OPTIONS = /** @type {const} */ ({
   part: { type: 'string', multiple: true },
   sample: { type: 'boolean', default: false },
   rest: { type: 'boolean', default: false },
+  share: { type: 'string', default: '1/1' },
   replay: { type: 'string' },
   help: { type: 'boolean', default: false },
 })
@@ -67,7 +68,7 @@ export async function runSuite(suite, parts) {
   const { values } = parseArgs({ options: OPTIONS })
   if (values.help) return void process.stdout.write(usage(suite, parts))
   const chosen = chosenOf(parts, values)
-  if (chosen.length === 0) throw new Error(`no such part; there are ${parts.map(({ name }) => name).join(', ')}`)
+  if (chosen.length === 0 && values.part !== undefined) throw new Error(`no such part; there are ${parts.map(({ name }) => name).join(', ')}`)
   const seed = values.seed === undefined ? Math.floor(Math.random() * 2 ** 32) : Number(values.seed)
   if (!Number.isSafeInteger(seed) || seed < 0) throw new Error(`--seed is a whole number, not ${values.seed}`)
   for (const part of chosen) {
@@ -79,14 +80,17 @@ export async function runSuite(suite, parts) {
 
 /**
  * The parts that the options name.
- * @param {readonly ListedPart[]} parts
- * @param {{ part?: string[] | undefined, sample: boolean, rest: boolean }} options
+ * @template {{ name: string, isSample?: true, isOnlyNamed?: true }} Listed
+ * @param {readonly Listed[]} parts
+ * @param {{ part?: string[] | undefined, sample: boolean, rest: boolean, share: string }} options
  */
-function chosenOf(parts, { part: names, sample: isSample, rest: isRest }) {
+export function chosenOf(parts, { part: names, sample: isSample, rest: isRest, share }) {
   if (names !== undefined) return parts.filter(({ name }) => names.includes(name))
   if (isSample) return parts.filter((part) => part.isSample)
   const all = parts.filter((part) => !part.isOnlyNamed)
-  return isRest ? all.filter((part) => !part.isSample) : all
+  const [which = Number.NaN, of = Number.NaN] = share.split('/').map(Number)
+  if (!(which >= 1 && which <= of)) throw new Error(`--share is a share and their number, such as 2/3, not ${share}`)
+  return (isRest ? all.filter((part) => !part.isSample) : all).filter((_, index) => index % of === which - 1)
 }
 
 /** @param {string} suite @param {Part} part @param {Order} order */
@@ -118,6 +122,7 @@ const usage = (suite, parts) => `npm run test:${suite} -- [options]
   --part NAME     only this part: ${parts.map(({ name }) => name).join(', ')}
   --sample        only the parts that npm test runs
   --rest          only the parts that npm test does not run
+  --share K/N     only every Nth of these parts, from the Kth
   --long          the long form
   --seed N        the randomness of an earlier run
   --replay CASE   one case alone, as a violation names it

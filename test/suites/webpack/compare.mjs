@@ -46,3 +46,15 @@ export function readReport({ testResults }) {
   }
   return Object.fromEntries(run)
 }
+
+/**
+ * The parts of a run: a test counts as it ended where it was not skipped.
+ * @param {readonly Run[]} parts
+ * @returns {Run}
+ */
+export function joinRuns(parts) {
+  /** @type {Record<string, Status>} */
+  const all = {}
+  for (const [name, status] of parts.flatMap((run) => Object.entries(run))) if (status !== 'skipped' || !(name in all)) all[name] = status
+  return all
+}

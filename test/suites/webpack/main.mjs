@@ -5,9 +5,11 @@ import { spawn } from 'node:child_process'
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { targetDir } from '../../../scripts/common/root.mjs'
+import { inLanes } from '../../safety/lanes.mjs'
 import { writeAsCommonJs } from './as-commonjs.mjs'
 import { findCheckout } from './checkout.mjs'
-import { compare, readReport } from './compare.mjs'
+import { compare, joinRuns, readReport } from './compare.mjs'
+import { slicesOf } from './slices.mjs'
 
 /** Files of tests that build with the filesystem cache; the second one has the memory cache alone. */
 export const SUITES = [
@@ -40,25 +42,28 @@ export async function runWebpackSuites(suites, pattern, report) {
   await writeAsCommonJs(join(folder, 'varve'))
   await mkdir(folder, { recursive: true })
   for (const suite of suites) {
-    const before = await runJest(checkout, folder, suite, 'webpack', pattern)
-    const after = await runJest(checkout, folder, suite, 'varve', pattern)
+    const before = await runSuite({ checkout, folder, suite, cache: 'webpack' }, pattern)
+    const after = await runSuite({ checkout, folder, suite, cache: 'varve' }, pattern)
     report({ suite, ...(await usesIn(folder)), ...compare(before, after, DOCUMENTED) })
   }
 }
 
-/**
- * @param {string} checkout
- * @param {string} folder
- * @param {string} suite
- * @param {'webpack' | 'varve'} cache
- * @param {string | undefined} pattern
- */
-async function runJest(checkout, folder, suite, cache, pattern) {
-  const output = join(folder, `${suite}.${cache}.json`)
-  await rm(output, { force: true })
+/** One suite with one cache. @typedef {{ checkout: string, folder: string, suite: string, cache: 'webpack' | 'varve' }} Order */
+
+/** @param {Order} order @param {string | undefined} pattern */
+async function runSuite(order, pattern) {
+  const { checkout, folder, suite } = order
   await rm(join(folder, 'caches'), { recursive: true, force: true })
   await mkdir(join(folder, 'caches'))
   await writeFile(join(folder, 'uses'), '')
+  const patterns = pattern === undefined ? await slicesOf(checkout, suite) : [pattern]
+  return joinRuns(await inLanes(patterns, (one, lane) => runJest(order, one, lane)))
+}
+
+/** @param {Order} order @param {string | undefined} pattern @param {number} lane */
+async function runJest({ checkout, folder, suite, cache }, pattern, lane) {
+  const output = join(folder, `${suite}.${cache}.${lane}.json`)
+  await rm(output, { force: true })
   const nodeArgs = ['--expose-gc', `--max-old-space-size=${HEAP_MB}`, '--experimental-vm-modules']
   const jest = join(checkout, 'node_modules/jest-cli/bin/jest.js')
   const config = join(import.meta.dirname, 'jest.config.cjs')
