@@ -21,6 +21,11 @@ interface Case {
   readonly changed: string
 }
 
+/** Modules of which each loads the next one when it is asked for it: in none of them does a load begin another one. */
+const CHAIN = Object.fromEntries(
+  Array.from({ length: 6000 }, (_, index) => [`chain/${index}.cjs`, `exports.next = () => require('./${index + 1}.cjs')\n`]),
+)
+
 const CASES: Readonly<Record<string, Case>> = {
   'a config that webpack-cli was made to extend': {
     files: { 'webpack.config.mjs': 'export default () => ""\n', 'base.config.mjs': "export default () => 'one'\n" },
@@ -40,6 +45,15 @@ const CASES: Readonly<Record<string, Case>> = {
     },
     order: { requires: ['first.cjs', 'config.cjs'] },
     changed: 'shared.cjs',
+  },
+  'a module at the end of thousands that load each other one by one': {
+    files: {
+      ...CHAIN,
+      'chain/6000.cjs': "exports.word = 'one'\n",
+      'config.cjs': `let last = require('./chain/0.cjs')\nwhile (last.next) last = last.next()\nexports.word = last.word\n`,
+    },
+    order: { requires: ['config.cjs'] },
+    changed: 'chain/6000.cjs',
   },
   'the file that makes the plugin': {
     files: {

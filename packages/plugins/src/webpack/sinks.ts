@@ -1,6 +1,6 @@
 /** Receive what a build and each of its modules read. */
 import { dirname, isAbsolute, sep } from 'node:path'
-import { importsOf, type installReads, isCountedVariable, readKindOf, unrecordedNow } from 'varve/reads'
+import { forEachLoaded, type installReads, isCountedVariable, readKindOf, unrecordedNow } from 'varve/reads'
 import type { Compilation } from 'webpack'
 import { isReadOfWebpack } from './file-system.ts'
 import type { InUse } from './in-use.ts'
@@ -75,15 +75,21 @@ export class BuildSink implements Sink {
   }
 
   read(kind: ReadKind, path: string): void {
+    if (kind === 'module') forEachLoaded(path, (module) => this.#read(kind, module))
+    else this.#read(kind, path)
+  }
+
+  /** Returns whether the read is new to the build. */
+  #read(kind: ReadKind, path: string): boolean {
     this.outer?.read(kind, path)
-    if (this.isOver || isReadOfWebpack()) return
+    if (this.isOver || isReadOfWebpack()) return false
     const paths = this.reads.get(kind) ?? new Set()
-    if (paths.has(path)) return
+    if (paths.has(path)) return false
     this.reads.set(kind, paths.add(path))
-    if (kind === 'module') for (const imported of importsOf(path)) this.read(kind, imported)
-    if (!this.packages.isInstalled(path)) return this.#note(kind, path)
-    const source = this.packages.sourceOf(path)
-    if (source !== path) this.read(kind, source)
+    const source = this.packages.isInstalled(path) ? this.packages.sourceOf(path) : undefined
+    if (source === undefined) this.#note(kind, path)
+    else if (source !== path) this.read(kind, source)
+    return true
   }
 
   /** The program read this while it started, and changed it since. */

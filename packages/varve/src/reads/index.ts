@@ -3,7 +3,7 @@
  * libraries that are to be recorded.
  */
 export { installReads, uninstallReads } from './install.ts'
-export { importsOf } from './loaded.ts'
+export { forEachLoaded } from './loaded.ts'
 export { isCountedVariable } from './counted.ts'
 export { ReadCall } from './call.ts'
 export { digestOfRead, readKindOf, STORED_KINDS } from './kinds.ts'

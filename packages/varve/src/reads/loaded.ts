@@ -40,6 +40,12 @@ export function importsOf(path: string): string[] {
   return isInPackage(path) ? all.filter(isInPackage) : all
 }
 
+/** Calls `note` with a module, and with what it has loaded and these in turn, below each for which it returns true. */
+export function forEachLoaded(path: string, note: (path: string) => boolean): void {
+  const waiting = [path] // not recursive: thousands of modules may have loaded each other one by one
+  for (const module of waiting) if (note(module)) waiting.push(...importsOf(module))
+}
+
 function isLoader(value: unknown): value is Loader {
   return isCallable(value) && ['_resolveFilename', '_nodeModulePaths', '_extensions', '_cache'].every((part) => part in value)
 }

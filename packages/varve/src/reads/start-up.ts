@@ -10,7 +10,7 @@
  */
 import { lookAt } from '../inputs/files.ts'
 import { lookedAt } from './followed.ts'
-import { importsOf } from './loaded.ts'
+import { forEachLoaded } from './loaded.ts'
 import { type Disk, hostDisk, isOfFolder, READ_KINDS, type ReadKind } from './kinds.ts'
 import { freezeAround, Observed } from './observed.ts'
 import { isInPackage } from './resolution.ts'
@@ -58,16 +58,22 @@ export class StartUp implements Ambient {
   }
 
   read(kind: ReadKind, path: string): void {
+    if (kind === 'module') forEachLoaded(path, (module) => this.#note(kind, module))
+    else this.#note(kind, path)
+  }
+
+  /** Returns whether the read is new. */
+  #note(kind: ReadKind, path: string): boolean {
     const key = `${kind} ${path}`
-    if (this.scopes > 0 || this.#reads.has(key) || isInPackage(path)) return
-    if (this.#written.has(path) && !isOfFolder(kind)) return
+    if (this.scopes > 0 || this.#reads.has(key) || isInPackage(path)) return false
+    if (this.#written.has(path) && !isOfFolder(kind)) return false
     if (this.#reads.size >= PATHS_MAX) {
       this.isTooLong = true
-      return
+      return false
     }
     const disk = hostDisk()
     if (disk !== undefined) this.#reads.set(key, unrecordedNow(() => lookedAt(disk, kind, path)))
-    if (kind === 'module') for (const imported of importsOf(path)) this.read(kind, imported)
+    return true
   }
 
   wrote(path: string): void {
