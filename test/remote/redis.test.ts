@@ -47,7 +47,7 @@ describe('a server that is not Redis', () => {
     const program = `const { redis } = await import(${JSON.stringify(MODULE)})
 const store = redis({ url: 'redis://127.0.0.1:${port}', requestMs: 4000 })
 await store.get('a', { signal: AbortSignal.timeout(2000) }).catch(({ name }) => console.log(name))`
-    const child = spawn(process.execPath, ['--input-type=module', '--eval', program], { stdio: ['ignore', 'pipe', 'inherit'], timeout: 10_000 })
+    const child = spawn(process.execPath, ['--input-type=module', '--eval', program], { stdio: ['ignore', 'pipe', 'inherit'], timeout: 40_000 })
     const printed: Buffer[] = []
     child.stdout.on('data', (data: Buffer) => printed.push(data))
     const outcome = await new Promise((resolve) => child.once('close', (code, signal) => resolve([code, signal])))

@@ -20,6 +20,7 @@ import { decodeGenerations, encodeGenerations, type EntriesName, entriesOf, type
 import type { Identity } from './identity.ts'
 import { idOf, isOf } from './pointer.ts'
 import { changedInputs, changesIn, digestsOf, inputsOfMissing, isUnchanged, namesOf, pathsIn, pathsOf, unknownInputs } from './recorded.ts'
+import { Packages } from './packages.ts'
 import type { BuildReads } from './reads.ts'
 import { isUnchangedSince, takeSnapshot } from './snapshots.ts'
 import type { ValueCodec } from './value.ts'
@@ -259,8 +260,8 @@ export class Environments {
         for (const path of gone) if (resolution.files.delete(path)) resolution.missing.add(path)
         resolve(resolution)
       }
-      const info = dependencyFiles(this.fileSystemInfo, gone)
-      const { context } = this.#compiler
+      const { context, options } = this.#compiler
+      const info = dependencyFiles(this.fileSystemInfo, new Packages(options.snapshot), gone)
       // In versions of webpack without optional build dependencies, the callback is the third parameter.
       const call = info.resolveBuildDependencies.length < 4 ? [context, dependencies, done] : [context, dependencies, optional, done]
       Reflect.apply(info.resolveBuildDependencies, info, call)
