@@ -46,7 +46,7 @@ const shareOf = (share) => ({
   ...FORMS.rest,
   vitest: [...FORMS.rest.vitest, `--shard=${share}`],
   after: [['safety', () => runSafety('rest', undefined, share)]],
-  minutes: `43 / ${share.split('/')[1]}`,
+  minutes: String(Math.ceil(Number(FORMS.rest.minutes) / Number(share.split('/')[1]))),
 })
 
 /** What a fresh clone needs before: installing, building, compiling the tests. */

@@ -19,7 +19,7 @@ const WRITE_NATIVELY = `
     process.getBuiltinModule('node:child_process').execFileSync(process.execPath, ['--eval', ${JSON.stringify(WRITE)}])`
 
 /** The same, with other work. Returns how many results came from the cache, and the result. */
-function run(folder: string, first: string, work = '1', write = WRITE): readonly string[] {
+function run(folder: string, first: string, work = '1', write = WRITE, args: readonly string[] = []): readonly string[] {
   const program = `
     import { installReads } from 'varve/reads'
     installReads()
@@ -34,7 +34,7 @@ function run(folder: string, first: string, work = '1', write = WRITE): readonly
     ${write}
     console.log(task.stats().hits, result)
     await cache.close()`
-  const out = execFileSync(process.execPath, ['--input-type=module', '--eval', program], { cwd: folder, encoding: 'utf8' })
+  const out = execFileSync(process.execPath, [...args, '--input-type=module', '--eval', program], { cwd: folder, encoding: 'utf8' })
   return out.trim().split(' ')
 }
 
@@ -127,6 +127,17 @@ it('what a program reads in a file that it then removes decides its results', ()
   }
   writeFileSync(join(folder, 'request.json'), '3')
   expect(hits(folder, first)).toBe(false)
+})
+
+it('a program whose thousands of modules loaded each other one by one gets its results from the cache, until the last one changes', () => {
+  const folder = makeProject()
+  const COUNT = 6000
+  for (let index = 0; index < COUNT; index++) writeFileSync(join(folder, `${index}.cjs`), `exports.next = () => require('./${index + 1}.cjs')`)
+  writeFileSync(join(folder, 'all.cjs'), `let last = require('./0.cjs')\nwhile (last.next) last = last.next()\nglobalThis.seen = last.word`)
+  for (const [word, hit] of [['one', '0'], ['one', '1'], ['two', '0']] as const) {
+    writeFileSync(join(folder, `${COUNT}.cjs`), `exports.word = '${word}'`)
+    expect(run(folder, '', 'seen', '', ['--require', './all.cjs'])).toEqual([hit, word])
+  }
 })
 
 it('the result of what a program wrote is stored as that of what it had read in that file before', () => {

@@ -7,7 +7,7 @@
  * computed path is not found.
  */
 import { realpathSync, statSync } from 'node:fs'
-import { isBuiltin } from 'node:module'
+import { createRequire, isBuiltin } from 'node:module'
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { changedMsOf, COARSE_TICK_MS, isFile, lookAt, namesOf, stampOf, textOf } from './files.ts'
@@ -27,6 +27,9 @@ const BABEL_CODE = /(?:^|[\\/])(?:\.babelrc|babel\.config)\.[cm]?[jt]s$/
 
 /** The name that bundlers give a config file while they load it: its own name, with a timestamp. */
 const BUNDLED_CONFIG = /^(.+\.config)\b.*\d{6,}.*\.[cm]?js$/
+
+/** What this process has loaded with `require`, by real path. */
+export const loaded: NodeJS.Dict<unknown> = createRequire(import.meta.url).cache
 
 /** The directory of the package that a path leads into, by the last `node_modules` in it. */
 const PACKAGE = /^.*[\\/]node_modules[\\/](@[^\\/]+[\\/])?([^\\/]+)/

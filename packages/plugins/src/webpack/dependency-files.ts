@@ -8,11 +8,10 @@
  * - Where a file of an installed package finds another file of that package changes only with its version. webpack's resolver looks for
  *   package.json and links in every directory around each of these files.
  */
-import { createRequire } from 'node:module'
 import { basename, dirname, join, sep } from 'node:path'
 import { callbackify } from 'node:util'
 import type { Compilation } from 'webpack'
-import { manifestOf } from '../build/modules.ts'
+import { loaded, manifestOf } from '../build/modules.ts'
 import type { Packages } from './packages.ts'
 
 /** webpack's view of the file system, including what this build has read so far. */
@@ -21,9 +20,6 @@ type Fs = FileSystemInfo['fs']
 type Callback = (error: Error | null, path?: string, found?: { readonly path: string }) => void
 type Resolve = (folder: string, request: string, context: object, callback: Callback) => void
 type Resolvers = Readonly<Record<'resolveCjs' | 'resolveEsm' | 'resolveCjsAsChild', Resolve>>
-
-/** What this process has loaded, by real path. */
-const loaded: NodeJS.Dict<unknown> = createRequire(import.meta.url).cache
 
 /** The method that makes the resolvers, which webpack does not document. */
 const RESOLVERS = '_createBuildDependenciesResolvers'

@@ -9,16 +9,13 @@
  * webpack follows the imports of each file.
  */
 import { existsSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { isAbsolute, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Compiler } from 'webpack'
-import { isInstalled } from '../build/modules.ts'
+import { isInstalled, loaded } from '../build/modules.ts'
 
 /** Limit of the calls of a stack that are inspected. */
 const CALLS_MAX = 200
-
-const loaded: NodeJS.Dict<unknown> = createRequire(import.meta.url).cache
 
 /** Files of the project on the current stack, from the caller of `callee` up. */
 export function callersOf(callee: unknown): string[] {
