@@ -31,9 +31,15 @@ const tool = (name, args) => run(process.execPath, [toolPath(name), ...args])
 /** @type {readonly (readonly [string, () => Promise<unknown>])[]} */
 const STEPS = [
   ['cargo fmt', () => run('cargo', ['fmt', '--all', '--check', '--', '--color=never'], { env: rustEnv() })],
-  ['cargo clippy', () => cargo('clippy', ['--workspace', ...without(BINDINGS), '--all-targets', '--all-features', ...DENY])],
+  [
+    'cargo clippy',
+    () => cargo('clippy', ['--workspace', ...without(BINDINGS), '--all-targets', '--all-features', ...DENY]),
+  ],
   ['cargo clippy, addon', () => cargo('clippy', ['--package', 'varve-node', '--all-features', ...DENY])],
-  ['cargo clippy, WebAssembly', () => cargo('clippy', ['--package', 'varve-core', '--package', 'varve-wasm', ...WASM, ...DENY])],
+  [
+    'cargo clippy, WebAssembly',
+    () => cargo('clippy', ['--package', 'varve-core', '--package', 'varve-wasm', ...WASM, ...DENY]),
+  ],
   ['tidy', () => run(process.execPath, [at('scripts/tidy.mjs')])],
   ['tsc: packages', () => tsc(['--build'])],
   ['tsc: tests', () => tsc(['--project', 'test'])],
@@ -42,6 +48,7 @@ const STEPS = [
   ['tsc: scripts', () => tsc(['--project', 'scripts'])],
   ['tsc: bench', () => tsc(['--project', 'bench'])],
   ...RIVALS.map((folder) => /** @type {const} */ (['tsc: rivals', () => tsc(['--project', folder])])),
+  ['oxfmt', () => tool('oxfmt', ['--check', '.'])],
   ['oxlint', () => tool('oxlint', ['--deny-warnings'])],
   ...packageFolders.map(
     (folder) => /** @type {const} */ ([`publint ${folder}`, () => tool('publint', ['--strict', folder])]),

@@ -16,7 +16,11 @@ export function checkCrate({ path, text }) {
   const arrows = ours.flatMap((dependency) => checkArrow(path, name, dependency))
   const reasons = foreign
     .filter((dependency) => dependency.reason === '')
-    .map((dependency) => ({ path, line: dependency.line, message: `${dependency.name}: a trailing comment with the reason is missing` }))
+    .map((dependency) => ({
+      path,
+      line: dependency.line,
+      message: `${dependency.name}: a trailing comment with the reason is missing`,
+    }))
   return [...arrows, ...reasons, ...checkCount(path, name, foreign)]
 }
 

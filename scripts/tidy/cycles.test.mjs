@@ -5,7 +5,12 @@ import { checkCycles } from './cycles.mjs'
 
 /** @param {Record<string, string>} files @returns {import('./source.mjs').Source[]} */
 const sources = (files) =>
-  Object.entries(files).map(([name, code]) => ({ path: `packages/a/src/${name}`, language: 'typescript', text: code, code }))
+  Object.entries(files).map(([name, code]) => ({
+    path: `packages/a/src/${name}`,
+    language: 'typescript',
+    text: code,
+    code,
+  }))
 
 it('imports that form a cycle are reported, types and dynamic imports included, and no others', () => {
   const findings = checkCycles(
@@ -16,5 +21,8 @@ it('imports that form a cycle are reported, types and dynamic imports included, 
       'leaf.ts': "import * as fs from 'node:fs'\n",
     }),
   )
-  expect(findings.map(({ path, line }) => `${path}:${line}`)).toEqual(['packages/a/src/one.ts:2', 'packages/a/src/two.ts:1'])
+  expect(findings.map(({ path, line }) => `${path}:${line}`)).toEqual([
+    'packages/a/src/one.ts:2',
+    'packages/a/src/two.ts:1',
+  ])
 })

@@ -34,7 +34,8 @@ function checkModule({ path, code }, { folder, floors, reexports }) {
   /** The floor of a room, counted from the top. @param {string} one */
   const floorOf = (one) => floors.findIndex((rooms) => rooms.includes(one))
   const floor = floorOf(room)
-  if (floor < 0) return [{ path, line: 1, message: `room ${room} is on no floor: see FLOORS in scripts/tidy/rules.mjs` }]
+  if (floor < 0)
+    return [{ path, line: 1, message: `room ${room} is on no floor: see FLOORS in scripts/tidy/rules.mjs` }]
   if (/(?:^|\/)tests(?:\/|\.rs$)/.test(path)) return []
   const isTopLevel = !path.slice(folder.length).includes('/') // in these files, super is the root
   const root = isTopLevel ? /\b(?:crate|super)::(?:(\w+)|\{)/g : /\bcrate::(?:(\w+)|\{)/g

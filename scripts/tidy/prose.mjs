@@ -34,12 +34,20 @@ const INSIDE = /(?<=["'`}])\s+(?=["'`]|\$\{)/g
 function proseOf({ path, language, text, code }) {
   if (path.endsWith('.md')) return [['pages', text.replace(/^```[^]*?^```|`[^`\n]*`/gm, blank)]]
   if (language === 'other') return []
-  const isComment = (/** @type {RegExpMatchArray} */ { 0: comment, index = 0 }) => code.slice(index, index + comment.length).trim() === ''
-  const comments = [...text.matchAll(COMMENT[language])].filter(isComment).map(({ 0: comment, index }) => [index, index + comment.length])
+  const isComment = (/** @type {RegExpMatchArray} */ { 0: comment, index = 0 }) =>
+    code.slice(index, index + comment.length).trim() === ''
+  const comments = [...text.matchAll(COMMENT[language])]
+    .filter(isComment)
+    .map(({ 0: comment, index }) => [index, index + comment.length])
   const bare = without(text, comments)
   const strings = [...code.matchAll(INSIDE)].map(({ 0: inside, index }) => [index, index + inside.length])
-  const sentences = strings.filter(([start, end]) => (bare.slice(start, end).match(WORD)?.length ?? 0) >= SENTENCE_WORDS_MIN)
-  return [['comments', only(text, comments)], ['strings', only(bare, sentences)]]
+  const sentences = strings.filter(
+    ([start, end]) => (bare.slice(start, end).match(WORD)?.length ?? 0) >= SENTENCE_WORDS_MIN,
+  )
+  return [
+    ['comments', only(text, comments)],
+    ['strings', only(bare, sentences)],
+  ]
 }
 
 /** Blanks out all but these ranges. @param {string} text @param {readonly (readonly number[])[]} ranges */
@@ -71,7 +79,10 @@ export function countProse(sources) {
   const counts = new Map()
   for (const source of sources) {
     for (const [kind, prose] of proseOf(source)) {
-      const count = counts.get(kind) ?? { words: 0, places: new Map([...FAMILIES.keys()].map((family) => [family, []])) }
+      const count = counts.get(kind) ?? {
+        words: 0,
+        places: new Map([...FAMILIES.keys()].map((family) => [family, []])),
+      }
       counts.set(kind, count)
       count.words += prose.match(WORD)?.length ?? 0
       for (const [family, pattern] of FAMILIES) {
@@ -91,7 +102,12 @@ export function checkProse(sources) {
       const [rate, max] = [(1000 * found.length) / words, PROSE_MAX[kind][family] ?? 0]
       const last = found.at(-1)
       if (rate <= max || last === undefined) return []
-      return [{ ...last, message: `${family}: ${rate.toFixed(2)} per 1,000 words of ${kind}, at most ${max}; see scripts/tidy/prose.mjs` }]
+      return [
+        {
+          ...last,
+          message: `${family}: ${rate.toFixed(2)} per 1,000 words of ${kind}, at most ${max}; see scripts/tidy/prose.mjs`,
+        },
+      ]
     }),
   )
 }
@@ -101,6 +117,7 @@ if (isMain(import.meta)) {
   for (const [kind, { words, places }] of countProse(readSources(root))) {
     const rates = [...places].map(([family, found]) => `${family} ${((1000 * found.length) / words).toFixed(2)}`)
     process.stdout.write(`${kind}: ${words} words; per 1,000: ${rates.join(', ')}\n`)
-    for (const { path, line, message } of places.get(wanted ?? '') ?? []) process.stdout.write(`${path}:${line}: ${message}\n`)
+    for (const { path, line, message } of places.get(wanted ?? '') ?? [])
+      process.stdout.write(`${path}:${line}: ${message}\n`)
   }
 }

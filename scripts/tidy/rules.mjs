@@ -1,11 +1,8 @@
 // @ts-check
 // The house rules, as constants. An exception needs a change of this file, so that it is visible in review.
 
-/** The limits for lines of a file, lines of a function, and characters of a line. */
-export const LIMITS = {
-  rust: { file: 500, function: 70, testFunction: 100, line: 120 },
-  typescript: { file: 300, function: 50, line: 150 },
-}
+/** The most lines of a function. Formatters decide the rest of the layout. */
+export const FUNCTION_LINES = { rust: 85, rustTest: 100, typescript: 75 }
 
 /** Directories without source code of this project. */
 export const SKIPPED_FOLDERS = new Set(['.git', '.demo', 'coverage', 'dist', 'generated', 'node_modules', 'target'])
@@ -68,11 +65,22 @@ export const CORE_FLOORS = [
 export const FLOORS = new Map([
   ['crates/core/src/', CORE_FLOORS],
   ['crates/node/src/', [['module'], ['open'], ['calls'], ['store'], ['node_api']]],
-  ['crates/disk/src/', [['registry'], ['vfs'], ['tree'], ['file'], ['direct'], ['platform'], ['map'], ['guard', 'pool']]],
-  ['crates/bindings/src/', [
-    ['files', 'handle'], ['transfer'], ['export', 'import'], ['folders', 'objects'],
-    ['commit', 'guard', 'reads', 'restored', 'top'], ['json', 'packed'], ['failure'],
-  ]],
+  [
+    'crates/disk/src/',
+    [['registry'], ['vfs'], ['tree'], ['file'], ['direct'], ['platform'], ['map'], ['guard', 'pool']],
+  ],
+  [
+    'crates/bindings/src/',
+    [
+      ['files', 'handle'],
+      ['transfer'],
+      ['export', 'import'],
+      ['folders', 'objects'],
+      ['commit', 'guard', 'reads', 'restored', 'top'],
+      ['json', 'packed'],
+      ['failure'],
+    ],
+  ],
 ])
 export const CORE_FLOORS_MAX = 12
 export const CORE_ROOMS_MAX = 21

@@ -1,7 +1,7 @@
 // @ts-check
-// Checks that files, functions and lines are short, and that every source begins with a comment.
+// Checks that functions are short, and that every source begins with a comment.
 import { rustFunctions, typescriptFunctions } from './functions.mjs'
-import { LIMITS } from './rules.mjs'
+import { FUNCTION_LINES } from './rules.mjs'
 
 /** @typedef {import('./source.mjs').Source} Source */
 /** @typedef {import('./source.mjs').Finding} Finding */
@@ -9,24 +9,7 @@ import { LIMITS } from './rules.mjs'
 /** @param {Source} source @returns {Finding[]} */
 export function checkSize(source) {
   if (source.language === 'other') return []
-  const { language } = source
-  return [...checkFile(source, language), ...checkLines(source, language), ...checkFunctions(source), ...checkHeader(source)]
-}
-
-/** @param {Source} source @param {'rust' | 'typescript'} language @returns {Finding[]} */
-function checkFile({ path, text }, language) {
-  const count = text.trimEnd().split('\n').length
-  const limit = LIMITS[language].file
-  return count > limit ? [{ path, line: limit + 1, message: `file of ${count} lines, the limit is ${limit}` }] : []
-}
-
-/** @param {Source} source @param {'rust' | 'typescript'} language @returns {Finding[]} */
-function checkLines({ path, text }, language) {
-  const limit = LIMITS[language].line
-  return text.split('\n').flatMap((line, index) => {
-    const length = [...line].length
-    return length > limit ? [{ path, line: index + 1, message: `line of ${length} characters` }] : []
-  })
+  return [...checkFunctions(source), ...checkHeader(source)]
 }
 
 /** @param {Source} source */
@@ -35,7 +18,7 @@ const checkFunctions = (source) => (source.language === 'rust' ? checkRust(sourc
 /** @param {Source} source @returns {Finding[]} */
 function checkRust({ path, code }) {
   const isTest = /(?:^|\/)tests(?:\/|\.rs$)/.test(path)
-  const limit = isTest ? LIMITS.rust.testFunction : LIMITS.rust.function
+  const limit = isTest ? FUNCTION_LINES.rustTest : FUNCTION_LINES.rust
   return rustFunctions(code).flatMap((span) => tooLong(path, span, span.end - span.start + 1, limit))
 }
 
@@ -51,7 +34,7 @@ function checkTypeScript({ path, code }) {
     const inside = spans.filter((other) => other.isTest && other.start > span.start && other.end < span.end)
     const outermost = inside.filter((a) => !inside.some((b) => b.start < a.start && a.end < b.end))
     const exempt = outermost.reduce((sum, other) => sum + other.end - other.start + 1, 0)
-    return tooLong(path, span, span.end - span.start + 1 - exempt, LIMITS.typescript.function)
+    return tooLong(path, span, span.end - span.start + 1 - exempt, FUNCTION_LINES.typescript)
   })
 }
 
