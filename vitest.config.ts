@@ -18,7 +18,12 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts', 'scripts/**/*.test.mjs'],
     maxWorkers: '150%', // tests wait for disks, servers and child processes
-    tags: [{ name: 'slow', description: 'takes seconds, and a faster test covers the same promise: runs in `npm run test:all`' }],
+    tags: [
+      {
+        name: 'slow',
+        description: 'takes seconds, and a faster test covers the same promise: runs in `npm run test:all`',
+      },
+    ],
     pool: 'forks', // a crash of the addon takes one file's process along, not the runner
     testTimeout: 60_000, // some tests build projects or start processes, on machines with two busy cores
     hookTimeout: 60_000,

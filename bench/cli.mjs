@@ -34,7 +34,10 @@ async function makeCache(dir, count, bytes) {
 /** Seconds of CPU that `node` with these arguments takes. @param {readonly string[]} args */
 function cpuOf(args) {
   const timed = 'TIMEFORMAT="%U %S"; time "$@" > /dev/null'
-  const { status, stderr } = spawnSync('bash', ['-c', timed, 'bash', process.execPath, ...args], { encoding: 'utf8', env })
+  const { status, stderr } = spawnSync('bash', ['-c', timed, 'bash', process.execPath, ...args], {
+    encoding: 'utf8',
+    env,
+  })
   if (status !== 0) throw new Error(stderr)
   const [user = 0, system = 0] = stderr.trim().split(/\s+/).map(Number)
   return user + system
@@ -43,7 +46,9 @@ function cpuOf(args) {
 printProcessor()
 const folder = mkdtempSync(join(tmpdir(), 'varve-cli-'))
 try {
-  const [small, large, big, file, target] = ['small', 'large', 'big', 'export.json', 'target'].map((name) => join(folder, name))
+  const [small, large, big, file, target] = ['small', 'large', 'big', 'export.json', 'target'].map((name) =>
+    join(folder, name),
+  )
   await makeCache(small ?? '', 2000, 1000)
   await makeCache(large ?? '', 1_000_000 * part, 100)
   await makeCache(big ?? '', 98_304 * part, 8192)
@@ -65,7 +70,9 @@ try {
   const base = found['node -e 0'] ?? []
   for (const [name, seconds] of Object.entries(found)) {
     const ratio = median(seconds.map((each, round) => each / (base[round] ?? Number.NaN)))
-    process.stdout.write(`${name.padEnd(36)} ${median(seconds).toFixed(3).padStart(7)} s   ${ratio.toFixed(2).padStart(6)} x Node.js\n`)
+    process.stdout.write(
+      `${name.padEnd(36)} ${median(seconds).toFixed(3).padStart(7)} s   ${ratio.toFixed(2).padStart(6)} x Node.js\n`,
+    )
   }
 } finally {
   rmSync(folder, { recursive: true, force: true })

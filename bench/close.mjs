@@ -52,7 +52,9 @@ async function compare() {
       })
       for (const [name, phases] of Object.entries(found)) {
         const { open, commit, close } = mediansOf(phases)
-        console.log(`${name} ${durability} ${title}: open ${open.toFixed(2)}, commit ${commit.toFixed(2)}, close ${close.toFixed(2)} ms`)
+        console.log(
+          `${name} ${durability} ${title}: open ${open.toFixed(2)}, commit ${commit.toFixed(2)}, close ${close.toFixed(2)} ms`,
+        )
       }
     }
   }

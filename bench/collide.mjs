@@ -72,9 +72,19 @@ async function measure({ checkout, engine, keys, entries }) {
 
 async function compare() {
   const { options, checkouts } = readArguments({ entries: 100_000, rounds: 3 })
-  const orders = Object.entries(checkouts).flatMap(([name, checkout]) => ['native', 'wasm'].flatMap((engine) =>
-    ['usual', 'one hash'].map((keys) => [`${name} ${engine}, ${keys}`, { checkout, engine, keys, entries: options.entries }])))
-  const found = await inTurn(Object.fromEntries(orders), options.rounds, (order) => /** @type {Figures} */ (sampleOf(order)))
+  const orders = Object.entries(checkouts).flatMap(([name, checkout]) =>
+    ['native', 'wasm'].flatMap((engine) =>
+      ['usual', 'one hash'].map((keys) => [
+        `${name} ${engine}, ${keys}`,
+        { checkout, engine, keys, entries: options.entries },
+      ]),
+    ),
+  )
+  const found = await inTurn(
+    Object.fromEntries(orders),
+    options.rounds,
+    (order) => /** @type {Figures} */ (sampleOf(order)),
+  )
   for (const [name, figures] of Object.entries(found)) {
     const { logUs, tableUs, compactMs, exportMs, peakMib } = mediansOf(figures)
     const lookups = `get ${logUs.toFixed(1)} us before, ${tableUs.toFixed(1)} us after compaction`

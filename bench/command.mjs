@@ -47,7 +47,8 @@ export async function figuresOf(programs, { isQuick, only }) {
  * @param {readonly Item[]} items
  * @param {readonly string[]} only
  */
-export const wanted = (items, only) => items.filter(({ id }) => only.length === 0 || only.some((prefix) => id.startsWith(prefix)))
+export const wanted = (items, only) =>
+  items.filter(({ id }) => only.length === 0 || only.some((prefix) => id.startsWith(prefix)))
 
 const digits = new Intl.NumberFormat('en', { maximumSignificantDigits: 3, roundingPriority: 'auto' })
 const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })

@@ -15,7 +15,9 @@ await runBench(microseconds, compare)
 async function compare() {
   const { options, checkouts } = readArguments({ rounds: 5 })
   const found = await inTurn(checkouts, options.rounds, (checkout) => /** @type {number} */ (sampleOf(checkout)))
-  console.log(JSON.stringify(Object.entries(found).map(([checkout, allUs]) => ({ checkout, medianUs: median(allUs), allUs }))))
+  console.log(
+    JSON.stringify(Object.entries(found).map(([checkout, allUs]) => ({ checkout, medianUs: median(allUs), allUs }))),
+  )
 }
 
 /** CPU time of a commit. @param {string} checkout */

@@ -9,7 +9,11 @@ import { cpuMs } from './processor.mjs'
 import { inTurn, mediansOf, openCacheOf, readArguments, runBench, sampleOf } from './turns.mjs'
 
 /** Entries, and bytes of each value. */
-const SIZES = /** @type {const} */ ([[50_000, 1 << 10], [20_000, 4 << 10], [5_000, 32 << 10]])
+const SIZES = /** @type {const} */ ([
+  [50_000, 1 << 10],
+  [20_000, 4 << 10],
+  [5_000, 32 << 10],
+])
 /** Tables before the compaction. */
 const COMMITS = 8
 
@@ -22,7 +26,11 @@ async function compare() {
   const { options, checkouts } = readArguments({ rounds: 5 })
   for (const [entries, bytes] of SIZES) {
     for (const engine of ['native', 'wasm']) {
-      const found = await inTurn(checkouts, options.rounds, (checkout) => /** @type {Times} */ (sampleOf({ checkout, engine, entries, bytes })))
+      const found = await inTurn(
+        checkouts,
+        options.rounds,
+        (checkout) => /** @type {Times} */ (sampleOf({ checkout, engine, entries, bytes })),
+      )
       console.log(JSON.stringify({ entries, bytes, engine, times: Object.values(found).map(mediansOf) }))
     }
   }

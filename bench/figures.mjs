@@ -13,7 +13,9 @@ import { printProcessor } from './processor.mjs'
 
 const ENTRIES = 10_000
 const VALUE = new Uint8Array(128).fill(7)
-const KEYS = Array.from({ length: ENTRIES }, (_, index) => `/project/src/components/module-${index}.tsx`.padEnd(50, '|'))
+const KEYS = Array.from({ length: ENTRIES }, (_, index) =>
+  `/project/src/components/module-${index}.tsx`.padEnd(50, '|'),
+)
 const { values: options } = parseArgs({ options: { json: { type: 'boolean' } } })
 
 /** @typedef {{ id: string, engine: string, value: number, unit: string }} Figure */
@@ -71,8 +73,12 @@ async function sizes() {
   const addon = at('packages/varve/native')
   const addonBytes = Math.max(...readdirSync(addon).map((name) => statSync(join(addon, name)).size))
   const { bytes } = await import(at('packages/varve/generated/varve_wasm_bytes.js'))
-  const packed = JSON.parse(await run('npm', ['pack', '--dry-run', '--json', '--workspace', 'varve', '--loglevel', 'silent']))
-  const ownBytes = [packed].flat()[0].files.reduce((/** @type {number} */ sum, /** @type {{ size: number }} */ file) => sum + file.size, 0)
+  const packed = JSON.parse(
+    await run('npm', ['pack', '--dry-run', '--json', '--workspace', 'varve', '--loglevel', 'silent']),
+  )
+  const ownBytes = [packed]
+    .flat()[0]
+    .files.reduce((/** @type {number} */ sum, /** @type {{ size: number }} */ file) => sum + file.size, 0)
   const lock = JSON.parse(readFileSync(at('package-lock.json'), 'utf8')).packages
   const names = dependenciesOf(lock, 'packages/varve', new Set())
   const dependencyBytes = [...names].reduce((sum, name) => sum + folderBytes(at(name)), 0)
@@ -80,7 +86,12 @@ async function sizes() {
     { id: 'addon', engine: 'native', value: addonBytes / 1e6, unit: 'MB' },
     { id: 'module, gzipped', engine: 'wasm', value: Buffer.from(bytes, 'base64').length / 1e3, unit: 'KB' },
     { id: 'package varve, without the addon', engine: '', value: ownBytes / 1e6, unit: 'MB' },
-    { id: 'the same with the dependencies of the command', engine: '', value: (ownBytes + dependencyBytes) / 1e6, unit: 'MB' },
+    {
+      id: 'the same with the dependencies of the command',
+      engine: '',
+      value: (ownBytes + dependencyBytes) / 1e6,
+      unit: 'MB',
+    },
   ]
 }
 
@@ -111,7 +122,12 @@ await runMain(async () => {
   const figures = [...(await measure('native')), ...(await measure('wasm')), ...(await sizes())]
   if (options.json) return void process.stdout.write(`${JSON.stringify(figures, undefined, 2)}\n`)
   const { default: Table } = await import('cli-table3')
-  const table = new Table({ head: ['figure', 'engine', 'value', ''], colAligns: ['left', 'left', 'right', 'left'], style: { head: [], border: [] } })
-  for (const { id, engine, value, unit } of figures) table.push([id, engine, value.toFixed(unit === 'MB' ? 2 : 0), unit])
+  const table = new Table({
+    head: ['figure', 'engine', 'value', ''],
+    colAligns: ['left', 'left', 'right', 'left'],
+    style: { head: [], border: [] },
+  })
+  for (const { id, engine, value, unit } of figures)
+    table.push([id, engine, value.toFixed(unit === 'MB' ? 2 : 0), unit])
   process.stdout.write(`node ${process.version}, ${process.platform}-${process.arch}\n${table.toString()}\n`)
 })

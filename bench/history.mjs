@@ -28,8 +28,13 @@ try {
   printProcessor()
   const variants = /** @type {const} */ ({ without: 'never', recorded: 'auto' })
   const found = await inTurn(variants, options.builds, closeMs)
-  for (const [name, first, last] of /** @type {const} */ ([['builds 1 to 100', 0, 100], ['the last 100 builds', -100, undefined]])) {
-    const [without, recorded] = [found.without, found.recorded].map((times) => median(times.slice(first, last)).toFixed(3))
+  for (const [name, first, last] of /** @type {const} */ ([
+    ['builds 1 to 100', 0, 100],
+    ['the last 100 builds', -100, undefined],
+  ])) {
+    const [without, recorded] = [found.without, found.recorded].map((times) =>
+      median(times.slice(first, last)).toFixed(3),
+    )
     console.log(`${name}: ${without} ms without a record, ${recorded} ms with it`)
   }
 } finally {

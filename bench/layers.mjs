@@ -58,8 +58,12 @@ try {
     await open(engine, [])
     const found = await inTurn({ nothing: [], layer: [layer] }, options.rounds, (layers) => open(engine, layers))
     const [nothing, over] = [mediansOf(found.nothing), mediansOf(found.layer)]
-    console.log(`${engine}: open ${nothing.openMs.toFixed(2)} ms over nothing, ${over.openMs.toFixed(2)} ms over the layer`)
-    console.log(`  ${(over.openMs - nothing.openMs).toFixed(2)} ms more (goal 5); first lookup ${over.getMs.toFixed(2)} ms`)
+    console.log(
+      `${engine}: open ${nothing.openMs.toFixed(2)} ms over nothing, ${over.openMs.toFixed(2)} ms over the layer`,
+    )
+    console.log(
+      `  ${(over.openMs - nothing.openMs).toFixed(2)} ms more (goal 5); first lookup ${over.getMs.toFixed(2)} ms`,
+    )
   }
   console.log(`bytes written beside the layer: ${bytesIn(home) - bytesIn(layer)} (goal 0)`)
 } finally {

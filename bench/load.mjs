@@ -17,11 +17,17 @@ async function compare() {
   const { options, checkouts } = readArguments({ rounds: 15 })
   const home = mkdtempSync(join(tmpdir(), 'varve-bench-load-'))
   const orders = Object.entries(checkouts).flatMap(([name, checkout]) =>
-    ['native', 'wasm'].map((engine) => [`${engine} ${name}`, { checkout, engine, dir: join(home, engine) }]))
+    ['native', 'wasm'].map((engine) => [`${engine} ${name}`, { checkout, engine, dir: join(home, engine) }]),
+  )
   const variants = { bare: null, ...Object.fromEntries(orders) }
-  const { bare = [], ...found } = await inTurn(variants, options.rounds, (order) => /** @type {number} */ (sampleOf(order)))
+  const { bare = [], ...found } = await inTurn(
+    variants,
+    options.rounds,
+    (order) => /** @type {number} */ (sampleOf(order)),
+  )
   rmSync(home, { recursive: true })
-  for (const [name, times] of Object.entries(found)) console.log(`${name}: ${(median(times) - median(bare)).toFixed(1)} ms`)
+  for (const [name, times] of Object.entries(found))
+    console.log(`${name}: ${(median(times) - median(bare)).toFixed(1)} ms`)
 }
 
 /** CPU time of this process in milliseconds. @param {Order | null} order */

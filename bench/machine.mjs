@@ -30,7 +30,12 @@ export function readVersions() {
   const crates = CRATES.map((name) => [name, new RegExp(`^name = "${name}"\\nversion = "(.+)"$`, 'm').exec(lock)?.[1]])
   const { version } = readJson('packages/varve/package.json')
   const { webpack } = readJson('package.json').devDependencies
-  return { varve: version, ...Object.fromEntries(crates), ...readJson('bench/rivals/node/package.json').dependencies, webpack }
+  return {
+    varve: version,
+    ...Object.fromEntries(crates),
+    ...readJson('bench/rivals/node/package.json').dependencies,
+    webpack,
+  }
 }
 
 /** @param {string} path */

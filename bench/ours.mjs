@@ -16,7 +16,11 @@ import { printProcessor } from './processor.mjs'
 /** @param {readonly Result[]} results */
 async function tableOf(results) {
   const { default: Table } = await import('cli-table3')
-  const table = new Table({ head: ['id', 'wall', 'cpu', ''], colAligns: ['left', 'right', 'right', 'left'], style: PLAIN })
+  const table = new Table({
+    head: ['id', 'wall', 'cpu', ''],
+    colAligns: ['left', 'right', 'right', 'left'],
+    style: PLAIN,
+  })
   for (const { id, metric, ours, unit } of results) {
     if (metric !== 'wall') continue
     const cpu = results.find((result) => result.id === id && result.metric === 'cpu')?.ours ?? null

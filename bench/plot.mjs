@@ -45,7 +45,8 @@ const label = (x, y, text, rest = '') => `<text x="${x}" y="${y}"${rest}>${escap
 const vertical = (x, from, to, kind) => `<line class="${kind}" x1="${x}" x2="${x}" y1="${from}" y2="${to}"/>`
 
 /** Wall time is a larger ring, visible around CPU time. @param {string} metric @param {number} x @param {number} y @param {string} [hint] */
-const dot = (metric, x, y, hint = '') => `<circle class="${metric}" cx="${x}" cy="${y}" r="${metric === 'wall' ? 5 : 3.5}">${hint}</circle>`
+const dot = (metric, x, y, hint = '') =>
+  `<circle class="${metric}" cx="${x}" cy="${y}" r="${metric === 'wall' ? 5 : 3.5}">${hint}</circle>`
 
 /** The ratio that meets the goal. @param {Compared} result */
 function goalRatio({ goal, rival }) {
@@ -92,7 +93,10 @@ function frameOf(all, grid, bottom, subtitle) {
     const x = LEFT + index * 76
     parts.push(dot(metric, x, 18), label(x + 10, 22, metric))
   })
-  parts.push(vertical(LEFT + metrics.length * 76, 11, 25, 'goal equal'), label(LEFT + metrics.length * 76 + 8, 22, 'goal'))
+  parts.push(
+    vertical(LEFT + metrics.length * 76, 11, 25, 'goal equal'),
+    label(LEFT + metrics.length * 76 + 8, 22, 'goal'),
+  )
   for (const { ratio, x } of grid) {
     parts.push(vertical(x, TOP - 12, bottom, ratio === 1 ? 'equal' : 'grid'))
     parts.push(label(x, TOP - 18, String(ratio), ' class="faint" text-anchor="middle"'))
@@ -109,7 +113,12 @@ export function plot(results, subtitle) {
   }
   const lines = groups(results)
   const bottom = TOP + lines.length * LINE
-  const frame = frameOf(results, gridOf(decades).map((ratio) => ({ ratio, x: x(ratio) })), bottom, subtitle)
+  const frame = frameOf(
+    results,
+    gridOf(decades).map((ratio) => ({ ratio, x: x(ratio) })),
+    bottom,
+    subtitle,
+  )
   const rows = lines.map((line, index) => lineOf(line, x, TOP + index * LINE + LINE / 2))
   const height = bottom + 14
   const open = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}" role="img">`

@@ -8,7 +8,9 @@ export const processor = () => cpus()[0]?.model.trim() ?? 'unknown processor'
 /** Prints the processor, the load and Node.js to stderr, beside figures that other programs may parse. */
 export function printProcessor() {
   const load = loadavg()[0]?.toFixed(1)
-  process.stderr.write(`${processor()}, ${availableParallelism()} cores, load ${load}, Node.js ${process.versions.node}\n`)
+  process.stderr.write(
+    `${processor()}, ${availableParallelism()} cores, load ${load}, Node.js ${process.versions.node}\n`,
+  )
 }
 
 /** CPU time of this process in milliseconds, user and system: all, or since an earlier `process.cpuUsage()`. @param {NodeJS.CpuUsage} [start] */

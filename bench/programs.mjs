@@ -68,7 +68,9 @@ function buildRivals() {
 export async function measure(programs, { isQuick, only }) {
   const figures = []
   for (const program of programs) {
-    const prefixes = only.filter((prefix) => program.areas.some((area) => area.startsWith(prefix) || prefix.startsWith(area)))
+    const prefixes = only.filter((prefix) =>
+      program.areas.some((area) => area.startsWith(prefix) || prefix.startsWith(area)),
+    )
     if (only.length > 0 && prefixes.length === 0) continue
     await program.build?.()
     const slow = isQuick ? prefixes.filter((prefix) => program.slow?.includes(prefix)) : []
@@ -76,7 +78,8 @@ export async function measure(programs, { isQuick, only }) {
     const args = (isQuick ? ['--quick'] : []).concat(others.flatMap(onlyOf))
     if (others.length > 0 || slow.length === 0) figures.push(...(await figuresOf(program, args)))
     const slowArgs = ['--quick', '--rounds', String(SLOW_ROUNDS), ...slow.flatMap(onlyOf)]
-    if (slow.length > 0) figures.push(...(await figuresOf({ ...program, title: `${program.title}, slow workloads` }, slowArgs)))
+    if (slow.length > 0)
+      figures.push(...(await figuresOf({ ...program, title: `${program.title}, slow workloads` }, slowArgs)))
   }
   return figures
 }
@@ -90,7 +93,10 @@ async function figuresOf({ title, command }, args) {
   const { exitCode, output } = await watch([...command, ...args])
   printStep(exitCode === 0 ? '✓' : '✗', title, secondsSince(startMs))
   if (exitCode !== 0) throw new StepFailed(title)
-  return output.split('\n').filter(Boolean).flatMap((line) => read(JSON.parse(line)))
+  return output
+    .split('\n')
+    .filter(Boolean)
+    .flatMap((line) => read(JSON.parse(line)))
 }
 
 /** @param {readonly string[]} command @returns {Promise<{ exitCode: number, output: string }>} */

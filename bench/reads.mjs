@@ -53,7 +53,13 @@ function summary(samples, time) {
   const meanMs = on.reduce((sum, ms, pair) => sum + ms - (off[pair] ?? Number.NaN), 0) / on.length
   const leastMs = Math.min(...on) - Math.min(...off)
   const percent = rounded((moreMs / offMs) * 100)
-  return { offMs: Math.round(offMs), moreMs: rounded(moreMs), percent, meanMs: rounded(meanMs), leastMs: rounded(leastMs) }
+  return {
+    offMs: Math.round(offMs),
+    moreMs: rounded(moreMs),
+    percent,
+    meanMs: rounded(meanMs),
+    leastMs: rounded(leastMs),
+  }
 }
 
 /** @param {number} value */
@@ -71,11 +77,15 @@ function makeProject(modules, functions) {
   for (let index = 0; index < modules; index++) {
     const folder = join(project, 'src', `folder-${index % 40}`)
     mkdirSync(folder, { recursive: true })
-    const line = (/** @type {number} */ at) => `export const f${at} = async ({ a = ${at}, ...rest }) => [...rest.list, a?.b ?? ${index}]`
+    const line = (/** @type {number} */ at) =>
+      `export const f${at} = async ({ a = ${at}, ...rest }) => [...rest.list, a?.b ?? ${index}]`
     const lines = Array.from({ length: functions }, (_, at) => line(at))
     writeFileSync(join(folder, `module-${index}.js`), lines.join('\n'))
   }
-  const imports = Array.from({ length: modules }, (_, index) => `export * as m${index} from './folder-${index % 40}/module-${index}.js'`)
+  const imports = Array.from(
+    { length: modules },
+    (_, index) => `export * as m${index} from './folder-${index % 40}/module-${index}.js'`,
+  )
   writeFileSync(join(project, 'src/main.js'), imports.join('\n'))
   return project
 }
@@ -89,7 +99,9 @@ async function build({ project, way }) {
   const onStats = (/** @type {{ hits: number }} */ stats) => void (hits = stats.hits)
   const options = { cacheKey: 'bench', trackReads: way === 'on', dir: way, onStats }
   // Plugins of Rollup run in Rolldown, whose types differ from Rollup's.
-  const plugin = /** @type {import('rolldown').Plugin} */ (/** @type {unknown} */ (babel({ babelHelpers: 'bundled', cwd: project })))
+  const plugin = /** @type {import('rolldown').Plugin} */ (
+    /** @type {unknown} */ (babel({ babelHelpers: 'bundled', cwd: project }))
+  )
   const bundle = await rolldown({ input: join(project, 'src/main.js'), plugins: [cached(plugin, options)], onLog() {} })
   await bundle.generate()
   await bundle.close()

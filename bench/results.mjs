@@ -46,17 +46,23 @@ function alone({ id, name, metric, value, unit }) {
 
 /** One result for each goal, and one against the best rival for figures without a goal. @param {readonly Figure[]} figures @returns {Compared[]} */
 export function compare(figures) {
-  return figures.filter(({ name }) => OURS.has(name)).flatMap((ours) => {
-    const goals = GOALS.filter((goal) => goal.ours === ours.name && goal.metric === ours.metric && isGoalOf(goal, ours.id))
-    const results = goals.flatMap((goal) => against(ours, rivalOf(goal, ours, figures), goal))
-    return results.length > 0 ? results : against(ours, usualRival(ours, figures))
-  })
+  return figures
+    .filter(({ name }) => OURS.has(name))
+    .flatMap((ours) => {
+      const goals = GOALS.filter(
+        (goal) => goal.ours === ours.name && goal.metric === ours.metric && isGoalOf(goal, ours.id),
+      )
+      const results = goals.flatMap((goal) => against(ours, rivalOf(goal, ours, figures), goal))
+      return results.length > 0 ? results : against(ours, usualRival(ours, figures))
+    })
 }
 
 /** @param {Goal} goal @param {Figure} ours @param {readonly Figure[]} figures */
 function rivalOf({ best, bestId }, ours, figures) {
   const id = bestId ?? ours.id
-  return least(figures.filter((figure) => figure.id === id && figure.metric === ours.metric && best.includes(figure.name)))
+  return least(
+    figures.filter((figure) => figure.id === id && figure.metric === ours.metric && best.includes(figure.name)),
+  )
 }
 
 /**
@@ -97,7 +103,9 @@ const SPREAD_MAX = 0.1
  */
 export function combined(runs) {
   return (runs[0] ?? []).map((_, at) => {
-    const sorted = runs.flatMap((results) => results[at] ?? []).toSorted((left, right) => (left.ratio ?? 0) - (right.ratio ?? 0))
+    const sorted = runs
+      .flatMap((results) => results[at] ?? [])
+      .toSorted((left, right) => (left.ratio ?? 0) - (right.ratio ?? 0))
     const middle = /** @type {Compared} */ (sorted[sorted.length >> 1])
     const [low, high] = [sorted[0]?.ratio ?? 0, sorted.at(-1)?.ratio ?? 0]
     return { ...middle, range: [low, high], isStable: high - low <= SPREAD_MAX * (middle.ratio ?? 0) }
@@ -107,6 +115,14 @@ export function combined(runs) {
 /** The output of `--json`, which has only times. @param {readonly Result[]} results */
 export function jsonOf(results) {
   const times = results.filter(({ metric }) => metric === 'wall' || metric === 'cpu')
-  const rows = times.map(({ id, metric, ours, rival, name, ratio, unit }) => ({ id, metric, ours, rival, name, ratio, unit }))
+  const rows = times.map(({ id, metric, ours, rival, name, ratio, unit }) => ({
+    id,
+    metric,
+    ours,
+    rival,
+    name,
+    ratio,
+    unit,
+  }))
   return `${JSON.stringify(rows, undefined, 2)}\n`
 }

@@ -35,17 +35,31 @@ const QUICK = [
 /** @param {readonly Repeated[]} results @param {number} runs */
 async function tableOf(results, runs) {
   const { default: Table } = await import('cli-table3')
-  const colAligns = HEAD.map((name) => (RIGHT.has(name) ? /** @type {const} */ ('right') : /** @type {const} */ ('left')))
+  const colAligns = HEAD.map((name) =>
+    RIGHT.has(name) ? /** @type {const} */ ('right') : /** @type {const} */ ('left'),
+  )
   const table = new Table({ head: HEAD, colAligns, style: PLAIN })
   for (const { id, metric, ours, rival, unit, name, ratio, goal, isMet, range, isStable } of results) {
     const limit = goal === null ? '' : `${goal.of === 'ours' ? 'ours ' : ''}<= ${shown(goal.max)}`
     const remark = isStable ? '' : `not stable: ${range.map(shown).join(' - ')}`
-    table.push([id, metric, shown(ours), shown(rival), unit, name, shown(ratio), limit, isMet === null ? '' : isMet ? 'yes' : 'NO', remark])
+    table.push([
+      id,
+      metric,
+      shown(ours),
+      shown(rival),
+      unit,
+      name,
+      shown(ratio),
+      limit,
+      isMet === null ? '' : isMet ? 'yes' : 'NO',
+      remark,
+    ])
   }
   const goals = results.filter(({ goal }) => goal !== null)
   const stable = results.filter(({ isStable }) => isStable).length
   const unknown = 'one run, so it is not known which ratios are stable'
-  const remark = runs < 2 ? unknown : `${stable} of ${results.length} ratios differ by at most a tenth over ${runs} runs`
+  const remark =
+    runs < 2 ? unknown : `${stable} of ${results.length} ratios differ by at most a tenth over ${runs} runs`
   return `${table.toString()}\n${goals.filter(({ isMet }) => isMet).length} of ${goals.length} goals met; ${remark}\n`
 }
 
@@ -53,14 +67,18 @@ async function tableOf(results, runs) {
 const isDrawn = ({ ratio }) => ratio !== null && ratio > 0 && Number.isFinite(ratio)
 
 /** @param {Record<string, string | number>} facts */
-const listOf = (facts) => Object.entries(facts).map(([name, value]) => `${name} ${value}`).join(', ')
+const listOf = (facts) =>
+  Object.entries(facts)
+    .map(([name, value]) => `${name} ${value}`)
+    .join(', ')
 
 await runMain(async () => {
   const { isQuick, isJson, only, runs } = readOptions()
   await setup()
   /** @type {Awaited<ReturnType<typeof figuresOf>>[]} */
   const measured = []
-  for (let run = 0; run < runs; run++) measured.push(await figuresOf(PAIRED, { isQuick, only: only.length > 0 || !isQuick ? only : QUICK }))
+  for (let run = 0; run < runs; run++)
+    measured.push(await figuresOf(PAIRED, { isQuick, only: only.length > 0 || !isQuick ? only : QUICK }))
   const results = wanted(combined(measured.map(compare)), only)
   const [machine, versions, date] = [await readMachine(), readVersions(), new Date().toISOString().slice(0, 10)]
   if (only.length === 0) {

@@ -137,7 +137,9 @@ function print({ seconds, cpuSeconds, written, residentMiB, privateMiB, onDisk, 
   const share = ((100 * written) / size).toFixed(1)
   const memory = `memory ${Math.round(residentMiB)} MiB, ${Math.round(privateMiB)} without files`
   const disk = `at most ${Math.round(onDisk / MIB)} MiB on disk, ${(onDisk / size).toFixed(2)}; ${tables} tables`
-  console.log(`${title}: ${seconds.toFixed(1)} s, ${cpuSeconds.toFixed(1)} s CPU; ${share} % written; ${memory}; ${disk}`)
+  console.log(
+    `${title}: ${seconds.toFixed(1)} s, ${cpuSeconds.toFixed(1)} s CPU; ${share} % written; ${memory}; ${disk}`,
+  )
 }
 
 /** The two caches in turns. @param {Omit<Order, 'step' | 'seed'>} small @param {Omit<Order, 'step' | 'seed'>} large */
@@ -151,7 +153,9 @@ async function compareReads(small, large) {
   const [ours, theirs] = [mediansOf(found.small.slice(1)), mediansOf(found.large.slice(1))]
   for (const what of /** @type {const} */ (['openMs', 'firstUs', 'againUs'])) {
     const ratio = (theirs[what] / ours[what]).toFixed(2)
-    console.log(`  ${what.padEnd(8)} ${ours[what].toFixed(2)} in 100 MiB, ${theirs[what].toFixed(2)} in the large cache: ${ratio}`)
+    console.log(
+      `  ${what.padEnd(8)} ${ours[what].toFixed(2)} in 100 MiB, ${theirs[what].toFixed(2)} in the large cache: ${ratio}`,
+    )
   }
 }
 

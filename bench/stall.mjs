@@ -48,7 +48,8 @@ async function measure({ engine, mib, rounds }) {
   /** @param {number} at @param {number} salt */
   const put = (at, salt) => {
     const value = new Uint32Array(VALUE_BYTES / 4)
-    for (let word = 0; word < value.length; word++) value[word] = Math.imul(at + salt * 7919 + word * 2654435761, 2246822519)
+    for (let word = 0; word < value.length; word++)
+      value[word] = Math.imul(at + salt * 7919 + word * 2654435761, 2246822519)
     values.put(`key ${at}`, new Uint8Array(value.buffer))
   }
   try {

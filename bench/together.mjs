@@ -76,10 +76,14 @@ async function build({ checkout, name, dir }) {
 
 /** @param {Build} of @param {number} count @returns {Promise<Cost & { wall: number }>} */
 async function together(of, count) {
-  const children = Array.from({ length: count }, () => fork(fileURLToPath(import.meta.url), [BUILD, JSON.stringify(of)]))
+  const children = Array.from({ length: count }, () =>
+    fork(fileURLToPath(import.meta.url), [BUILD, JSON.stringify(of)]),
+  )
   await Promise.all(children.map((child) => once(child, 'message')))
   const begun = performance.now()
-  const closed = Promise.all(children.map((child) => once(child, 'message').then(([cost]) => /** @type {Cost} */ (cost))))
+  const closed = Promise.all(
+    children.map((child) => once(child, 'message').then(([cost]) => /** @type {Cost} */ (cost))),
+  )
   for (const child of children) child.send('go')
   const costs = await closed
   const wall = performance.now() - begun
@@ -91,7 +95,9 @@ async function together(of, count) {
 
 async function compare() {
   const { options, checkouts } = readArguments({ dir: homedir(), only: '', processes: '1,2,4,8' })
-  const names = /** @type {(keyof typeof CASES)[]} */ (Object.keys(CASES).filter((name) => name.startsWith(options.only)))
+  const names = /** @type {(keyof typeof CASES)[]} */ (
+    Object.keys(CASES).filter((name) => name.startsWith(options.only))
+  )
   printProcessor()
   for (const name of names) {
     for (const count of options.processes.split(',').map(Number)) {

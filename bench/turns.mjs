@@ -29,7 +29,12 @@ export async function runBench(measure, compare) {
  */
 export function sampleOf(order, options = {}) {
   const args = [process.argv[1] ?? '', SAMPLE, JSON.stringify(order)]
-  return JSON.parse(execFileSync(process.execPath, args, { ...options, encoding: 'utf8' }).trim().split('\n').at(-1) ?? '')
+  return JSON.parse(
+    execFileSync(process.execPath, args, { ...options, encoding: 'utf8' })
+      .trim()
+      .split('\n')
+      .at(-1) ?? '',
+  )
 }
 
 /**
@@ -38,9 +43,15 @@ export function sampleOf(order, options = {}) {
  * @param {Options} defaults
  */
 export function readArguments(defaults) {
-  const types = Object.entries(defaults).map(([name, value]) => [name, { type: typeof value === 'boolean' ? 'boolean' : 'string' }])
+  const types = Object.entries(defaults).map(([name, value]) => [
+    name,
+    { type: typeof value === 'boolean' ? 'boolean' : 'string' },
+  ])
   const { values, positionals } = parseArgs({ allowPositionals: true, options: Object.fromEntries(types) })
-  const given = Object.entries(values).map(([name, value]) => [name, typeof defaults[name] === 'number' ? Number(value) : value])
+  const given = Object.entries(values).map(([name, value]) => [
+    name,
+    typeof defaults[name] === 'number' ? Number(value) : value,
+  ])
   /** @type {Options} */
   const options = { ...defaults, ...Object.fromEntries(given) }
   /** @type {Record<string, string>} */
@@ -67,7 +78,8 @@ export async function inTurn(variants, rounds, measure) {
   const samples = /** @type {Record<Name, Sample[]>} */ ({})
   for (const name of names) samples[name] = []
   for (let round = 0; round < rounds; round++) {
-    for (const name of round % 2 === 0 ? names : names.toReversed()) samples[name].push(await measure(variants[name], round))
+    for (const name of round % 2 === 0 ? names : names.toReversed())
+      samples[name].push(await measure(variants[name], round))
   }
   return samples
 }
@@ -75,5 +87,7 @@ export async function inTurn(variants, rounds, measure) {
 /** The median of each figure. @template {string} Figure @param {readonly Readonly<Record<Figure, number>>[]} samples */
 export function mediansOf(samples) {
   const figures = /** @type {Figure[]} */ (Object.keys(samples[0] ?? {}))
-  return /** @type {Record<Figure, number>} */ (Object.fromEntries(figures.map((name) => [name, median(samples.map((one) => one[name]))])))
+  return /** @type {Record<Figure, number>} */ (
+    Object.fromEntries(figures.map((name) => [name, median(samples.map((one) => one[name]))]))
+  )
 }

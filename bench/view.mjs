@@ -20,7 +20,8 @@ async function makeCache(dir) {
   const records = cache.namespace('task:transform', { version: '1', codec: 'json' })
   const results = cache.namespace('result:transform', { version: '1', codec: 'text' })
   for (let index = 0; index < ENTRIES / 2; index++) {
-    const id = index % 3 === 0 ? `src/folder-${index % 97}/${index}.js` : `node_modules/package-${index % 1500}/${index}.js`
+    const id =
+      index % 3 === 0 ? `src/folder-${index % 97}/${index}.js` : `node_modules/package-${index % 1500}/${index}.js`
     const result = index.toString(36).padStart(22, '0')
     const made = { result, timeMs: 1_795_257_075_000, workMs: 3.5 }
     records.put(id, [{ inputs: ['source', result], added: [], env: [], files: [[id, result, 100, 1, 1]], ...made }])
@@ -41,7 +42,9 @@ async function measure(dir, engine) {
     const [, peakKib = 0] = /VmHWM:\s*(\d+)/.exec(await readFile(`/proc/${child.pid}/status`, 'utf8')) ?? []
     const what = path.split('?', 1)[0] || 'page'
     const afterMs = Math.round(performance.now() - startMs)
-    console.log(`${engine} ${what.padEnd(9)} ${afterMs} ms after the start, ${Math.round(Number(peakKib) / 1024)} MiB at most`)
+    console.log(
+      `${engine} ${what.padEnd(9)} ${afterMs} ms after the start, ${Math.round(Number(peakKib) / 1024)} MiB at most`,
+    )
   }
   child.kill('SIGTERM')
   await once(child, 'exit')

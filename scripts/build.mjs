@@ -79,7 +79,8 @@ if (isMain(import.meta)) {
   await runMain(async () => {
     const chosen = process.argv.slice(2)
     const unknown = chosen.find((name) => targets.every((target) => target.name !== name))
-    if (unknown !== undefined) throw new Error(`there is no target '${unknown}': the targets are ${targets.map(({ name }) => name).join(', ')}`)
+    if (unknown !== undefined)
+      throw new Error(`there is no target '${unknown}': the targets are ${targets.map(({ name }) => name).join(', ')}`)
     if (!isInstalled()) await step('npm ci', install)
     for (const target of targets) if (chosen.length === 0 || chosen.includes(target.name)) await build(target)
   })

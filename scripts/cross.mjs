@@ -25,7 +25,11 @@ const tools = join(targetDir, 'cross')
 async function rustFlags(os) {
   const registry = join(process.env.CARGO_HOME ?? join(homedir(), '.cargo'), 'registry', 'src')
   const library = join((await run('rustc', ['--print', 'sysroot'], { env: rustEnv() })).trim(), 'lib/rustlib/src/rust')
-  const flags = [[registry, 'registry'], [root, 'varve'], [library, 'rust']].map(([path, name]) => `--remap-path-prefix=${path}=${name}`)
+  const flags = [
+    [registry, 'registry'],
+    [root, 'varve'],
+    [library, 'rust'],
+  ].map(([path, name]) => `--remap-path-prefix=${path}=${name}`)
   if (os === 'linux') flags.push('-Ctarget-feature=-crt-static') // without it, musl has no shared libraries
   if (os === 'darwin') flags.push('-Clink-arg=-Wl,-install_name,@rpath/varve.node')
   return flags.join('\x1f')
@@ -52,7 +56,11 @@ async function build(platform) {
     CARGO_ENCODED_RUSTFLAGS: await rustFlags(os),
     ...(isMac ? { MACOSX_DEPLOYMENT_TARGET: floor } : {}),
   }
-  await run('cargo-zigbuild', ['rustc', LOCKED, '--release', '--package=varve-node', `--target=${versioned}`, ...LINKING], { env })
+  await run(
+    'cargo-zigbuild',
+    ['rustc', LOCKED, '--release', '--package=varve-node', `--target=${versioned}`, ...LINKING],
+    { env },
+  )
   const library = os === 'win32' ? 'varve_node.dll' : `libvarve_node.${isMac ? 'dylib' : 'so'}`
   const addon = crossAddon(platform)
   await mkdir(dirname(addon), { recursive: true })

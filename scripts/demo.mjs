@@ -9,7 +9,9 @@ import { at, root } from './common/root.mjs'
 import { setup } from './setup.mjs'
 import { run, runMain } from './common/steps.mjs'
 
-const { values: options } = parseArgs({ options: { quick: { type: 'boolean' }, remote: { type: 'boolean' }, json: { type: 'boolean' } } })
+const { values: options } = parseArgs({
+  options: { quick: { type: 'boolean' }, remote: { type: 'boolean' }, json: { type: 'boolean' } },
+})
 
 await runMain(async () => {
   await setup()
@@ -23,21 +25,27 @@ await runMain(async () => {
   } else {
     const { MEGABYTES_PER_SECOND, ROUND_TRIP_MS } = await import('./demo/remote.mjs')
     const { freshSentenceOf, sentenceOf, tableOf } = await import('./demo/table.mjs')
-    process.stdout.write(`\nwebpack ${size.ownModules} own modules and their packages, babel on all of them, not minified\n`)
+    process.stdout.write(
+      `\nwebpack ${size.ownModules} own modules and their packages, babel on all of them, not minified\n`,
+    )
     process.stdout.write(`hits: modules taken from a cache; misses: modules built\n\n${tableOf(rows)}\n`)
     const line = `${ROUND_TRIP_MS} ms for each answer, ${MEGABYTES_PER_SECOND} MB/s`
-    if (options.remote) process.stdout.write(`remote: a machine without caches, an HTTP server, ${line}\n${freshSentenceOf(rows)}\n`)
+    if (options.remote)
+      process.stdout.write(`remote: a machine without caches, an HTTP server, ${line}\n${freshSentenceOf(rows)}\n`)
     const [read] = crossed
     process.stdout.write(`written by native, read by WebAssembly: ${read?.hits} hits, ${read?.misses} misses\n\n`)
     const dir = relative(root, cacheDirOf({ cache: 'varve', engine: 'native' }))
     process.stdout.write(`$ varve stats --dir ${dir}\n`)
     const env = { ...process.env, COLUMNS: '80' }
-    process.stdout.write(await run(process.execPath, [at('packages/varve/dist/bundle/cli.js'), 'stats', '--dir', dir], { env }))
+    process.stdout.write(
+      await run(process.execPath, [at('packages/varve/dist/bundle/cli.js'), 'stats', '--dir', dir], { env }),
+    )
     process.stdout.write(`\n${sentenceOf(rows)}\n`)
   }
   const broken = rows.filter((row) => !row.identical)
   const missed = crossed.filter((build) => build.hits < 20 * build.misses)
-  for (const { cache, engine, step } of broken) process.stderr.write(`the bundle of ${cache} ${engine ?? ''} ${step} differs\n`)
+  for (const { cache, engine, step } of broken)
+    process.stderr.write(`the bundle of ${cache} ${engine ?? ''} ${step} differs\n`)
   if (missed.length > 0) process.stderr.write('one engine did not find entries that the other one wrote\n')
   if (broken.length > 0 || missed.length > 0) process.exitCode = 1
 })

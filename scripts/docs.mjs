@@ -40,7 +40,8 @@ async function apiPage() {
 }
 
 async function checkApi() {
-  if (readFileSync(at(API), 'utf8') !== (await apiPage())) throw new Error(`${API} does not match the types. Run: npm run docs`)
+  if (readFileSync(at(API), 'utf8') !== (await apiPage()))
+    throw new Error(`${API} does not match the types. Run: npm run docs`)
 }
 
 function copyPages() {

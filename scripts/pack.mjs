@@ -36,7 +36,10 @@ export async function writePackage(name, target) {
   const declared = name === 'varve' ? { optionalDependencies: optionalDependencies(manifest.version) } : {}
   await writeFile(path, `${JSON.stringify({ ...manifest, ...added, ...declared }, undefined, 2)}\n`)
   if (name !== 'varve') return
-  writeRelease({ version: manifest.version, platforms: platforms.map(({ name: platform }) => platform) }, join(target, 'generated'))
+  writeRelease(
+    { version: manifest.version, platforms: platforms.map(({ name: platform }) => platform) },
+    join(target, 'generated'),
+  )
 }
 
 /**
@@ -86,6 +89,9 @@ export async function packAll(folder, addons, fields = {}) {
 if (isMain(import.meta)) {
   await runMain(async () => {
     await setup()
-    await packAll(place, platforms.map((platform) => ({ platform, addon: crossAddon(platform) })))
+    await packAll(
+      place,
+      platforms.map((platform) => ({ platform, addon: crossAddon(platform) })),
+    )
   })
 }

@@ -26,7 +26,11 @@ import { writeTable } from './common/table.mjs'
 const HEAD = ['package manager', 'seconds', 'MB on disk', 'engine', 'steps, native', 'steps, WebAssembly']
 
 const { values: options } = parseArgs({
-  options: { 'dry-run': { type: 'boolean', default: false }, table: { type: 'boolean', default: false }, only: { type: 'string', default: '' } },
+  options: {
+    'dry-run': { type: 'boolean', default: false },
+    table: { type: 'boolean', default: false },
+    only: { type: 'string', default: '' },
+  },
 })
 
 /** Throws an error that names all problems. @param {readonly string[]} problems */
@@ -38,8 +42,19 @@ function expectNone(problems) {
 
 /** Packs everything with the addons that `addonOf` names. @param {(platform: Platform) => string | undefined} addonOf */
 async function packWith(addonOf, fields = {}) {
-  const packed = await packAll(place, platforms.map((platform) => ({ platform, addon: addonOf(platform) })), fields)
-  await step('packed manifests agree', () => expectNone(packedProblems(packed.map(({ manifest }) => manifest), version())))
+  const packed = await packAll(
+    place,
+    platforms.map((platform) => ({ platform, addon: addonOf(platform) })),
+    fields,
+  )
+  await step('packed manifests agree', () =>
+    expectNone(
+      packedProblems(
+        packed.map(({ manifest }) => manifest),
+        version(),
+      ),
+    ),
+  )
   return packed
 }
 
@@ -78,9 +93,14 @@ async function tryManagers(chosen, home, registry) {
   const rows = []
   let failed = 0
   // The measured installations find the packages of others in the local registry.
-  await step('first installation', async () => chosen[0] && install(chosen[0], await makeFolder(home, 'first'), registry))
+  await step(
+    'first installation',
+    async () => chosen[0] && install(chosen[0], await makeFolder(home, 'first'), registry),
+  )
   for (const [index, manager] of chosen.entries()) {
-    await step(manager.name, async () => rows.push(await tryManager(manager, await makeFolder(home, String(index)), registry))).catch((error) => {
+    await step(manager.name, async () =>
+      rows.push(await tryManager(manager, await makeFolder(home, String(index)), registry)),
+    ).catch((error) => {
       if (!(error instanceof StepFailed)) throw error
       failed++
     })
@@ -100,7 +120,8 @@ async function makeFolder(parent, name) {
 /** The provenance binds a package to the repository that its manifest names. */
 async function release() {
   const { GITHUB_SERVER_URL: server, GITHUB_REPOSITORY: repository, GITHUB_REF_NAME: tag } = process.env
-  if (server === undefined || repository === undefined) throw new Error('only the workflow release.yml publishes: push the tag of the version')
+  if (server === undefined || repository === undefined)
+    throw new Error('only the workflow release.yml publishes: push the tag of the version')
   if (tag !== `v${version()}`) throw new Error(`the tag is ${tag} instead of v${version()}`)
   const missing = platforms.filter((platform) => !existsSync(crossAddon(platform)))
   expectNone(missing.map(({ name }) => `the addon for ${name} is missing: run 'npm run build:all' first`))

@@ -39,31 +39,50 @@ const executables = join(place, 'executables')
 const node = (major) => join(binaries, `node-${major}`, 'bin/node')
 const bun = join(binaries, '@oven/bun-linux-x64/bin/bun')
 const deno = join(binaries, '@deno/linux-x64-glibc/deno')
-const PERMISSION = ['--no-warnings', '--permission', '--allow-worker', `--allow-fs-read=${project}/*`, `--allow-fs-write=${project}/*`]
+const PERMISSION = [
+  '--no-warnings',
+  '--permission',
+  '--allow-worker',
+  `--allow-fs-read=${project}/*`,
+  `--allow-fs-write=${project}/*`,
+]
 const VARIABLES = '--allow-env=VARVE_ENGINE,VARVE_DIR'
-const NARROW = [`--allow-read=${project}`, `--allow-write=${project}`, VARIABLES, '--allow-sys=uid', `--allow-ffi=${project}`]
+const NARROW = [
+  `--allow-read=${project}`,
+  `--allow-write=${project}`,
+  VARIABLES,
+  '--allow-sys=uid',
+  `--allow-ffi=${project}`,
+]
 
 /** The steps start a worker whose program is a text, and which imports Varve from the project. */
 const NO_IMPORT = { steps: ['worker'], why: 'no package outside of the executable' }
 
 /** @type {readonly Row[]} */
 const ROWS = [
-  ...([20, 22, 24, 26]).map((major) => {
+  ...[20, 22, 24, 26].map((major) => {
     const known = /** @type {keyof typeof NODE} */ (major)
     return { name: `Node.js ${NODE[known]}`, command: [node(known), 'checks.mjs'] }
   }),
   { name: 'Node.js 24, `require()`', command: [node(24), 'checks.cjs'] },
   { name: 'Node.js 24, `--no-addons`', command: [node(24), '--no-addons', 'checks.mjs'], engines: ['wasm', 'memory'] },
   {
-    name: 'Node.js 24, `--permission`', command: [node(24), ...PERMISSION, 'checks.mjs'], engines: ['wasm', 'memory'],
+    name: 'Node.js 24, `--permission`',
+    command: [node(24), ...PERMISSION, 'checks.mjs'],
+    engines: ['wasm', 'memory'],
     fails: { wasm: { steps: ['commit'], why: 'no durable commits' } },
   },
-  { name: 'Node.js 24, `--permission --allow-addons`', command: [node(24), '--allow-addons', ...PERMISSION, 'checks.mjs'], engines: ['native'] },
+  {
+    name: 'Node.js 24, `--permission --allow-addons`',
+    command: [node(24), '--allow-addons', ...PERMISSION, 'checks.mjs'],
+    engines: ['native'],
+  },
   { name: 'Node.js 24, bundled by ncc', command: [node(24), join(executables, 'ncc.cjs')] },
   { name: 'Node.js 26, single executable', command: [join(executables, 'node')] },
   { name: `Bun ${BUN}`, command: [bun, 'checks.mjs'] },
   {
-    name: 'Bun, `build --compile`', command: [join(executables, 'bun')],
+    name: 'Bun, `build --compile`',
+    command: [join(executables, 'bun')],
     fails: { native: NO_IMPORT, wasm: NO_IMPORT, memory: NO_IMPORT },
   },
   { name: `Deno ${DENO}`, command: [deno, 'run', '--allow-all', 'checks.mjs'] },
@@ -93,7 +112,11 @@ async function writeProject() {
   await cp(at('scripts/platforms/checks.mjs'), join(project, 'checks.mjs'))
   await writeFile(join(executables, 'package.json'), '{ "type": "commonjs" }\n')
   const { build } = await import('esbuild')
-  const asCommonJs = { entryPoints: [join(project, 'checks.mjs')], platform: /** @type {const} */ ('node'), format: /** @type {const} */ ('cjs') }
+  const asCommonJs = {
+    entryPoints: [join(project, 'checks.mjs')],
+    platform: /** @type {const} */ ('node'),
+    format: /** @type {const} */ ('cjs'),
+  }
   await build({ ...asCommonJs, outfile: join(project, 'checks.cjs') })
   await build({ ...asCommonJs, outfile: join(executables, 'bundle.cjs'), bundle: true, logLevel: 'error' })
 }
@@ -132,7 +155,8 @@ async function runRow({ name, command, engines = ENGINES, fails = {} }) {
 /** An older Node.js is refused with the versions that Varve supports. */
 async function expectRefused() {
   const { failed } = await runChecks(project, [node(18), 'checks.mjs'], 'wasm')
-  if (failed['open']?.includes(`Node.js ${NODE[18]} is not supported: Varve needs Node.js 20.19`) !== true) throw new Error(failed['open'])
+  if (failed['open']?.includes(`Node.js ${NODE[18]} is not supported: Varve needs Node.js 20.19`) !== true)
+    throw new Error(failed['open'])
 }
 
 if (isMain(import.meta)) {
@@ -155,6 +179,7 @@ if (isMain(import.meta)) {
     }
     await step(`Node.js ${NODE[18]} is refused`, expectRefused)
     if (failed > 0) throw new StepFailed(`${failed} runtimes failed`)
-    if (options.only === undefined) await writeTable('docs/platforms.md', 'runtimes', [['runtime', 'native', 'WebAssembly', 'in memory'], ...rows])
+    if (options.only === undefined)
+      await writeTable('docs/platforms.md', 'runtimes', [['runtime', 'native', 'WebAssembly', 'in memory'], ...rows])
   })
 }

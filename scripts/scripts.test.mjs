@@ -36,13 +36,19 @@ describe('installed packages', () => {
 })
 
 describe('the version of Node', () => {
-  it.each(['20.19.0', '20.20.2', '22.12.0', '23.0.0', '24.1.0'])('Node.js %s satisfies the engines of the packages', (version) => {
-    expect(nodeFits(version)).toBe(true)
-  })
+  it.each(['20.19.0', '20.20.2', '22.12.0', '23.0.0', '24.1.0'])(
+    'Node.js %s satisfies the engines of the packages',
+    (version) => {
+      expect(nodeFits(version)).toBe(true)
+    },
+  )
 
-  it.each(['18.20.0', '20.18.3', '21.7.0', '22.11.0'])('Node.js %s does not satisfy the engines of the packages', (version) => {
-    expect(nodeFits(version)).toBe(false)
-  })
+  it.each(['18.20.0', '20.18.3', '21.7.0', '22.11.0'])(
+    'Node.js %s does not satisfy the engines of the packages',
+    (version) => {
+      expect(nodeFits(version)).toBe(false)
+    },
+  )
 })
 
 describe('the sum of all test runners', () => {
@@ -84,7 +90,8 @@ describe('a single target', () => {
 
   it('packages without a generated engine: the error names the command that generates it', () => {
     const packages = { name: 'packages', needs: targets.find(({ name }) => name === 'packages')?.needs ?? [] }
-    const message = "cannot build packages: 'packages/varve/generated/varve_wasm.js' is missing. Run 'npm run build -- wasm' first"
+    const message =
+      "cannot build packages: 'packages/varve/generated/varve_wasm.js' is missing. Run 'npm run build -- wasm' first"
     expect(() => checkNeeds(packages, folder)).toThrow(message)
     for (const path of packages.needs) {
       mkdirSync(join(folder, path, '..'), { recursive: true })
@@ -98,13 +105,27 @@ describe('licences and sources of dependencies', () => {
   const allowed = ['MIT', 'Zlib', 'Unicode-3.0']
 
   it.each([
-    'MIT', 'MIT OR GPL-3.0', 'GPL-3.0/MIT', '(GPL-3.0 OR MIT) AND Unicode-3.0', 'MIT AND Zlib', 'GPL-3.0 AND X OR Zlib', 'MIT WITH an-exception',
+    'MIT',
+    'MIT OR GPL-3.0',
+    'GPL-3.0/MIT',
+    '(GPL-3.0 OR MIT) AND Unicode-3.0',
+    'MIT AND Zlib',
+    'GPL-3.0 AND X OR Zlib',
+    'MIT WITH an-exception',
   ])('the licence %s is allowed', (expression) => {
     expect(isAllowed(expression, allowed)).toBe(true)
   })
 
   it.each([
-    'GPL-3.0', 'MIT AND GPL-3.0', '(MIT OR X) AND GPL-3.0', 'GPL-3.0 WITH MIT', '', 'none', 'MIT)', '(MIT', 'MIT Zlib',
+    'GPL-3.0',
+    'MIT AND GPL-3.0',
+    '(MIT OR X) AND GPL-3.0',
+    'GPL-3.0 WITH MIT',
+    '',
+    'none',
+    'MIT)',
+    '(MIT',
+    'MIT Zlib',
   ])('the licence %s is not allowed', (expression) => {
     expect(isAllowed(expression, allowed)).toBe(false)
   })
@@ -115,13 +136,23 @@ describe('licences and sources of dependencies', () => {
     const registry = 'registry+https://github.com/rust-lang/crates.io-index'
     const lock = `[[package]]\nname = "own"\nversion = "1.0.0"\n\n${crate('good', registry)}`
     expect(strangeCrates(lock)).toEqual([])
-    expect(strangeCrates(`${lock}${crate('git', 'git+https://example.org/x')}${crate('bare', registry, '')}`)).toEqual(['git', 'bare'])
+    expect(strangeCrates(`${lock}${crate('git', 'git+https://example.org/x')}${crate('bare', registry, '')}`)).toEqual([
+      'git',
+      'bare',
+    ])
     const integrity = 'sha512-x'
-    expect(strangePackages({
-      '': {}, 'packages/a': {}, 'node_modules/a': { link: true, resolved: 'packages/a' }, 'node_modules/good': { integrity },
-      'node_modules/git': { integrity, resolved: 'git+ssh://example.org/x' }, 'node_modules/bare': {}, 'node_modules/weak': { integrity: 'sha1-x' },
-      'node_modules/good/node_modules/part': { inBundle: true },
-    })).toEqual(['node_modules/git', 'node_modules/bare', 'node_modules/weak'])
+    expect(
+      strangePackages({
+        '': {},
+        'packages/a': {},
+        'node_modules/a': { link: true, resolved: 'packages/a' },
+        'node_modules/good': { integrity },
+        'node_modules/git': { integrity, resolved: 'git+ssh://example.org/x' },
+        'node_modules/bare': {},
+        'node_modules/weak': { integrity: 'sha1-x' },
+        'node_modules/good/node_modules/part': { inBundle: true },
+      }),
+    ).toEqual(['node_modules/git', 'node_modules/bare', 'node_modules/weak'])
   })
 
   it('every lock file contains the dependencies of the engine, so that no build rewrites it', () => {
@@ -133,14 +164,18 @@ describe('licences and sources of dependencies', () => {
     expect(engine).toContain('blake3')
     for (const folder of ['.', 'bench/rivals/rust', 'test/safety/fuzz', 'test/safety/concurrency/threads']) {
       const lock = readFileSync(at(`${folder}/Cargo.lock`), 'utf8')
-      expect(engine.filter((name) => !lock.includes(`\nname = "${name}"\n`)), folder).toEqual([])
+      expect(
+        engine.filter((name) => !lock.includes(`\nname = "${name}"\n`)),
+        folder,
+      ).toEqual([])
     }
   })
 
   it('every override has a reason and every reason an override', () => {
     expect(unexplained({ overrides: { a: '1' }, '//overrides': { a: 'why' } })).toEqual([])
     expect(unexplained({ overrides: { a: '1' }, '//overrides': { b: 'why' } })).toEqual([
-      "package.json: the override of 'a' has no reason in '//overrides'", "package.json: '//overrides' explains 'b', which is not overridden",
+      "package.json: the override of 'a' has no reason in '//overrides'",
+      "package.json: '//overrides' explains 'b', which is not overridden",
     ])
   })
 

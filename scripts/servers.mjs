@@ -30,7 +30,11 @@ const PROGRAMS = {
 const PACKAGES = { nginx: ['nginx-light', 'libnginx-mod-http-dav-ext'], 'redis-server': ['redis-server'] }
 
 /** Whether a command runs at all. @param {string} command @param {string} argument */
-const runs = (command, argument) => run(command, [argument]).then(() => true, () => false)
+const runs = (command, argument) =>
+  run(command, [argument]).then(
+    () => true,
+    () => false,
+  )
 
 /** @param {keyof typeof PROGRAMS} name */
 async function build(name) {
@@ -47,7 +51,8 @@ async function build(name) {
 async function installNode() {
   const folder = 'target/servers/node'
   await mkdir(at(folder), { recursive: true })
-  for (const file of ['package.json', 'package-lock.json']) await copyFile(at(join(PINS, 'node', file)), at(join(folder, file)))
+  for (const file of ['package.json', 'package-lock.json'])
+    await copyFile(at(join(PINS, 'node', file)), at(join(folder, file)))
   if (isInstalled(folder)) return
   await npm(['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--prefix', at(folder)])
 }

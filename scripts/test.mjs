@@ -82,7 +82,10 @@ await runMain(async () => {
   const whole = share === undefined ? FORMS[name] : shareOf(share)
   const form = isFiltered ? { beside: [], vitest: filter, after: [], minutes: '' } : whole
   await (isFiltered ? setup() : prepare(form))
-  const [beside, inView] = await Promise.all([runEach(form.beside), runEach([['vitest', () => runVitest(form.vitest)]])])
+  const [beside, inView] = await Promise.all([
+    runEach(form.beside),
+    runEach([['vitest', () => runVitest(form.vitest)]]),
+  ])
   for (const { text } of beside) process.stdout.write(text ?? '')
   const runners = [...beside, ...inView, ...(await runEach(form.after))]
   const { passed, failed } = sumOutcomes(runners)

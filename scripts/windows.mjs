@@ -20,12 +20,32 @@ export const WINE = process.env.WINE ?? '/usr/lib/wine/wine64'
 
 /** Path prefixes of the tests that run. */
 const TESTS = [
-  'contract', 'damage-reports/api', 'errors', 'export', 'hostile/leaks', 'hostile/values', 'parity', 'task', 'sharing', 'trap',
-  'plugins/parcel', 'plugins/rollup', 'plugins/unstorage', 'plugins/webpack/webpack',
+  'contract',
+  'damage-reports/api',
+  'errors',
+  'export',
+  'hostile/leaks',
+  'hostile/values',
+  'parity',
+  'task',
+  'sharing',
+  'trap',
+  'plugins/parcel',
+  'plugins/rollup',
+  'plugins/unstorage',
+  'plugins/webpack/webpack',
 ].map((path) => `test/${path}`)
 
 /** The files that the copy of the checkout needs. */
-const COPIED = ['package.json', 'package-lock.json', 'packages', 'scripts', 'test', 'tsconfig.base.json', 'vitest.config.ts']
+const COPIED = [
+  'package.json',
+  'package-lock.json',
+  'packages',
+  'scripts',
+  'test',
+  'tsconfig.base.json',
+  'vitest.config.ts',
+]
 
 const place = join(targetDir, 'windows')
 const checkout = join(place, 'checkout')
@@ -38,7 +58,11 @@ __declspec(dllexport) BOOL WINAPI ProcessPrng(PBYTE bytes, SIZE_T count) { retur
 
 /** The environment of Windows programs: their libraries, their drive C, and no messages of Wine. */
 export const wineEnv = {
-  WINEDEBUG: '-all', WINEPREFIX: join(place, 'prefix'), WINEPATH: place, NODE_SKIP_PLATFORM_CHECK: '1', NO_COLOR: '1',
+  WINEDEBUG: '-all',
+  WINEPREFIX: join(place, 'prefix'),
+  WINEPATH: place,
+  NODE_SKIP_PLATFORM_CHECK: '1',
+  NO_COLOR: '1',
 }
 const rustEnvironment = {
   ...wineEnv,

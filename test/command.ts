@@ -16,7 +16,13 @@ export function runVarve(
   args: readonly string[],
   { cwd, env, input = '' }: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv; readonly input?: string } = {},
 ): Ran {
-  const options = { cwd, input, env: { ...process.env, FORCE_COLOR: undefined, ...env }, encoding: 'utf8', maxBuffer: 64 << 20 } as const
+  const options = {
+    cwd,
+    input,
+    env: { ...process.env, FORCE_COLOR: undefined, ...env },
+    encoding: 'utf8',
+    maxBuffer: 64 << 20,
+  } as const
   const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, ...args], options)
   return { status, out: stdout, err: stderr }
 }

@@ -8,7 +8,8 @@ export const SEED = 42
 const KEY_LENGTH = 50
 
 /** A key of the store. @param {number} index @param {string} [kind] */
-export const keyOf = (index, kind = 'module') => flat(`/project/src/components/${kind}-${index}.tsx`.padEnd(KEY_LENGTH, '|'))
+export const keyOf = (index, kind = 'module') =>
+  flat(`/project/src/components/${kind}-${index}.tsx`.padEnd(KEY_LENGTH, '|'))
 
 /** A key like `keyOf(index)` that no store has. @param {number} index */
 export const missingKeyOf = (index) => flat(`${keyOf(index).slice(0, -1)}!`)

@@ -40,7 +40,11 @@ export async function runPaired(workload, subjects, dir, rounds) {
   /** @type {Lane[]} */
   const lanes = []
   for (const subject of subjects) {
-    const trial = await workload.prepare(subject, await loopsOf(workload.shared === true ? 'all' : subject.name), join(dir, subject.name))
+    const trial = await workload.prepare(
+      subject,
+      await loopsOf(workload.shared === true ? 'all' : subject.name),
+      join(dir, subject.name),
+    )
     const lane = { subject, trial, cpuMs: 0, walls: [], cpus: [] }
     lanes.push(lane)
     addTask(bench, lane, workload.writes ?? false)

@@ -42,7 +42,12 @@ const PASSES_LARGE = 2
 const UPDATE = { entries: 20_000, changed: 200, bytes: 4096 }
 
 /** Sizes of values for the loop that all subjects share. */
-const SHARED = /** @type {const} */ ([['value_128', 128], ['value_1Ki', 1024], ['value_4Ki', 4096], ['value_32Ki', 32_768]])
+const SHARED = /** @type {const} */ ([
+  ['value_128', 128],
+  ['value_1Ki', 1024],
+  ['value_4Ki', 4096],
+  ['value_32Ki', 32_768],
+])
 
 /**
  * All workloads. `isQuick`: a seventh of the rounds, but enough for a median, and a tenth of the entries if values are large.
@@ -57,7 +62,10 @@ export function workloads(isQuick) {
     hit('js/get/hit/value_1Ki', rounds(31), ENTRIES, 1024),
     hit('js/get/hit/value_4Ki', rounds(31), ENTRIES, 4096),
     hit('js/get/hit/value_32Ki', rounds(21), large, 32_768),
-    ...SHARED.map(([size, bytes]) => ({ ...hit(`js/get/shared/${size}`, rounds(21), bytes > 4096 ? large : ENTRIES, bytes, 1), shared: true })),
+    ...SHARED.map(([size, bytes]) => ({
+      ...hit(`js/get/shared/${size}`, rounds(21), bytes > 4096 ? large : ENTRIES, bytes, 1),
+      shared: true,
+    })),
     { id: 'js/get/miss', unit: 'ns', rounds: rounds(31), prepare: prepareMiss },
     { id: `js/getMany/${MANY}`, unit: 'us', rounds: rounds(31), prepare: prepareMany },
     commit('js/commit/1', rounds(31), 1, 'durable', 16),
@@ -143,7 +151,9 @@ function commit(name, rounds, size, durability, operations) {
       let batches = []
       let next = 0
       const before = () => {
-        batches = Array.from({ length: operations }, () => values.map((value) => /** @type {const} */ ([keyOf(next++), value])))
+        batches = Array.from({ length: operations }, () =>
+          values.map((value) => /** @type {const} */ ([keyOf(next++), value])),
+        )
       }
       const run = () => loops.commitBatches(store, batches)
       const after = async () => {
@@ -172,14 +182,18 @@ function update(rounds, durability) {
       const text = readText(entries * bytes)
       const valueOf = (/** @type {number} */ index) => text.subarray(index * bytes, (index + 1) * bytes)
       const filling = await subject.open(dir, 'relaxed')
-      await filling.commit(Array.from({ length: entries }, (_, index) => /** @type {const} */ ([keyOf(index), valueOf(index)])))
+      await filling.commit(
+        Array.from({ length: entries }, (_, index) => /** @type {const} */ ([keyOf(index), valueOf(index)])),
+      )
       await filling.close()
       let round = 0
       const run = async () => {
         round++
         const places = Array.from({ length: changed }, (_, index) => (index * (entries / changed) + round) % entries)
         const store = await subject.open(dir, durability)
-        await loops.commitBatches(store, [places.map((place) => /** @type {const} */ ([keyOf(place), valueOf((place + round) % entries)]))])
+        await loops.commitBatches(store, [
+          places.map((place) => /** @type {const} */ ([keyOf(place), valueOf((place + round) % entries)])),
+        ])
         await store.close()
       }
       const after = async () => {

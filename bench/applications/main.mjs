@@ -40,7 +40,13 @@ const REACT = {
   install: (project) => writeApplication(project, { ownModules: 240, packages: ['antd', 'dates', 'd3'] }),
   command: (project, cache) => {
     const cacheDir = join(project, 'node_modules/.cache/webpack')
-    const order = { cache, engine: null, app: project, output: join(project, 'dist'), cacheDir: cache === 'varve' ? `${project}-caches` : cacheDir }
+    const order = {
+      cache,
+      engine: null,
+      app: project,
+      output: join(project, 'dist'),
+      cacheDir: cache === 'varve' ? `${project}-caches` : cacheDir,
+    }
     return ['node', at('scripts/demo/build.mjs'), JSON.stringify(order)]
   },
 }
@@ -86,9 +92,13 @@ function waysOf(round) {
 async function build({ example, command }, project, { cache, state }) {
   const { output, leftovers = [] } = example
   const caches = state === 'cold' ? [join(project, 'node_modules/.cache'), `${project}-caches`] : []
-  for (const path of [...[output, ...leftovers].map((one) => join(project, one)), ...caches]) await rm(path, { recursive: true, force: true })
+  for (const path of [...[output, ...leftovers].map((one) => join(project, one)), ...caches])
+    await rm(path, { recursive: true, force: true })
   const env = { ...environmentOf(project, 'warm'), VARVE_HISTORY: undefined, BENCH_CACHE: cache }
-  const printed = await run('bash', ['-c', `TIMEFORMAT=$'\\n%U %S'; time "$@"`, 'bash', ...command(project, cache)], { cwd: project, env })
+  const printed = await run('bash', ['-c', `TIMEFORMAT=$'\\n%U %S'; time "$@"`, 'bash', ...command(project, cache)], {
+    cwd: project,
+    env,
+  })
   const [user = 0, system = 0] = (printed.trim().split('\n').at(-1) ?? '').split(' ').map(Number)
   return { cpuSeconds: user + system, files: String(await filesOf(example, project)) }
 }
@@ -105,7 +115,10 @@ async function measure(application, project, rounds) {
     for (const way of waysOf(round)) {
       const { cpuSeconds, files } = await build(application, project, way)
       expected ??= files
-      assert.ok(files === expected, `${application.name}: a build with ${nameOf(way)} writes other files than one without a cache`)
+      assert.ok(
+        files === expected,
+        `${application.name}: a build with ${nameOf(way)} writes other files than one without a cache`,
+      )
       seconds[nameOf(way)] = cpuSeconds
     }
     measured.push(seconds)
@@ -123,12 +136,22 @@ function ratioOf(rounds, way, other) {
 function rowOf(name, rounds) {
   const ways = ['none', 'memory', 'varve cold', 'varve warm', 'webpack cold', 'webpack warm']
   const times = ways.map((way) => median(rounds.map((round) => round[way] ?? Number.NaN)).toFixed(1))
-  return [name, ...times, ratioOf(rounds, 'memory', 'none'), ratioOf(rounds, 'varve cold', 'none'), ratioOf(rounds, 'varve warm', 'webpack warm')]
+  return [
+    name,
+    ...times,
+    ratioOf(rounds, 'memory', 'none'),
+    ratioOf(rounds, 'varve cold', 'none'),
+    ratioOf(rounds, 'varve warm', 'webpack warm'),
+  ]
 }
 
 await runMain(async () => {
   const { values } = parseArgs({
-    options: { only: { type: 'string', multiple: true }, rounds: { type: 'string', default: '3' }, json: { type: 'boolean', default: false } },
+    options: {
+      only: { type: 'string', multiple: true },
+      rounds: { type: 'string', default: '3' },
+      json: { type: 'boolean', default: false },
+    },
   })
   await setup()
   const folder = await mkdtemp(join(targetDir, 'applications-'))
@@ -140,13 +163,17 @@ await runMain(async () => {
       const { name } = application
       const project = join(folder, name)
       await step(`${name}: install`, () => application.install(project))
-      const rounds = await step(`${name}: ${values.rounds} rounds`, () => measure(application, project, Number(values.rounds)))
+      const rounds = await step(`${name}: ${values.rounds} rounds`, () =>
+        measure(application, project, Number(values.rounds)),
+      )
       all[name] = rounds
       rows.push(rowOf(name, rounds))
     }
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
-  process.stdout.write(values.json ? `${JSON.stringify(all)}\n` : rows.map((row) => `| ${row.join(' | ')} |\n`).join(''))
+  process.stdout.write(
+    values.json ? `${JSON.stringify(all)}\n` : rows.map((row) => `| ${row.join(' | ')} |\n`).join(''),
+  )
   printProcessor()
 })

@@ -65,13 +65,22 @@ function drop(dir) {
   for (const entry of readdirSync(dir, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile()) continue
     const file = join(entry.parentPath, entry.name)
-    execFileSync('dd', [`if=${file}`, `of=${file}`, 'conv=notrunc,fdatasync', 'oflag=nocache', 'count=0', 'status=none'])
+    execFileSync('dd', [
+      `if=${file}`,
+      `of=${file}`,
+      'conv=notrunc,fdatasync',
+      'oflag=nocache',
+      'count=0',
+      'status=none',
+    ])
   }
 }
 
 /** @param {readonly (string | number)[]} args @returns {Sample} */
 function sample(args) {
-  return JSON.parse(execFileSync(process.execPath, [join(import.meta.dirname, 'read.mjs'), ...args.map(String)], { encoding: 'utf8' }))
+  return JSON.parse(
+    execFileSync(process.execPath, [join(import.meta.dirname, 'read.mjs'), ...args.map(String)], { encoding: 'utf8' }),
+  )
 }
 
 /**
@@ -92,30 +101,42 @@ function measure(id, argsOf, names, before) {
     }
   }
   for (const [name, all] of samples) {
-    for (const [metric, unit] of /** @type {const} */ ([['wall', 'ms'], ['cpu', 'ms'], ['memory', 'MB']])) {
+    for (const [metric, unit] of /** @type {const} */ ([
+      ['wall', 'ms'],
+      ['cpu', 'ms'],
+      ['memory', 'MB'],
+    ])) {
       const value = median(all.map((one) => one[metric])) - (metric === 'memory' ? bare : 0)
-      process.stdout.write(`${JSON.stringify({ id, name, metric, value: Math.round(value * 10) / 10, unit, rounds })}\n`)
+      process.stdout.write(
+        `${JSON.stringify({ id, name, metric, value: Math.round(value * 10) / 10, unit, rounds })}\n`,
+      )
     }
   }
 }
 
 /** @param {string} base @param {Size} size */
 async function measureSize(base, size) {
-  const ids = METHODS.flatMap((method) => ORDERS.flatMap((order) => ['warm', 'cold'].map((pages) => ({ method, order, pages }))))
+  const ids = METHODS.flatMap((method) =>
+    ORDERS.flatMap((order) => ['warm', 'cold'].map((pages) => ({ method, order, pages }))),
+  )
   const chosen = ids
     .filter(({ order, pages }) => !isQuick || (order === 'random' && pages === 'warm'))
     .map((way) => ({ ...way, id: `first_read/${size.id}/${way.method}/${way.order}/${way.pages}` }))
     .filter(({ id }) => only.some((prefix) => id.startsWith(prefix)))
   for (const { id, method, order, pages } of chosen) {
     const withCacache = !isQuick && size.entries <= CACACHE_ENTRIES_MAX
-    const names = NAMES.filter((name) => (method !== 'getManyAsync' || name.startsWith('varve')) && (name !== 'cacache' || withCacache))
+    const names = NAMES.filter(
+      (name) => (method !== 'getManyAsync' || name.startsWith('varve')) && (name !== 'cacache' || withCacache),
+    )
     for (const name of names) {
       const dir = join(base, size.id, name)
       if (!existsSync(dir)) await step(`fill ${name}, ${size.id}`, () => fill(name, dir, size))
     }
     const dirOf = (/** @type {string} */ name) => join(base, size.id, name)
     const before = pages === 'cold' ? (/** @type {string} */ name) => drop(dirOf(name)) : () => undefined
-    await step(id, async () => measure(id, (name) => [name, dirOf(name), size.entries, size.bytes, method, order], names, before))
+    await step(id, async () =>
+      measure(id, (name) => [name, dirOf(name), size.entries, size.bytes, method, order], names, before),
+    )
   }
 }
 

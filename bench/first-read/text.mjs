@@ -6,7 +6,9 @@ import { at } from '../../scripts/common/root.mjs'
 
 /** @returns {Generator<string>} */
 function* scripts(folder = at('node_modules')) {
-  const entries = readdirSync(folder, { withFileTypes: true }).toSorted((left, right) => (left.name < right.name ? -1 : 1))
+  const entries = readdirSync(folder, { withFileTypes: true }).toSorted((left, right) =>
+    left.name < right.name ? -1 : 1,
+  )
   for (const entry of entries) {
     const path = join(folder, entry.name)
     if (entry.isDirectory()) yield* scripts(path)

@@ -52,7 +52,13 @@ const TOOLS = [
     write: () => writeViteApplication(join(home, 'vite'), options.full ? 1000 : 300),
     args: (cacheDir) => [
       at('bench/vite/build.mjs'),
-      JSON.stringify({ tool: 'vite', isCached: true, folder: join(home, 'vite'), output: join(home, 'dist'), cacheDir }),
+      JSON.stringify({
+        tool: 'vite',
+        isCached: true,
+        folder: join(home, 'vite'),
+        output: join(home, 'dist'),
+        cacheDir,
+      }),
     ],
   },
 ]
@@ -76,7 +82,9 @@ const environment = (endpoint, writes = false) => ({
 async function build(tool, machine, remote = { VARVE_REMOTE: '' }) {
   const startMs = performance.now()
   const env = { ...process.env, NODE_ENV: 'production', ...remote }
-  const { hits, misses, digest } = JSON.parse(await run(process.execPath, tool.args(join(home, machine, tool.name)), { env }))
+  const { hits, misses, digest } = JSON.parse(
+    await run(process.execPath, tool.args(join(home, machine, tool.name)), { env }),
+  )
   return { ms: performance.now() - startMs, hits, misses, digest }
 }
 
@@ -103,7 +111,11 @@ async function measureBuilds(tool, { origin, near, setRoundTrip }) {
       if (name !== 'warm') await clear('fresh')
       const isRemote = name.endsWith('ms')
       if (isRemote) await setRoundTrip(Number.parseInt(name, 10))
-      const { ms, misses, digest } = await build(tool, name === 'warm' ? 'warm' : 'fresh', isRemote ? environment(near) : undefined)
+      const { ms, misses, digest } = await build(
+        tool,
+        name === 'warm' ? 'warm' : 'fresh',
+        isRemote ? environment(near) : undefined,
+      )
       times[name].push(ms)
       digests.add(digest)
       if (name !== 'cold') missed += misses
@@ -146,7 +158,13 @@ async function measurePull({ origin, near, setRoundTrip }) {
   for (let index = 0; index < 5000; index++) space.put(`key ${index}`, randomBytes(4096))
   await cache.close()
   const trusted = { trustedKeys: [keys.publicKey] }
-  const writer = openRemote({ store: counted(origin).store, dir: join(home, 'writer'), ...trusted, mode: 'read-write', signingKey: keys.signingKey })
+  const writer = openRemote({
+    store: counted(origin).store,
+    dir: join(home, 'writer'),
+    ...trusted,
+    mode: 'read-write',
+    signingKey: keys.signingKey,
+  })
   await push(writer, { caches: [{ name: 'tool', dir: cacheDir }] })
   const { store, counts } = counted(near)
   /** @type {Record<string, number>} */
@@ -164,7 +182,9 @@ async function measurePull({ origin, near, setRoundTrip }) {
     medians[roundTrip] = median(times)
   }
   const { 60: far = 0, 0: none = 0 } = medians
-  process.stdout.write(`5,000 x 4 KiB: ${counts.requests} requests; ${Math.round(far)} ms at 60 ms, ${Math.round(none)} without delay: `)
+  process.stdout.write(
+    `5,000 x 4 KiB: ${counts.requests} requests; ${Math.round(far)} ms at 60 ms, ${Math.round(none)} without delay: `,
+  )
   process.stdout.write(`${((far - none) / 60).toFixed(1)} round trips (goal 6)\n`)
   const reopen = async () => {
     const remote = openRemote({ store, dir: join(home, 'reader'), ...trusted })

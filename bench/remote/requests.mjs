@@ -48,7 +48,9 @@ class Counter {
   /** Prints the counts and begins again. @param {string} what */
   print(what) {
     const mb = (/** @type {number} */ bytes) => `${(bytes / 1e6).toFixed(1)} MB`
-    console.log(`${what.padEnd(48)} ${this.gets} GET, ${this.puts} PUT, ${mb(this.bytesOut)} read, ${mb(this.bytesIn)} written`)
+    console.log(
+      `${what.padEnd(48)} ${this.gets} GET, ${this.puts} PUT, ${mb(this.bytesOut)} read, ${mb(this.bytesIn)} written`,
+    )
     this.gets = this.puts = this.bytesIn = this.bytesOut = 0
   }
 }
@@ -60,7 +62,13 @@ const counter = new Counter()
 const store = counter.over(directory(join(top, 'store')))
 
 /** Text that compresses like code, not at all like zeros. */
-const text = () => Array.from({ length: BYTES / 8 }, () => random(2 ** 32).toString(36).padStart(8, ' ').slice(-8)).join('')
+const text = () =>
+  Array.from({ length: BYTES / 8 }, () =>
+    random(2 ** 32)
+      .toString(36)
+      .padStart(8, ' ')
+      .slice(-8),
+  ).join('')
 
 /**
  * A build that changes `count` values from number `first` on; without values, one that only opens the cache.
@@ -71,7 +79,9 @@ const text = () => Array.from({ length: BYTES / 8 }, () => random(2 ** 32).toStr
 async function build(machine, first = 0, count = 0) {
   const dir = join(top, machine, '.remote')
   const trustedKeys = [publicKey]
-  const remote = openRemote(count > 0 ? { store, dir, trustedKeys, mode: 'read-write', signingKey } : { store, dir, trustedKeys })
+  const remote = openRemote(
+    count > 0 ? { store, dir, trustedKeys, mode: 'read-write', signingKey } : { store, dir, trustedKeys },
+  )
   const cache = await openCache({ name: 'tool', dir: join(top, machine, 'tool'), remote })
   const values = cache.namespace('transform', { codec: 'text' })
   for (let index = first; index < first + count; index++) values.put(`module-${index}`, text())

@@ -48,7 +48,11 @@ export async function startServers(home) {
   for (const path of [join(data, 'bucket'), iam]) await mkdir(path, { recursive: true })
   const [origin, near, control] = [`127.0.0.1:${await freePort()}`, `127.0.0.1:${await freePort()}`, await freePort()]
   const root = ['--access', CREDENTIALS.accessKeyId, '--secret', CREDENTIALS.secretAccessKey]
-  const stopStore = await serve('versitygw', ['--port', origin, ...root, '--iam-dir', iam, '--quiet', 'posix', data], `http://${origin}/`)
+  const stopStore = await serve(
+    'versitygw',
+    ['--port', origin, ...root, '--iam-dir', iam, '--quiet', 'posix', data],
+    `http://${origin}/`,
+  )
   const api = `http://127.0.0.1:${control}`
   const stopProxy = await serve('toxiproxy', ['-host', '127.0.0.1', '-port', String(control)], `${api}/version`)
   const post = async (/** @type {string} */ path, /** @type {object} */ body) => {
@@ -56,7 +60,12 @@ export async function startServers(home) {
     if (status >= 300) throw new Error(`toxiproxy answers ${status} to ${path}`)
   }
   await post('/proxies', { name: 's3', listen: near, upstream: origin })
-  await post('/proxies/s3/toxics', { name: 'rate', type: 'bandwidth', stream: 'downstream', attributes: { rate: KILOBYTES_PER_SECOND } })
+  await post('/proxies/s3/toxics', {
+    name: 'rate',
+    type: 'bandwidth',
+    stream: 'downstream',
+    attributes: { rate: KILOBYTES_PER_SECOND },
+  })
   for (const stream of ['upstream', 'downstream']) {
     await post('/proxies/s3/toxics', { name: stream, type: 'latency', stream, attributes: { latency: 0 } })
   }
@@ -65,7 +74,8 @@ export async function startServers(home) {
     near: `http://${near}`,
     /** @param {number} ms */
     setRoundTrip: async (ms) => {
-      for (const stream of ['upstream', 'downstream']) await post(`/proxies/s3/toxics/${stream}`, { attributes: { latency: Math.round(ms / 2) } })
+      for (const stream of ['upstream', 'downstream'])
+        await post(`/proxies/s3/toxics/${stream}`, { attributes: { latency: Math.round(ms / 2) } })
     },
     stop: () => {
       stopProxy()

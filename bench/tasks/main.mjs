@@ -59,7 +59,9 @@ try {
   await new Promise((resolve) => setTimeout(resolve, 100)) // recently changed files would be hashed
   const figures = [...(await measure('native', root)), ...(await measure('wasm', root))]
   if (options.json) process.stdout.write(`${JSON.stringify(figures)}\n`)
-  else for (const { id, engine, value, unit } of figures) process.stdout.write(`${engine.padEnd(8)}${id.padEnd(28)}${value} ${unit}\n`)
+  else
+    for (const { id, engine, value, unit } of figures)
+      process.stdout.write(`${engine.padEnd(8)}${id.padEnd(28)}${value} ${unit}\n`)
 } finally {
   rmSync(root, { recursive: true, force: true })
 }

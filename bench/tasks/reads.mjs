@@ -22,9 +22,14 @@ async function compare() {
   await inTurn(ways, 1, once)
   const samples = await inTurn(ways, pairs, once)
   rmSync(home, { recursive: true })
-  const least = (/** @type {Way} */ way, /** @type {keyof Sample} */ name) => Math.min(...samples[way].map((one) => one[name]))
+  const least = (/** @type {Way} */ way, /** @type {keyof Sample} */ name) =>
+    Math.min(...samples[way].map((one) => one[name]))
   const more = (/** @type {keyof Sample} */ name) => rounded(least('on', name) - least('off', name))
-  const ms = { installMs: rounded(least('on', 'installMs')), offMs: rounded(least('off', 'hitsMs')), onMs: rounded(least('on', 'hitsMs')) }
+  const ms = {
+    installMs: rounded(least('on', 'installMs')),
+    offMs: rounded(least('off', 'hitsMs')),
+    onMs: rounded(least('on', 'hitsMs')),
+  }
   console.log(JSON.stringify({ hits, pairs, ...ms, moreMs: more('hitsMs'), moreOfCallsMs: more('callsMs') }))
 }
 
@@ -41,7 +46,8 @@ async function run({ way, home, hits }) {
   const isFull = task.stats().misses === 0 && (await task.why('src/module-0.js', { code: 'code 0' })).outcome === 'hit'
   const hitsStart = process.cpuUsage()
   const text = 'x'.repeat(2000)
-  for (let index = 0; index < hits; index++) await task.run({ id: `src/module-${index}.js`, inputs: { code: `code ${index}` } }, () => text)
+  for (let index = 0; index < hits; index++)
+    await task.run({ id: `src/module-${index}.js`, inputs: { code: `code ${index}` } }, () => text)
   const hitsMs = cpuMs(hitsStart)
   if (isFull && task.stats().misses > 0) throw new Error('a hit was a miss')
   const callsStart = process.cpuUsage()

@@ -28,10 +28,19 @@ export async function writeApplication(folder, modules, script = 'js') {
   await rm(source, { recursive: true, force: true })
   const features = Math.ceil(modules / FEATURE_SIZE)
   for (let feature = 0; feature < features; feature++) await writeFeature(source, feature, kindsWith(script))
-  const imports = Array.from({ length: features }, (_, feature) => `import * as feature${feature} from './feature-${feature}/index.js'`)
+  const imports = Array.from(
+    { length: features },
+    (_, feature) => `import * as feature${feature} from './feature-${feature}/index.js'`,
+  )
   const names = Array.from({ length: features }, (_, feature) => `feature${feature}`)
-  await writeFile(join(source, 'main.js'), `${imports.join('\n')}\nconsole.log([${names.join(', ')}].map((one) => Object.keys(one).length))\n`)
-  await writeFile(join(folder, 'package.json'), '{ "name": "application", "version": "1.0.0", "type": "module", "sideEffects": true }\n')
+  await writeFile(
+    join(source, 'main.js'),
+    `${imports.join('\n')}\nconsole.log([${names.join(', ')}].map((one) => Object.keys(one).length))\n`,
+  )
+  await writeFile(
+    join(folder, 'package.json'),
+    '{ "name": "application", "version": "1.0.0", "type": "module", "sideEffects": true }\n',
+  )
 }
 
 /**

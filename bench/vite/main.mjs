@@ -27,7 +27,11 @@ const TOOLS = /** @type {const} */ (['vite', 'rollup'])
 const METRICS = /** @type {const} */ (['wallMs', 'cpuMs'])
 
 const { values: options } = parseArgs({
-  options: { tool: { type: 'string' }, rounds: { type: 'string', default: '3' }, modules: { type: 'string', default: '2000' } },
+  options: {
+    tool: { type: 'string' },
+    rounds: { type: 'string', default: '3' },
+    modules: { type: 'string', default: '2000' },
+  },
 })
 
 /** @param {string} text */
@@ -54,9 +58,20 @@ async function buildRound(home, tool, round) {
   /** @type {Partial<Record<SubjectName, Sample>>} */
   const samples = {}
   for (const subject of round % 2 === 0 ? SUBJECTS : /** @type {const} */ (['cold', 'no cache', 'warm'])) {
-    const order = { tool, isCached: subject !== 'no cache', folder: join(home, 'application'), output: join(home, `dist-${tool}`), cacheDir }
-    const out = await run(process.execPath, [at('bench/vite/build.mjs'), JSON.stringify(order)], { env: { ...process.env, NODE_ENV: 'production' } })
-    samples[subject] = { ...JSON.parse(out.slice(out.lastIndexOf('{"wallMs"')).split('\n', 1).join('')), bytes: await bytesBelow(cacheDir) }
+    const order = {
+      tool,
+      isCached: subject !== 'no cache',
+      folder: join(home, 'application'),
+      output: join(home, `dist-${tool}`),
+      cacheDir,
+    }
+    const out = await run(process.execPath, [at('bench/vite/build.mjs'), JSON.stringify(order)], {
+      env: { ...process.env, NODE_ENV: 'production' },
+    })
+    samples[subject] = {
+      ...JSON.parse(out.slice(out.lastIndexOf('{"wallMs"')).split('\n', 1).join('')),
+      bytes: await bytesBelow(cacheDir),
+    }
   }
   return /** @type {Record<SubjectName, Sample>} */ (samples)
 }
@@ -66,7 +81,9 @@ function print(tool, rounds) {
   for (const name of SUBJECTS) {
     for (const metric of METRICS) {
       const value = Number(median(rounds.map((round) => round[name][metric])).toPrecision(4))
-      process.stdout.write(`${JSON.stringify({ id: `${tool}/modules_${options.modules}`, name, metric, value, rounds: rounds.length })}\n`)
+      process.stdout.write(
+        `${JSON.stringify({ id: `${tool}/modules_${options.modules}`, name, metric, value, rounds: rounds.length })}\n`,
+      )
     }
   }
   for (const metric of METRICS) {

@@ -52,7 +52,10 @@ const log = (text) => void process.stderr.write(`${text}\n`)
 async function writePage(folder) {
   await mkdir(join(folder, 'node_modules'), { recursive: true })
   await writeApplication(folder, Number(options.modules), 'jsx')
-  await writeFile(join(folder, 'index.html'), `<!doctype html>\n<title>application</title>\n<script type="module" src="/${ENTRY}"></script>\n`)
+  await writeFile(
+    join(folder, 'index.html'),
+    `<!doctype html>\n<title>application</title>\n<script type="module" src="/${ENTRY}"></script>\n`,
+  )
   for (const name of PACKAGES) await symlink(at(`node_modules/${name}`), join(folder, 'node_modules', name))
 }
 
@@ -66,9 +69,15 @@ async function writePage(folder) {
 async function loadOnce(browser, home, subject) {
   const order = { isCached: subject !== 'no cache', folder: join(home, 'application'), cacheDir: join(home, 'cache') }
   const { profile } = options
-  const execArgv = profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${resolve(profile)}`, `--cpu-prof-name=${subject}.cpuprofile`]
+  const execArgv =
+    profile === undefined
+      ? []
+      : ['--cpu-prof', `--cpu-prof-dir=${resolve(profile)}`, `--cpu-prof-name=${subject}.cpuprofile`]
   const startedMs = performance.now()
-  const server = fork(at('bench/vite/server.mjs'), [JSON.stringify(order)], { execArgv, env: { ...process.env, NODE_ENV: 'development' } })
+  const server = fork(at('bench/vite/server.mjs'), [JSON.stringify(order)], {
+    execArgv,
+    env: { ...process.env, NODE_ENV: 'development' },
+  })
   const [address] = await once(server, 'message')
   const startMs = performance.now() - startedMs
   const context = await browser.newContext()
@@ -80,12 +89,14 @@ async function loadOnce(browser, home, subject) {
     page.on('pageerror', ({ message }) => void failures.push(message))
     page.on('response', (response) => {
       requests += 1
-      if (response.status() >= 400 && !response.url().endsWith('/favicon.ico')) failures.push(`${response.status()} ${response.url()}`)
+      if (response.status() >= 400 && !response.url().endsWith('/favicon.ico'))
+        failures.push(`${response.status()} ${response.url()}`)
     })
     const navigatedMs = performance.now()
     await page.goto(address, { waitUntil: 'load', timeout: LOAD_MS_MAX })
     const loadMs = performance.now() - navigatedMs
-    if (failures.length > 0 || requests < Number(options.modules)) throw new Error(`${requests} files: ${failures.slice(0, 3).join('; ')}`)
+    if (failures.length > 0 || requests < Number(options.modules))
+      throw new Error(`${requests} files: ${failures.slice(0, 3).join('; ')}`)
     const served = once(server, 'message')
     server.send('close')
     const ended = once(server, 'exit')
@@ -119,11 +130,14 @@ function print(rounds) {
   for (const name of SUBJECTS) {
     for (const metric of METRICS) {
       const value = Number(median(rounds.map((round) => round[name][metric])).toPrecision(4))
-      process.stdout.write(`${JSON.stringify({ id: `serve/modules_${options.modules}`, name, metric, value, rounds: rounds.length })}\n`)
+      process.stdout.write(
+        `${JSON.stringify({ id: `serve/modules_${options.modules}`, name, metric, value, rounds: rounds.length })}\n`,
+      )
     }
   }
   for (const metric of METRICS) {
-    const ratio = (/** @type {SubjectName} */ name) => median(rounds.map((round) => round[name][metric] / round['no cache'][metric])).toFixed(3)
+    const ratio = (/** @type {SubjectName} */ name) =>
+      median(rounds.map((round) => round[name][metric] / round['no cache'][metric])).toFixed(3)
     log(`  ${metric}: warm / no cache = ${ratio('warm')}, cold / no cache = ${ratio('cold')}`)
   }
   const { warm } = rounds.at(-1) ?? {}
@@ -134,11 +148,14 @@ function print(rounds) {
 async function draw(rounds) {
   const secondsOf = (/** @type {SubjectName} */ name) => median(rounds.map((round) => round[name].loadMs)) / 1000
   const title = `Vite's server: seconds until a page of ${Number(options.modules).toLocaleString('en')} modules is loaded`
-  await writeFile(at('docs/images/serve.svg'), bars(title, [
-    { way: 'without', name: 'without Varve', seconds: secondsOf('no cache') },
-    { way: 'cold', name: 'first start with Varve', seconds: secondsOf('cold') },
-    { way: 'warm', name: 'next starts', seconds: secondsOf('warm') },
-  ]))
+  await writeFile(
+    at('docs/images/serve.svg'),
+    bars(title, [
+      { way: 'without', name: 'without Varve', seconds: secondsOf('no cache') },
+      { way: 'cold', name: 'first start with Varve', seconds: secondsOf('cold') },
+      { way: 'warm', name: 'next starts', seconds: secondsOf('warm') },
+    ]),
+  )
 }
 
 await runMain(async () => {

@@ -39,7 +39,11 @@ const babelOptions = {
   presets: [[fileURLToPath(import.meta.resolve('@babel/preset-env')), { targets: 'chrome 80', modules: false }]],
   plugins: [fileURLToPath(import.meta.resolve('@babel/plugin-syntax-jsx'))],
 }
-const cacheOptions = { dir: order.cacheDir, cacheKey: readFileSync(fileURLToPath(import.meta.url), 'utf8'), onStats: count }
+const cacheOptions = {
+  dir: order.cacheDir,
+  cacheKey: readFileSync(fileURLToPath(import.meta.url), 'utf8'),
+  onStats: count,
+}
 const cache = await caches()
 // Before Vite's own plugins, which would reject the syntax of MDX, and compile JSX before Babel gets it.
 const early = [mdx(), babel(babelOptions)].map((plugin) => ({ ...plugin, enforce: /** @type {const} */ ('pre') }))

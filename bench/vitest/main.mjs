@@ -30,7 +30,11 @@ const FEATURES_PER_TEST = 5
 const PACKAGES = ['vue', 'react', 'vitest', 'vite', 'varve', '@varve', '@babel', '@rollup', '@mdx-js', '@vitejs']
 
 const { values: options } = parseArgs({
-  options: { rounds: { type: 'string', default: '5' }, modules: { type: 'string', default: '1000' }, svg: { type: 'boolean', default: false } },
+  options: {
+    rounds: { type: 'string', default: '5' },
+    modules: { type: 'string', default: '1000' },
+    svg: { type: 'boolean', default: false },
+  },
 })
 
 /** @param {string} text */
@@ -49,8 +53,12 @@ async function writeTested(folder) {
   for (let first = 0; first < features; first += FEATURES_PER_TEST) {
     const numbers = Array.from({ length: Math.min(FEATURES_PER_TEST, features - first) }, (_, index) => first + index)
     const imports = numbers.map((number) => `import * as feature${number} from './feature-${number}/index.js'`)
-    const test = (/** @type {number} */ number) => `it('${number}', () => expect(Object.keys(feature${number})).toHaveLength(${FEATURE_SIZE}))`
-    await writeFile(join(folder, `src/from-${first}.test.js`), ["import { expect, it } from 'vitest'", ...imports, ...numbers.map(test)].join('\n'))
+    const test = (/** @type {number} */ number) =>
+      `it('${number}', () => expect(Object.keys(feature${number})).toHaveLength(${FEATURE_SIZE}))`
+    await writeFile(
+      join(folder, `src/from-${first}.test.js`),
+      ["import { expect, it } from 'vitest'", ...imports, ...numbers.map(test)].join('\n'),
+    )
   }
 }
 
@@ -77,7 +85,8 @@ async function runOnce(home, subject, checkout = 'application') {
 async function runRound(home, round, checkout) {
   /** @type {Partial<Record<SubjectName, Sample>>} */
   const samples = {}
-  for (const subject of round % 2 === 0 ? SUBJECTS : SUBJECTS.toReversed()) samples[subject] = await runOnce(home, subject, checkout)
+  for (const subject of round % 2 === 0 ? SUBJECTS : SUBJECTS.toReversed())
+    samples[subject] = await runOnce(home, subject, checkout)
   return /** @type {Record<SubjectName, Sample>} */ (samples)
 }
 
@@ -86,13 +95,17 @@ function print(what, rounds) {
   for (const name of SUBJECTS) {
     for (const metric of METRICS) {
       const value = Number(median(rounds.map((round) => round[name][metric])).toPrecision(4))
-      process.stdout.write(`${JSON.stringify({ id: `vitest/${what}/modules_${options.modules}`, name, metric, value, rounds: rounds.length })}\n`)
+      process.stdout.write(
+        `${JSON.stringify({ id: `vitest/${what}/modules_${options.modules}`, name, metric, value, rounds: rounds.length })}\n`,
+      )
     }
   }
   for (const metric of METRICS) {
     const ratio = (/** @type {SubjectName} */ name, /** @type {SubjectName} */ to) =>
       `${name} / ${to} = ${median(rounds.map((round) => round[name][metric] / round[to][metric])).toFixed(3)}`
-    log(`  ${what} ${metric}: ${[ratio('varve', 'own'), ratio('both', 'own'), ratio('own', 'no cache'), ratio('varve', 'no cache')].join(', ')}`)
+    log(
+      `  ${what} ${metric}: ${[ratio('varve', 'own'), ratio('both', 'own'), ratio('own', 'no cache'), ratio('varve', 'no cache')].join(', ')}`,
+    )
   }
   for (const name of /** @type {const} */ (['varve', 'both'])) {
     const { hits, misses } = rounds.at(-1)?.[name] ?? {}
@@ -104,12 +117,15 @@ function print(what, rounds) {
 async function draw(warm, other) {
   const secondsOf = (/** @type {SubjectName} */ name) => median(warm.map((round) => round[name].wallMs)) / 1000
   const title = `Vitest: seconds of a run of tests that import ${Number(options.modules).toLocaleString('en')} modules`
-  await writeFile(at('docs/images/vitest.svg'), bars(title, [
-    { way: 'without', name: 'without a cache', seconds: secondsOf('no cache') },
-    { way: 'warm', name: 'next runs', seconds: secondsOf('varve') },
-    { way: 'warm', name: 'in another checkout', seconds: other.varve.wallMs / 1000 },
-    { way: 'cold', name: 'with fsModuleCache', seconds: secondsOf('both') },
-  ]))
+  await writeFile(
+    at('docs/images/vitest.svg'),
+    bars(title, [
+      { way: 'without', name: 'without a cache', seconds: secondsOf('no cache') },
+      { way: 'warm', name: 'next runs', seconds: secondsOf('varve') },
+      { way: 'warm', name: 'in another checkout', seconds: other.varve.wallMs / 1000 },
+      { way: 'cold', name: 'with fsModuleCache', seconds: secondsOf('both') },
+    ]),
+  )
 }
 
 await runMain(async () => {

@@ -43,5 +43,9 @@ async function caches() {
 export default {
   plugins: [vue(), ...early, ...(await caches())],
   // In threads, whose CPU time counts for the process.
-  test: { include: ['src/**/*.test.js'], pool: 'threads', experimental: { fsModuleCache: BENCH_OWN !== undefined, fsModuleCachePath: BENCH_OWN } },
+  test: {
+    include: ['src/**/*.test.js'],
+    pool: 'threads',
+    experimental: { fsModuleCache: BENCH_OWN !== undefined, fsModuleCachePath: BENCH_OWN },
+  },
 }

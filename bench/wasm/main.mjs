@@ -97,13 +97,17 @@ async function compaction(engine, dir) {
  */
 async function paired(id, rounds, run, folder) {
   if (options.only !== undefined && !options.only.some((prefix) => id.startsWith(prefix))) return
-  const samples = await inTurn(/** @type {const} */ ({ native: 'native', wasm: 'wasm' }), rounds, async (engine, round) => {
-    process.stderr.write(`${id} ${round + 1}/${rounds}, ${engine}\n`)
-    const dir = mkdtempSync(join(folder, `${engine}-`))
-    const sample = await run(engine, dir)
-    rmSync(dir, { recursive: true, force: true })
-    return sample
-  })
+  const samples = await inTurn(
+    /** @type {const} */ ({ native: 'native', wasm: 'wasm' }),
+    rounds,
+    async (engine, round) => {
+      process.stderr.write(`${id} ${round + 1}/${rounds}, ${engine}\n`)
+      const dir = mkdtempSync(join(folder, `${engine}-`))
+      const sample = await run(engine, dir)
+      rmSync(dir, { recursive: true, force: true })
+      return sample
+    },
+  )
   for (const [engine, all] of Object.entries(samples)) {
     console.log(JSON.stringify({ id, name: `varve-${engine}`, engine, unit: 'ms', ...mediansOf(all), rounds }))
   }

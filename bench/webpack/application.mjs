@@ -21,10 +21,14 @@ export async function writeApplication(folder, modules) {
   const source = join(folder, 'src')
   await rm(source, { recursive: true, force: true })
   const features = Math.ceil(modules / FEATURE_SIZE)
-  for (let feature = 0; feature < features; feature++) await mkdir(join(source, featureName(feature)), { recursive: true })
+  for (let feature = 0; feature < features; feature++)
+    await mkdir(join(source, featureName(feature)), { recursive: true })
   for (let index = 0; index < modules; index++) await changeModule(folder, modules, index, 0)
   for (let feature = 0; feature < features; feature++) {
-    const members = Array.from({ length: Math.min(FEATURE_SIZE, modules - feature * FEATURE_SIZE) }, (_, place) => feature * FEATURE_SIZE + place)
+    const members = Array.from(
+      { length: Math.min(FEATURE_SIZE, modules - feature * FEATURE_SIZE) },
+      (_, place) => feature * FEATURE_SIZE + place,
+    )
     const lines = members.map((index) => `export { summary as summary${index} } from './${fileName(index)}'`)
     await writeFile(join(source, featureName(feature), 'index.js'), `${lines.join('\n')}\n`)
   }
@@ -40,7 +44,10 @@ export async function writeApplication(folder, modules) {
  * @param {number} revision
  */
 export async function changeModule(folder, modules, index, revision) {
-  await writeFile(join(folder, 'src', featureOf(index), fileName(index)), moduleText(index, importsOf(index, modules), revision))
+  await writeFile(
+    join(folder, 'src', featureOf(index), fileName(index)),
+    moduleText(index, importsOf(index, modules), revision),
+  )
 }
 
 /**
@@ -49,7 +56,9 @@ export async function changeModule(folder, modules, index, revision) {
  */
 function mainText(features, shared) {
   const names = Array.from({ length: features }, (_, feature) => featureName(feature))
-  const imports = names.slice(0, shared).map((name, feature) => `import * as shared${feature} from './${name}/index.js'`)
+  const imports = names
+    .slice(0, shared)
+    .map((name, feature) => `import * as shared${feature} from './${name}/index.js'`)
   const loads = names.slice(shared).map((name) => `  () => import('./${name}/index.js'),`)
   return `${imports.join('\n')}
 
@@ -89,7 +98,9 @@ const fileName = (index) => `module-${String(index).padStart(4, '0')}.js`
  */
 function moduleText(index, imports, revision) {
   const dice = new Dice(index)
-  const lines = imports.map((other) => `import { summary as summary${other}, total as total${other} } from '${pathFrom(index, other)}'`)
+  const lines = imports.map(
+    (other) => `import { summary as summary${other}, total as total${other} } from '${pathFrom(index, other)}'`,
+  )
   const functions = Array.from({ length: 3 + (index % 5) }, (_, part) => functionText(dice, `${dice.name()}${part}`))
   const sums = imports.map((other) => `total${other}(limit - 1)`)
   return `${lines.join('\n')}
@@ -130,4 +141,3 @@ function importsOf(index, modules) {
 function pathFrom(from, other) {
   return featureOf(from) === featureOf(other) ? `./${fileName(other)}` : `../${featureOf(other)}/${fileName(other)}`
 }
-

@@ -18,10 +18,14 @@ const configFile = fileURLToPath(import.meta.url)
 async function cacheConfig() {
   const buildDependencies = { config: [configFile] }
   if (order.subject === 'no cache') return { cache: false }
-  if (order.subject === 'webpack filesystem') return { cache: { type: 'filesystem', cacheDirectory: order.cacheDir, buildDependencies } }
+  if (order.subject === 'webpack filesystem')
+    return { cache: { type: 'filesystem', cacheDirectory: order.cacheDir, buildDependencies } }
   const { VarveWebpackPlugin } = await import('@varve/plugins/webpack')
   const trackReads = order.subject === 'varve'
-  return { cache: { type: 'memory' }, plugins: [new VarveWebpackPlugin({ dir: order.cacheDir, buildDependencies, trackReads })] }
+  return {
+    cache: { type: 'memory' },
+    plugins: [new VarveWebpackPlugin({ dir: order.cacheDir, buildDependencies, trackReads })],
+  }
 }
 
 /** @returns {Promise<import('webpack').Configuration>} */
@@ -36,7 +40,9 @@ async function config() {
     // Terser would take longer than everything else together, with every cache.
     optimization: { minimize: false },
     performance: false,
-    module: { rules: [{ test: /\.js$/, use: { loader: fileURLToPath(import.meta.resolve('babel-loader')), options } }] },
+    module: {
+      rules: [{ test: /\.js$/, use: { loader: fileURLToPath(import.meta.resolve('babel-loader')), options } }],
+    },
     ...(await cacheConfig()),
   }
 }

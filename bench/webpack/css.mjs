@@ -54,12 +54,16 @@ async function measure(folder, mode, rounds) {
 function writeSources(folder) {
   const colourOf = (/** @type {number} */ index) => (index * 7919).toString(16).slice(-6).padStart(6, '0')
   const bodyOf = (/** @type {number} */ index) => `{margin:${index % 97}px;color:#${colourOf(index)}}`
-  const rules = (/** @type {string} */ name) => Array.from({ length: CLASSES }, (_, index) => `.${name}-${index}:hover${bodyOf(index)}`)
+  const rules = (/** @type {string} */ name) =>
+    Array.from({ length: CLASSES }, (_, index) => `.${name}-${index}:hover${bodyOf(index)}`)
   mkdirSync(join(folder, 'src'))
   writeFileSync(join(folder, 'package.json'), '{ "name": "styles", "version": "1.0.0" }\n')
   writeFileSync(join(folder, 'src/own.module.css'), rules('own').join('\n'))
   writeFileSync(join(folder, 'src/all.css'), rules('all').join('\n'))
-  writeFileSync(join(folder, 'src/main.js'), "import('./own.module.css').then((own) => console.log(own['own-1']))\nimport('./all.css')\n")
+  writeFileSync(
+    join(folder, 'src/main.js'),
+    "import('./own.module.css').then((own) => console.log(own['own-1']))\nimport('./all.css')\n",
+  )
 }
 
 /** @param {{ folder: string, cache: Cache, mode: Mode }} order @returns {Promise<Sample>} */

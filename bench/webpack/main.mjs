@@ -20,7 +20,11 @@ import { RUN, TRIALS } from './trials.mjs'
 /** @typedef {import('./trials.mjs').Trial} Trial */
 
 const { values: options } = parseArgs({
-  options: { quick: { type: 'boolean' }, only: { type: 'string', multiple: true, default: [''] }, rounds: { type: 'string' } },
+  options: {
+    quick: { type: 'boolean' },
+    only: { type: 'string', multiple: true, default: [''] },
+    rounds: { type: 'string' },
+  },
 })
 
 /** @type {readonly { metric: string, unit: string, of: (sample: Sample) => number | undefined }[]} */
@@ -59,7 +63,9 @@ function print({ id, kind }, rounds) {
       const value = Number(median(values).toPrecision(6))
       process.stdout.write(`${JSON.stringify({ id, name, metric, value, unit, rounds: values.length })}\n`)
     }
-    const ratios = rounds.flatMap(({ varve, 'webpack filesystem': own }) => (varve && own && (of(varve) ?? 0) / (of(own) ?? 0)) ?? [])
+    const ratios = rounds.flatMap(
+      ({ varve, 'webpack filesystem': own }) => (varve && own && (of(varve) ?? 0) / (of(own) ?? 0)) ?? [],
+    )
     const ratio = median(ratios.filter((one) => !Number.isNaN(one)))
     if (!Number.isNaN(ratio)) log(`  ${id} ${metric}: varve / webpack filesystem = ${ratio.toFixed(3)}`)
   }

@@ -18,7 +18,9 @@ try {
   for (let pair = 0; pair < pairs; pair++) {
     await site.removeCaches()
     for (const kind of /** @type {const} */ (['cold', 'warm'])) {
-      const { varve, 'varve, reads not tracked': off } = await site.round(pair % 2 === 0 ? SUBJECTS : SUBJECTS.toReversed())
+      const { varve, 'varve, reads not tracked': off } = await site.round(
+        pair % 2 === 0 ? SUBJECTS : SUBJECTS.toReversed(),
+      )
       if (kind === 'warm' && varve.misses + off.misses > 0) throw new Error('a warm build built modules')
       found[kind].push({ offMs: off.cpuMs, moreMs: varve.cpuMs - off.cpuMs })
     }
@@ -31,5 +33,9 @@ console.log(JSON.stringify({ modules, pairs, cold: summary('cold'), warm: summar
 /** The median of the differences in each pair. @param {Kind} kind */
 function summary(kind) {
   const [offMs, moreMs] = [median(found[kind].map((one) => one.offMs)), median(found[kind].map((one) => one.moreMs))]
-  return { offMs: Math.round(offMs), moreMs: Math.round(moreMs * 10) / 10, percent: Math.round((moreMs / offMs) * 1000) / 10 }
+  return {
+    offMs: Math.round(offMs),
+    moreMs: Math.round(moreMs * 10) / 10,
+    percent: Math.round((moreMs / offMs) * 1000) / 10,
+  }
 }

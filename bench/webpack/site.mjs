@@ -57,7 +57,8 @@ export class Site {
     for (const subject of subjects) samples[subject] = await this.build(subject, caches)
     for (const [subject, { digest }] of Object.entries(samples)) {
       this.expected ??= digest
-      if (digest !== this.expected) throw new Error(`the output of ${subject} differs from that of other builds of the same sources`)
+      if (digest !== this.expected)
+        throw new Error(`the output of ${subject} differs from that of other builds of the same sources`)
     }
     return /** @type {Record<Name, Sample>} */ (samples)
   }

@@ -6,8 +6,12 @@
 import { randomOf } from '../../test/safety/random.mjs'
 
 const SYLLABLES = 'ba co da der fi gen hol in ker la lo mar mi nor on per qua ri sen ta ter un ver win zo'.split(' ')
-const VERBS = 'load merge format check select group render update restore compare collect resolve apply split'.split(' ')
-const PROPERTIES = 'length name items kind label parent weight fields state options target width offset cause'.split(' ')
+const VERBS = 'load merge format check select group render update restore compare collect resolve apply split'.split(
+  ' ',
+)
+const PROPERTIES = 'length name items kind label parent weight fields state options target width offset cause'.split(
+  ' ',
+)
 
 /** Random choices from a seed. */
 export class Dice {
@@ -92,7 +96,10 @@ const STATEMENTS = [
 export function functionText(dice, name) {
   const known = [dice.word(), 'defaults']
   const [parameter] = known
-  const body = Array.from({ length: 3 + dice.number(5) }, () => `  ${STATEMENTS[dice.number(STATEMENTS.length)]?.(dice, known)}`)
+  const body = Array.from(
+    { length: 3 + dice.number(5) },
+    () => `  ${STATEMENTS[dice.number(STATEMENTS.length)]?.(dice, known)}`,
+  )
   return `/** ${dice.text()} ${dice.text()}. */
 export async function ${name}(${parameter}, { ${dice.property()}: signal, ...options } = {}) {
 ${body.join('\n')}

@@ -66,7 +66,8 @@ export const RUN = {
       for (let build = 1; build <= GROWTH_BUILDS; build++) {
         await site.change(1000 + build)
         last = await site.round(build % GROWTH_CHECK_EVERY === 0 ? SUBJECTS : CACHES, 'grown')
-        if (build % GROWTH_CHECK_EVERY === 0) log(`build ${build}: ${CACHES.map((name) => `${name} ${last[name]?.bytes}`).join(', ')}`)
+        if (build % GROWTH_CHECK_EVERY === 0)
+          log(`build ${build}: ${CACHES.map((name) => `${name} ${last[name]?.bytes}`).join(', ')}`)
       }
       await site.removeCaches('fresh')
       const fresh = await site.round(CACHES, 'fresh')

@@ -40,10 +40,12 @@ const manifestOf = (folder) => JSON.parse(readFileSync(at(`${folder}/package.jso
  */
 export function entryPoints(folder) {
   const points = Object.values(manifestOf(folder).exports).filter((point) => typeof point === 'object')
-  return Object.fromEntries(points.map((point) => [
-    point.default.slice(OUTPUT.length, -'.js'.length),
-    point.types.replace(/^\.\/dist\/(.*)\.d\.ts$/, '$1.ts'),
-  ]))
+  return Object.fromEntries(
+    points.map((point) => [
+      point.default.slice(OUTPUT.length, -'.js'.length),
+      point.types.replace(/^\.\/dist\/(.*)\.d\.ts$/, '$1.ts'),
+    ]),
+  )
 }
 
 /**
@@ -73,7 +75,9 @@ export async function bundle(folder, programs, groups = { open: [], command: [] 
   const { dependencies, peerDependencies } = manifestOf(folder)
   const installed = Object.keys({ ...dependencies, ...peerDependencies })
   const [points, generated, dir] = [entryPoints(folder), at(`${folder}/generated/`), at(folder + OUTPUT.slice(1))]
-  const input = Object.fromEntries(Object.entries({ ...points, ...programs }).map(([name, source]) => [name, at(`${folder}/src/${source}`)]))
+  const input = Object.fromEntries(
+    Object.entries({ ...points, ...programs }).map(([name, source]) => [name, at(`${folder}/src/${source}`)]),
+  )
   /** @type {Set<string>} Modules that an entry point loads at once. */
   const loaded = new Set()
   /** @type {Set<string>} Modules of `groups.open`. */
@@ -106,12 +110,22 @@ export async function bundle(folder, programs, groups = { open: [], command: [] 
     paths: (id) => id.replace(generated, '../../generated/'),
   })
   await build.close()
-  writeRequired(folder, Object.fromEntries(output.flatMap((chunk) => (chunk.type === 'chunk' ? [[chunk.fileName, chunk.exports]] : []))))
+  writeRequired(
+    folder,
+    Object.fromEntries(output.flatMap((chunk) => (chunk.type === 'chunk' ? [[chunk.fileName, chunk.exports]] : []))),
+  )
 
   /** @this {import('rolldown').PluginContext} */
   function noteLoaded() {
-    const [infoOf, inSource] = [this.getModuleInfo.bind(this), (/** @type {string} */ source) => at(`${folder}/src/${source}`)]
-    addImports(loaded, Object.keys(points).map((name) => input[name] ?? ''), infoOf)
+    const [infoOf, inSource] = [
+      this.getModuleInfo.bind(this),
+      (/** @type {string} */ source) => at(`${folder}/src/${source}`),
+    ]
+    addImports(
+      loaded,
+      Object.keys(points).map((name) => input[name] ?? ''),
+      infoOf,
+    )
     addImports(open, groups.open.map(inSource), infoOf)
     addImports(command, groups.command.map(inSource), infoOf)
   }

@@ -44,7 +44,9 @@ export async function removeUnreachable(folder) {
   const wanted = new Set()
   for (const point of Object.values(exports)) if (typeof point === 'object') keep(join(folder, point.types), ALL)
   for (const [file, statements] of files) writeFileSync(file, textOf(statements))
-  const removed = (await readdir(folder, { recursive: true })).filter((file) => file.endsWith(ENDING) && !files.has(join(folder, file)))
+  const removed = (await readdir(folder, { recursive: true })).filter(
+    (file) => file.endsWith(ENDING) && !files.has(join(folder, file)),
+  )
   for (const file of removed) rmSync(join(folder, file))
   return removed
 
@@ -94,7 +96,11 @@ function statementsOf(text, { parseSync, Visitor }) {
     const [first, last] = [listed[0] ?? node, listed.at(-1) ?? node]
     const path = 'source' in node && node.source !== null ? node.source.value : undefined
     const parts = listed.map((specifier) => ({ ...partOfList(specifier, path), text: textAt(specifier) }))
-    return { head: text.slice(start, first.start), parts: parts.length > 0 ? parts : [declared(node, path)], tail: text.slice(last.end, node.end) }
+    return {
+      head: text.slice(start, first.start),
+      parts: parts.length > 0 ? parts : [declared(node, path)],
+      tail: text.slice(last.end, node.end),
+    }
   })
 
   /** @param {{ start: number, end: number }} node */
@@ -112,7 +118,14 @@ function statementsOf(text, { parseSync, Visitor }) {
       TSImportType: ({ source }) => void imports.push({ path: source.value, name: ALL }),
     })
     visitor.visit({ ...program, body: [node] })
-    return { names: namesOf(node), isExported: node.type.startsWith('Export'), uses, imports, isKept: false, text: textAt(node) }
+    return {
+      names: namesOf(node),
+      isExported: node.type.startsWith('Export'),
+      uses,
+      imports,
+      isKept: false,
+      text: textAt(node),
+    }
   }
 }
 
@@ -141,5 +154,7 @@ function namesOf(node) {
   if (node.type === 'ExportAllDeclaration') return [node.exported === null ? ALL : nameOf(node.exported)]
   const declaration = node.type === 'ExportNamedDeclaration' && node.declaration !== null ? node.declaration : node
   const named = declaration.type === 'VariableDeclaration' ? declaration.declarations : [declaration]
-  return named.flatMap((item) => ('id' in item && item.id?.type === 'Identifier' && item.id.name !== 'global' ? [item.id.name] : []))
+  return named.flatMap((item) =>
+    'id' in item && item.id?.type === 'Identifier' && item.id.name !== 'global' ? [item.id.name] : [],
+  )
 }

@@ -29,8 +29,14 @@ it('a package keeps the files of declarations that its entry points import in an
     'dist/index.js': '',
     'generated/glue.d.ts': 'export declare const glue: 1\n',
   })
-  expect((await removeUnreachable(folder)).sort()).toEqual([join('dist', 'parts', 'unused.d.ts'), join('generated', 'glue.d.ts')])
-  expect([existsSync(join(folder, 'dist/index.js')), existsSync(join(folder, 'dist/second.d.ts'))]).toEqual([true, true])
+  expect((await removeUnreachable(folder)).sort()).toEqual([
+    join('dist', 'parts', 'unused.d.ts'),
+    join('generated', 'glue.d.ts'),
+  ])
+  expect([existsSync(join(folder, 'dist/index.js')), existsSync(join(folder, 'dist/second.d.ts'))]).toEqual([
+    true,
+    true,
+  ])
 })
 
 it('a file keeps the declarations that its entry points name, with their comments, and the imports that these need', async () => {
@@ -51,12 +57,16 @@ it('a file keeps the declarations that its entry points name, with their comment
     'dist/parts/internal.d.ts': 'export type Internal = 2\n',
   })
   expect(await removeUnreachable(folder)).toEqual([join('dist', 'parts', 'internal.d.ts')])
-  expect(readFileSync(join(folder, 'dist/store.d.ts'), 'utf8')).toBe([
-    `import { type Key, keyOf } from './parts/key.ts'`,
-    '/** One store. */\nexport declare class Store {\n    #private;\n    get(key: Key): Held;\n}',
-    'interface Held {\n    key: ReturnType<typeof keyOf>;\n}',
-    'declare const make: () => Store',
-    'export default make\n',
-  ].join('\n'))
-  expect(readFileSync(join(folder, 'dist/parts/key.d.ts'), 'utf8')).toBe('export type Key = string\nexport declare function keyOf(): Key\n')
+  expect(readFileSync(join(folder, 'dist/store.d.ts'), 'utf8')).toBe(
+    [
+      `import { type Key, keyOf } from './parts/key.ts'`,
+      '/** One store. */\nexport declare class Store {\n    #private;\n    get(key: Key): Held;\n}',
+      'interface Held {\n    key: ReturnType<typeof keyOf>;\n}',
+      'declare const make: () => Store',
+      'export default make\n',
+    ].join('\n'),
+  )
+  expect(readFileSync(join(folder, 'dist/parts/key.d.ts'), 'utf8')).toBe(
+    'export type Key = string\nexport declare function keyOf(): Key\n',
+  )
 })

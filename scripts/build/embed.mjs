@@ -9,8 +9,9 @@ const GENERATED = at('packages/varve/generated')
 const SOURCE = at('packages/varve/src/engine/compact-worker.ts')
 
 /** The modules, relative to the root of the repository. */
-export const embeddedPaths =
-  ['compact_worker', 'release'].flatMap((name) => ['js', 'd.ts'].map((kind) => `packages/varve/generated/${name}.${kind}`))
+export const embeddedPaths = ['compact_worker', 'release'].flatMap((name) =>
+  ['js', 'd.ts'].map((kind) => `packages/varve/generated/${name}.${kind}`),
+)
 
 /** What the worker uses instead of the bytes of the engine. */
 const COMPILED = "export const bytes = process.getBuiltinModule('node:worker_threads').workerData.module"
@@ -20,7 +21,9 @@ export async function embedWorker(folder = GENERATED) {
   const { rolldown } = await import('rolldown') // setup, which imports this module, installs it
   const glue = { name: 'glue', resolveId: { order: /** @type {const} */ ('pre'), handler: resolve }, load }
   const build = await rolldown({ input: SOURCE, platform: 'node', plugins: [glue] })
-  const { output: [chunk] } = await build.generate({ format: 'iife', codeSplitting: false, minify: true })
+  const {
+    output: [chunk],
+  } = await build.generate({ format: 'iife', codeSplitting: false, minify: true })
   await build.close()
   const note = '/** The worker thread that compacts under WebAssembly. */\n'
   const code = `${note}export const program = ${JSON.stringify(chunk.code)}\n`

@@ -11,7 +11,7 @@ import { embedWorker, writeRelease } from './embed.mjs'
 export const packageFolders = ['packages/varve', 'packages/plugins', 'packages/remote', 'packages/view']
 
 /** Programs of a package, by the name of their bundle. @type {Record<string, Record<string, string>>} */
-const PROGRAMS = { 'packages/varve': { 'cli': 'cli/main.ts' } }
+const PROGRAMS = { 'packages/varve': { cli: 'cli/main.ts' } }
 
 /** Sources that both engines load, and those that most commands load. */
 const GROUPS = {
@@ -27,7 +27,8 @@ export async function buildPackages() {
   await embedWorker()
   writeRelease(undefined)
   await tsc(['--build'])
-  for (const folder of packageFolders) await bundle(folder, PROGRAMS[folder] ?? {}, folder in PROGRAMS ? GROUPS : undefined)
+  for (const folder of packageFolders)
+    await bundle(folder, PROGRAMS[folder] ?? {}, folder in PROGRAMS ? GROUPS : undefined)
   await linkCommand()
 }
 
@@ -38,7 +39,9 @@ export async function buildPackages() {
 function removeOrphans(folder) {
   const dist = join(folder, 'dist')
   if (!existsSync(dist)) return
-  const built = readdirSync(dist, { recursive: true, encoding: 'utf8' }).filter((path) => /^(?!bundle\b).*\.(?:js|d\.ts)$/.test(path))
+  const built = readdirSync(dist, { recursive: true, encoding: 'utf8' }).filter((path) =>
+    /^(?!bundle\b).*\.(?:js|d\.ts)$/.test(path),
+  )
   for (const path of built) {
     const source = join(folder, 'src', path.replace(/\.(?:js|d\.ts)$/, '.ts'))
     if (!existsSync(source)) rmSync(join(dist, path))

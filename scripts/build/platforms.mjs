@@ -21,7 +21,14 @@ const [GLIBC, MACOS] = ['2.17', '11.0']
 export const platforms = [
   { name: 'linux-x64-gnu', os: 'linux', cpu: 'x64', libc: 'glibc', target: 'x86_64-unknown-linux-gnu', floor: GLIBC },
   { name: 'linux-x64-musl', os: 'linux', cpu: 'x64', libc: 'musl', target: 'x86_64-unknown-linux-musl' },
-  { name: 'linux-arm64-gnu', os: 'linux', cpu: 'arm64', libc: 'glibc', target: 'aarch64-unknown-linux-gnu', floor: GLIBC },
+  {
+    name: 'linux-arm64-gnu',
+    os: 'linux',
+    cpu: 'arm64',
+    libc: 'glibc',
+    target: 'aarch64-unknown-linux-gnu',
+    floor: GLIBC,
+  },
   { name: 'linux-arm64-musl', os: 'linux', cpu: 'arm64', libc: 'musl', target: 'aarch64-unknown-linux-musl' },
   { name: 'darwin-x64', os: 'darwin', cpu: 'x64', libc: undefined, target: 'x86_64-apple-darwin', floor: MACOS },
   { name: 'darwin-arm64', os: 'darwin', cpu: 'arm64', libc: undefined, target: 'aarch64-apple-darwin', floor: MACOS },
@@ -35,7 +42,8 @@ const ADDON = 'varve.node'
 export const crossAddon = ({ name }) => join(targetDir, 'platforms', name, ADDON)
 
 /** What the published `varve` adds to its manifest. @param {string} version */
-export const optionalDependencies = (version) => Object.fromEntries(platforms.map(({ name }) => [`@varve/${name}`, version]))
+export const optionalDependencies = (version) =>
+  Object.fromEntries(platforms.map(({ name }) => [`@varve/${name}`, version]))
 
 /**
  * Writes the package of a platform.
@@ -47,10 +55,20 @@ export async function writePlatformPackage({ name, os, cpu, libc }, addon, folde
   const { version, license, engines } = JSON.parse(await readFile(at('packages/varve/package.json'), 'utf8'))
   const description = `The addon of Varve for ${name}. Install the package 'varve', which depends on it`
   const limits = { os: [os], cpu: [cpu], ...(libc === undefined ? {} : { libc: [libc] }) }
-  const manifest = { name: `@varve/${name}`, version, description, license, ...repositoryFields('crates/node'), main: ADDON, ...limits, engines }
+  const manifest = {
+    name: `@varve/${name}`,
+    version,
+    description,
+    license,
+    ...repositoryFields('crates/node'),
+    main: ADDON,
+    ...limits,
+    engines,
+  }
   await mkdir(folder, { recursive: true })
   await writeFile(join(folder, 'package.json'), `${JSON.stringify(manifest, undefined, 2)}\n`)
   await writeFile(join(folder, 'README.md'), `# @varve/${name}\n\n${description}.\n`)
   if (addon !== undefined) await copyFile(addon, join(folder, ADDON))
-  for (const notice of ['LICENSE', 'THIRD-PARTY-NOTICES.txt']) await copyFile(at(`packages/varve/${notice}`), join(folder, notice))
+  for (const notice of ['LICENSE', 'THIRD-PARTY-NOTICES.txt'])
+    await copyFile(at(`packages/varve/${notice}`), join(folder, notice))
 }

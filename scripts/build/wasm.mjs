@@ -13,10 +13,14 @@ const TARGET = 'wasm32-unknown-unknown'
 
 /** The path relative to the root of the repository. */
 export const wasmPaths = ['varve_wasm', 'varve_archives'].flatMap((name) =>
-  [`${name}.js`, `${name}.d.ts`, `${name}_bytes.js`, `${name}_bytes.d.ts`].map((file) => `${FOLDER}/${file}`))
+  [`${name}.js`, `${name}.d.ts`, `${name}_bytes.js`, `${name}_bytes.d.ts`].map((file) => `${FOLDER}/${file}`),
+)
 
 /** The modules and the features that they need. */
-const MODULES = /** @type {const} */ ([['varve_wasm', 'engine'], ['varve_archives', 'archives']])
+const MODULES = /** @type {const} */ ([
+  ['varve_wasm', 'engine'],
+  ['varve_archives', 'archives'],
+])
 
 /** @param {{ profile?: string, features?: readonly string[], folder?: string }} [build] what to build, and the output directory */
 export async function buildWasm({ profile = 'wasm', features = [], folder = at(FOLDER) } = {}) {

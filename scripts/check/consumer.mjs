@@ -40,7 +40,9 @@ export async function checkConsumer() {
 /** Checks that the page of a package in the registry has links and a text. @param {string} target */
 async function checkPage(target) {
   const manifest = JSON.parse(await readFile(join(target, 'package.json'), 'utf8'))
-  const missing = ['description', 'license', 'homepage', 'bugs', 'repository'].filter((field) => manifest[field] === undefined)
+  const missing = ['description', 'license', 'homepage', 'bugs', 'repository'].filter(
+    (field) => manifest[field] === undefined,
+  )
   if (missing.length > 0) throw new Error(`${manifest.name}: its package.json lacks ${missing.join(', ')}`)
   const directory = at(manifest.repository.directory)
   for (const path of [join(target, 'README.md'), join(target, 'LICENSE'), directory]) await access(path)

@@ -9,9 +9,20 @@ import { LOCKED, rustEnv } from '../common/tools.mjs'
 /** Also allowed for tools, which are not shipped. */
 const TOOLS = ['BlueOak-1.0.0', 'CC-BY-4.0', 'CC0-1.0', 'MPL-2.0', 'Python-2.0', 'WTFPL']
 
-const CARGO_LOCKS = ['Cargo.lock', 'bench/rivals/rust/Cargo.lock', 'test/safety/fuzz/Cargo.lock', 'test/safety/concurrency/threads/Cargo.lock']
+const CARGO_LOCKS = [
+  'Cargo.lock',
+  'bench/rivals/rust/Cargo.lock',
+  'test/safety/fuzz/Cargo.lock',
+  'test/safety/concurrency/threads/Cargo.lock',
+]
 const NPM_FOLDERS = [
-  '.', 'bench/rivals/node', 'scripts/release', 'test/remote/servers/node', 'test/suites/pnp', 'test/suites/staleness', 'test/suites/types',
+  '.',
+  'bench/rivals/node',
+  'scripts/release',
+  'test/remote/servers/node',
+  'test/suites/pnp',
+  'test/suites/staleness',
+  'test/suites/types',
 ]
 const NPM_LOCKS = NPM_FOLDERS.map((folder) => `${folder}/package-lock.json`)
 /** Only their sources are checked: the licences of a framework are the choice of its users. */
@@ -69,9 +80,13 @@ export function isAllowed(expression, allowed) {
 
 /** Packages of a Cargo.lock that do not come from the registry, or have no checksum. @param {string} text */
 export function strangeCrates(text) {
-  const blocks = text.split('[[package]]').slice(1).filter((block) => block.includes('\nsource = '))
+  const blocks = text
+    .split('[[package]]')
+    .slice(1)
+    .filter((block) => block.includes('\nsource = '))
   const sound = [`\nsource = "${REGISTRY}"\n`, /\nchecksum = "[0-9a-f]{64}"/]
-  const isSound = (/** @type {string} */ block) => sound.every((part) => (typeof part === 'string' ? block.includes(part) : part.test(block)))
+  const isSound = (/** @type {string} */ block) =>
+    sound.every((part) => (typeof part === 'string' ? block.includes(part) : part.test(block)))
   return blocks.filter((block) => !isSound(block)).map((block) => /name = "(.*)"/.exec(block)?.[1] ?? block)
 }
 
@@ -82,7 +97,8 @@ export function strangeCrates(text) {
 export function strangePackages(packages) {
   const isForeign = (/** @type {LockedPackage} */ { link, inBundle }) => link !== true && inBundle !== true
   const foreign = Object.entries(packages).filter(([path, entry]) => path.includes('node_modules/') && isForeign(entry))
-  const isSound = (/** @type {LockedPackage} */ { integrity = '', resolved }) => resolved === undefined && /^sha(?:256|384|512)-/.test(integrity)
+  const isSound = (/** @type {LockedPackage} */ { integrity = '', resolved }) =>
+    resolved === undefined && /^sha(?:256|384|512)-/.test(integrity)
   return foreign.filter(([, entry]) => !isSound(entry)).map(([path]) => path)
 }
 
@@ -97,7 +113,8 @@ function allowedLicences() {
 
 /** Throws an error that names every package that is not allowed. */
 export async function checkLicences() {
-  const strange = (/** @type {string} */ lock) => strangeCrates(readFileSync(at(lock), 'utf8')).map((name) => `${lock}: '${name}' ${STRANGE}`)
+  const strange = (/** @type {string} */ lock) =>
+    strangeCrates(readFileSync(at(lock), 'utf8')).map((name) => `${lock}: '${name}' ${STRANGE}`)
   const problems = CARGO_LOCKS.flatMap(strange)
   const allowed = allowedLicences()
   const metadata = await run('cargo', ['metadata', LOCKED, '--format-version=1'], { env: rustEnv(), stderr: 'ignore' })
@@ -113,7 +130,8 @@ export async function checkLicences() {
       if (!path.includes('node_modules/') || link === true) continue
       // Packages that users install with Varve are none of these. Optional packages are parts of bundlers for one platform.
       const isTool = [dev, devOptional, optional].includes(true) || lock !== 'package-lock.json'
-      if (!isAllowed(license, isTool ? [...allowed, ...TOOLS] : allowed)) problems.push(`${lock}: the licence of '${path}' is ${license}`)
+      if (!isAllowed(license, isTool ? [...allowed, ...TOOLS] : allowed))
+        problems.push(`${lock}: the licence of '${path}' is ${license}`)
     }
   }
   problems.push(...unexplained(JSON.parse(readFileSync(at('package.json'), 'utf8'))))

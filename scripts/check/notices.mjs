@@ -58,7 +58,9 @@ const byName = (one, other) => (`${one.name} ${one.version}` < `${other.name} ${
 
 /** The npm packages that a package installs in order to bundle them, by name. @param {string} folder @returns {Crate[]} */
 function bundledPackages(folder) {
-  const names = Object.keys(readJson(`${folder}/package.json`).devDependencies).filter((name) => !name.startsWith('@types/'))
+  const names = Object.keys(readJson(`${folder}/package.json`).devDependencies).filter(
+    (name) => !name.startsWith('@types/'),
+  )
   for (const name of names) {
     const { dependencies, optionalDependencies } = readJson(`node_modules/${name}/package.json`)
     names.push(...Object.keys({ ...dependencies, ...optionalDependencies }).filter((other) => !names.includes(other)))
@@ -66,7 +68,15 @@ function bundledPackages(folder) {
   return names.sort().map((name) => {
     const manifest_path = at(`node_modules/${name}/package.json`)
     const { version, license, repository } = readJson(`node_modules/${name}/package.json`)
-    return { name, version, license, repository: repository?.url ?? repository ?? null, source: null, manifest_path, authors: [] }
+    return {
+      name,
+      version,
+      license,
+      repository: repository?.url ?? repository ?? null,
+      source: null,
+      manifest_path,
+      authors: [],
+    }
   })
 }
 
@@ -80,14 +90,23 @@ const readJson = (path) => JSON.parse(readFileSync(at(path), 'utf8'))
  */
 function textsOf({ name: crate, manifest_path: manifest, license, authors }) {
   const folder = dirname(manifest)
-  const names = readdirSync(folder).filter((name) => TEXTS.test(name)).sort()
+  const names = readdirSync(folder)
+    .filter((name) => TEXTS.test(name))
+    .sort()
   const [choice] = license.includes('AND') ? [] : (/\bMIT\b/.exec(license) ?? /\bCC0\b/.exec(license) ?? [])
   const chosen = names.filter((name) => choice !== undefined && name.toUpperCase().includes(choice))
   const left = license.startsWith('(MIT OR Apache-2.0) AND ') ? names.filter((name) => !name.includes('APACHE')) : names
   const texts = (chosen.length > 0 ? chosen : left).map((name) => readFileSync(join(folder, name), 'utf8'))
-  if (texts.length === 0 && license === 'MIT' && authors.length > 0) texts.push(`Copyright (c) ${authors.join(', ')}\n\n${MIT}`)
-  if (texts.length === 0) throw new Error(`the crate '${crate}' comes without the text of its licence: add it to ${NAME}`)
-  return texts.map((text) => text.replaceAll('\r', '').replaceAll(/[ \t]+$/gm, '').trim())
+  if (texts.length === 0 && license === 'MIT' && authors.length > 0)
+    texts.push(`Copyright (c) ${authors.join(', ')}\n\n${MIT}`)
+  if (texts.length === 0)
+    throw new Error(`the crate '${crate}' comes without the text of its licence: add it to ${NAME}`)
+  return texts.map((text) =>
+    text
+      .replaceAll('\r', '')
+      .replaceAll(/[ \t]+$/gm, '')
+      .trim(),
+  )
 }
 
 /** The text of each file of notices. @returns {Promise<readonly (readonly [file: string, text: string])[]>} */
@@ -105,7 +124,9 @@ function textOf(head, crates) {
   const above = new Map()
   const one = (/** @type {Crate} */ crate) => {
     const { name, version, license, repository } = crate
-    const texts = textsOf(crate).map((text) => writtenOnce(text, `${name} ${version}`, above)).join(`\n\n${'-'.repeat(100)}\n\n`)
+    const texts = textsOf(crate)
+      .map((text) => writtenOnce(text, `${name} ${version}`, above))
+      .join(`\n\n${'-'.repeat(100)}\n\n`)
     return [RULE, `${name} ${version}`, license, repository ?? '', '', texts, ''].join('\n')
   }
   return `${head}\n${crates.map(one).join('\n')}`
@@ -123,15 +144,20 @@ function writtenOnce(text, crate, above) {
   const first = above.get(words)
   if (first === undefined) above.set(words, crate)
   const isWritten = first !== undefined && first !== crate
-  return isWritten ? `${text.slice(0, start)}The rest of this licence has the same words as that of ${first} above.` : text
+  return isWritten
+    ? `${text.slice(0, start)}The rest of this licence has the same words as that of ${first} above.`
+    : text
 }
 
 /** Throws if the notices do not match the linked crates. */
 export async function checkNotices() {
   for (const [file, text] of await notices()) {
     if (readFileSync(at(file), 'utf8').replaceAll('\r', '') === text) continue
-    throw new Error(`${file} is not up to date: crates or packages were added, updated or removed. Run 'node scripts/check/notices.mjs'.`)
+    throw new Error(
+      `${file} is not up to date: crates or packages were added, updated or removed. Run 'node scripts/check/notices.mjs'.`,
+    )
   }
 }
 
-if (isMain(import.meta)) await runMain(async () => (await notices()).forEach(([file, text]) => writeFileSync(at(file), text)))
+if (isMain(import.meta))
+  await runMain(async () => (await notices()).forEach(([file, text]) => writeFileSync(at(file), text)))

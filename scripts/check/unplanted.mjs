@@ -34,7 +34,8 @@ async function hasWords(file) {
 export async function checkUnplanted() {
   const source = await readFile(at('crates/core/src/platform/failpoints/chosen.rs'), 'utf8')
   const missing = WORDS.filter((word) => !source.includes(word))
-  if (missing.length > 0) throw new Error(`this check would find nothing: chosen.rs no longer contains ${missing.join(', ')}`)
+  if (missing.length > 0)
+    throw new Error(`this check would find nothing: chosen.rs no longer contains ${missing.join(', ')}`)
   const found = await plantedFiles(at('packages/varve'))
   if (found.length > 0) throw new Error(`built with the feature 'planted': ${found.join(', ')}; run npm run build`)
 }

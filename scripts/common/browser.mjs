@@ -9,6 +9,7 @@ export const hasBrowser = () => pathForTest('chromium') !== undefined
 /** @returns {Promise<import('playwright-core').Browser>} */
 export function startBrowser() {
   const executablePath = pathOf('chromium')
-  if (executablePath === undefined) throw new Error("there is no Chromium: run 'npm run programs', or set CHROMIUM to its path")
+  if (executablePath === undefined)
+    throw new Error("there is no Chromium: run 'npm run programs', or set CHROMIUM to its path")
   return chromium.launch({ executablePath, args: process.getuid?.() === 0 ? ['--no-sandbox'] : [] })
 }

@@ -34,7 +34,10 @@ function filesBelow(from, path) {
 export function fingerprint({ inputs }, from = root) {
   const hash = createHash('sha256').update(`${process.platform}-${process.arch}\n`)
   for (const file of inputs.flatMap((input) => filesBelow(from, input))) {
-    hash.update(`${file}\0`).update(readFileSync(join(from, file))).update('\0')
+    hash
+      .update(`${file}\0`)
+      .update(readFileSync(join(from, file)))
+      .update('\0')
   }
   return hash.digest('hex')
 }

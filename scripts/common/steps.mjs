@@ -34,7 +34,10 @@ export const secondsSince = (startMs) => `${((performance.now() - startMs) / 100
 
 /** Shows a step with its seconds so far until the interval is cleared. @param {string} name @param {number} startMs */
 function startClock(name, startMs) {
-  const show = () => screen.write(`\r\x1b[K  … ${name.padEnd(NAME_WIDTH)} ${`${Math.floor((performance.now() - startMs) / 1000)} s`.padStart(10)}`)
+  const show = () =>
+    screen.write(
+      `\r\x1b[K  … ${name.padEnd(NAME_WIDTH)} ${`${Math.floor((performance.now() - startMs) / 1000)} s`.padStart(10)}`,
+    )
   show()
   return setInterval(show, 1000)
 }

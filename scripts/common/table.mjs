@@ -13,6 +13,7 @@ export async function writeTable(page, name, [head = [], ...rows]) {
   const text = await readFile(at(page), 'utf8')
   const [before, after] = text.split(`<!-- ${name} -->\n\n`)
   const end = after?.indexOf('\n\n<!-- end -->') ?? -1
-  if (before === undefined || after === undefined || end < 0) throw new Error(`${page} has no place for the table '${name}'`)
+  if (before === undefined || after === undefined || end < 0)
+    throw new Error(`${page} has no place for the table '${name}'`)
   await writeFile(at(page), `${before}<!-- ${name} -->\n\n${table}${after.slice(end)}`)
 }

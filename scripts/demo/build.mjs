@@ -23,7 +23,13 @@ function cacheOption() {
 async function plugins() {
   if (order.cache !== 'varve') return []
   const { VarveWebpackPlugin } = await import('@varve/plugins/webpack')
-  return [new VarveWebpackPlugin({ dir: order.cacheDir, engine: order.engine ?? 'auto', buildDependencies: { config: [configFile] } })]
+  return [
+    new VarveWebpackPlugin({
+      dir: order.cacheDir,
+      engine: order.engine ?? 'auto',
+      buildDependencies: { config: [configFile] },
+    }),
+  ]
 }
 
 /** @type {import('webpack').Configuration} */
@@ -47,7 +53,9 @@ const config = {
             babelrc: false,
             configFile: false,
             compact: false,
-            presets: [[fileURLToPath(import.meta.resolve('@babel/preset-env')), { targets: 'chrome 80', modules: false }]],
+            presets: [
+              [fileURLToPath(import.meta.resolve('@babel/preset-env')), { targets: 'chrome 80', modules: false }],
+            ],
           },
         },
       },

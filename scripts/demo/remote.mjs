@@ -27,7 +27,12 @@ export async function publishFirst(home, cacheDir, build) {
   const { publicKey, signingKey } = generateKeys()
   const path = join(home, 'remote')
   const reading = { VARVE_TRUSTED_KEYS: publicKey, VARVE_REMOTE_MODE: 'read', VARVE_SIGNING_KEY: '' }
-  const writing = { ...reading, VARVE_REMOTE: pathToFileURL(path).href, VARVE_REMOTE_MODE: 'read-write', VARVE_SIGNING_KEY: signingKey }
+  const writing = {
+    ...reading,
+    VARVE_REMOTE: pathToFileURL(path).href,
+    VARVE_REMOTE_MODE: 'read-write',
+    VARVE_SIGNING_KEY: signingKey,
+  }
   await build(writing)
   await rm(dirname(cacheDir), { recursive: true }) // with the layers beside the cache
   const { url, stop } = await serve(path)
@@ -42,7 +47,10 @@ async function serve(path) {
   const store = directory(path)
   let freeMs = 0 // when the line has sent everything before
   const server = createServer(async (request, response) => {
-    const [found] = await Promise.all([store.get(decodeURIComponent((request.url ?? '').slice(1))), delay(ROUND_TRIP_MS)])
+    const [found] = await Promise.all([
+      store.get(decodeURIComponent((request.url ?? '').slice(1))),
+      delay(ROUND_TRIP_MS),
+    ])
     if (found === undefined) {
       response.writeHead(404).end()
       return

@@ -83,7 +83,10 @@ async function buildFresh(size, expected) {
  */
 export async function crossOver(size) {
   const crossed = []
-  for (const [writer, reader] of /** @type {const} */ ([['native', 'wasm'], ['wasm', 'native']])) {
+  for (const [writer, reader] of /** @type {const} */ ([
+    ['native', 'wasm'],
+    ['wasm', 'native'],
+  ])) {
     await writeApplication(home, size)
     const cacheDir = cacheDirOf({ cache: 'varve', engine: writer })
     // The cache has the changed file already. The first text of that one module is a miss.
@@ -118,7 +121,11 @@ async function buildOnce(subject, name, expected, env) {
  */
 async function runBuild(subject, cacheDir, env = { VARVE_REMOTE: '' }) {
   const order = { ...subject, app: home, output: join(home, 'dist'), cacheDir }
-  return JSON.parse(await run(process.execPath, [at('scripts/demo/build.mjs'), JSON.stringify(order)], { env: { ...process.env, ...env } }))
+  return JSON.parse(
+    await run(process.execPath, [at('scripts/demo/build.mjs'), JSON.stringify(order)], {
+      env: { ...process.env, ...env },
+    }),
+  )
 }
 
 /**

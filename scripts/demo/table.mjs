@@ -13,14 +13,27 @@ const HEAD = ['cache', 'step', 'seconds', 'hits', 'misses', 'on disk', 'files', 
 export function tableOf(rows) {
   const cells = rows.map((row) => {
     const { step, seconds, hits, misses, bytes, files, identical } = row
-    return [nameOf(row), step, seconds.toFixed(1), String(hits), String(misses), size(bytes), String(files), identical ? 'yes' : 'NO']
+    return [
+      nameOf(row),
+      step,
+      seconds.toFixed(1),
+      String(hits),
+      String(misses),
+      size(bytes),
+      String(files),
+      identical ? 'yes' : 'NO',
+    ]
   })
   return table(HEAD, cells, HEAD.slice(2), COLUMNS)
 }
 
 /** What the builds show, in one sentence. @param {readonly Row[]} rows */
 export function sentenceOf(rows) {
-  const [without, warm, change] = [secondsOf(rows, 'none', 'warm'), secondsOf(rows, 'varve', 'warm'), secondsOf(rows, 'varve', 'change')]
+  const [without, warm, change] = [
+    secondsOf(rows, 'none', 'warm'),
+    secondsOf(rows, 'varve', 'warm'),
+    secondsOf(rows, 'varve', 'change'),
+  ]
   const same = rows.every(({ identical }) => identical) ? 'all bundles are the same' : 'BUNDLES DIFFER'
   const sentence = `A build without a cache took ${without} s, with Varve ${warm} s, and ${change} s after a change of one file; ${same}.`
   return wrapped(sentence, COLUMNS).join('\n')

@@ -25,24 +25,24 @@ const textOf = (bytes) => Buffer.from(bytes ?? '').toString()
 
 /** @type {Readonly<Record<string, () => unknown>>} */
 const STEPS = {
-  'open': async () => {
+  open: async () => {
     rmSync(dir, { recursive: true, force: true })
     mkdirSync(folder, { recursive: true })
     cache = await openCache(options)
     assert.equal(cache.status().engine, inMemory ? 'wasm' : engine, cache.status().reason)
   },
-  'put': () => keys.forEach((key) => space().put(key, Buffer.from(`value of ${key}`))),
-  'commit': () => cache.commit({ durability: inMemory ? 'relaxed' : 'durable' }),
+  put: () => keys.forEach((key) => space().put(key, Buffer.from(`value of ${key}`))),
+  commit: () => cache.commit({ durability: inMemory ? 'relaxed' : 'durable' }),
   '3 MiB value': async () => {
     space().put('big', big)
     await cache.commit()
     assert.ok(big.equals(space().get('big') ?? Buffer.alloc(0)))
   },
-  'getManyAsync': async () => {
+  getManyAsync: async () => {
     const found = await space().getManyAsync(keys)
     keys.forEach((key, index) => assert.equal(textOf(found[index]), `value of ${key}`))
   },
-  'task': async () => {
+  task: async () => {
     const task = cache.task('double', { codec: 'json' })
     const run = () => task.run({ id: 'a', inputs: { number: 21 } }, () => 42)
     assert.deepEqual([await run(), await run(), task.stats().hits], [42, 42, 1])
@@ -55,22 +55,22 @@ const STEPS = {
     await cache.files.restore(manifest, folder)
     assert.equal(readFileSync(`${folder}/49.txt`, 'utf8'), 'file 49')
   },
-  'tar': async () => {
+  tar: async () => {
     const archive = `${dir}.tar.gz`
     await cache.files.exportTar(await cache.files.store(folder), archive, { gzip: true })
     const { manifest } = await cache.files.importTar(archive)
     assert.equal(manifest.files.length, 50)
   },
-  'worker': () => inWorker(),
-  'export': async () => {
+  worker: () => inWorker(),
+  export: async () => {
     const file = createWriteStream(`${dir}.json`)
     const { entries } = await cache.exportJson(file)
     await finished(file.end())
     assert.ok(entries > keys.length)
   },
-  'verify': async () => assert.deepEqual((await cache.verify()).damage, []),
-  'compact': async () => void (await cache.compact({ full: true })),
-  'reopen': async () => {
+  verify: async () => assert.deepEqual((await cache.verify()).damage, []),
+  compact: async () => void (await cache.compact({ full: true })),
+  reopen: async () => {
     await cache.close()
     cache = await openCache(options)
     assert.equal(textOf(space().get('key 7')), 'value of key 7')

@@ -23,7 +23,11 @@ export async function runChecks(folder, [program = '', ...args], engine, extra =
   await rm(results, { force: true })
   const output = await open(printed, 'w')
   try {
-    await run(program, [...args, engine, results], { cwd: folder, env: { ...process.env, ...extra }, stdout: output.fd })
+    await run(program, [...args, engine, results], {
+      cwd: folder,
+      env: { ...process.env, ...extra },
+      stdout: output.fd,
+    })
     return JSON.parse(await readFile(results, 'utf8'))
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error)
@@ -38,5 +42,7 @@ export function expectFailed({ passed, failed }, engine, expected = []) {
   const names = Object.keys(failed)
   if (names.join() === expected.join() && passed.length === STEPS - expected.length) return
   const errors = Object.entries(failed).map(([name, error]) => `${engine}, ${name}: ${error}`)
-  throw new Error(`${engine}: ${passed.length} steps passed, ${names.join(', ') || 'none'} failed\n${errors.join('\n')}`)
+  throw new Error(
+    `${engine}: ${passed.length} steps passed, ${names.join(', ') || 'none'} failed\n${errors.join('\n')}`,
+  )
 }

@@ -7,8 +7,14 @@ import { env, stderr } from 'node:process'
 
 /** What a program is for, by its package of Debian, and its names or paths. */
 export const PROGRAMS = /** @type {const} */ ({
-  chromium: { purpose: 'the page of varve view in a browser', names: ['chromium', 'chromium-browser', 'google-chrome'] },
-  'fonts-dejavu-core': { purpose: 'the pictures of that page', names: ['/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf'] },
+  chromium: {
+    purpose: 'the page of varve view in a browser',
+    names: ['chromium', 'chromium-browser', 'google-chrome'],
+  },
+  'fonts-dejavu-core': {
+    purpose: 'the pictures of that page',
+    names: ['/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf'],
+  },
   fish: { purpose: 'completions of fish', names: ['fish'] },
   zsh: { purpose: 'completions of zsh', names: ['zsh'] },
 })

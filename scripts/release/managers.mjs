@@ -60,18 +60,32 @@ export async function tryManager(manager, folder, registry) {
   for (const name of /** @type {const} */ (['native', 'wasm'])) {
     expectFailed(await runChecks(project, [...(manager.node ?? [process.execPath]), 'checks.mjs'], name, env), name)
   }
-  return [`${manager.name} ${await versionOf(manager)}`, seconds.toFixed(1), (bytes / 1e6).toFixed(1), engine, String(STEPS), String(STEPS)]
+  return [
+    `${manager.name} ${await versionOf(manager)}`,
+    seconds.toFixed(1),
+    (bytes / 1e6).toFixed(1),
+    engine,
+    String(STEPS),
+    String(STEPS),
+  ]
 }
 
 /** @param {string} folder @param {string} registry */
 async function makeProject(folder, registry) {
   const [project, home] = [join(folder, 'project'), join(folder, 'home')]
   for (const directory of [project, home]) await mkdir(directory, { recursive: true })
-  await writeFile(join(project, 'package.json'), '{ "name": "project", "version": "1.0.0", "private": true, "type": "module" }\n')
+  await writeFile(
+    join(project, 'package.json'),
+    '{ "name": "project", "version": "1.0.0", "private": true, "type": "module" }\n',
+  )
   await writeFile(join(project, '.npmrc'), `registry=${registry}\n`)
   await writeFile(join(project, 'yarn.lock'), '')
   const settings = [
-    'nodeLinker: pnp', `npmRegistryServer: '${registry}'`, 'unsafeHttpWhitelist: [127.0.0.1]', 'enableGlobalCache: false', 'enableTelemetry: false',
+    'nodeLinker: pnp',
+    `npmRegistryServer: '${registry}'`,
+    'unsafeHttpWhitelist: [127.0.0.1]',
+    'enableGlobalCache: false',
+    'enableTelemetry: false',
     'npmMinimalAgeGate: 0', // Yarn refuses packages of the last days by default
   ]
   await writeFile(join(project, '.yarnrc.yml'), settings.map((line) => `${line}\n`).join(''))
@@ -80,7 +94,8 @@ async function makeProject(folder, registry) {
 
 /** The variables of this process without those that npm sets in a script, and with another home. @param {string} home */
 function emptyEnvironment(home) {
-  const isSetting = (/** @type {string} */ name) => /^(?:npm|pnpm|yarn|bun|xdg|varve)_|^(?:CI|INIT_CWD|NODE_OPTIONS)$/i.test(name)
+  const isSetting = (/** @type {string} */ name) =>
+    /^(?:npm|pnpm|yarn|bun|xdg|varve)_|^(?:CI|INIT_CWD|NODE_OPTIONS)$/i.test(name)
   return { ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !isSetting(name))), HOME: home }
 }
 

@@ -13,7 +13,10 @@ import { npm } from '../common/tools.mjs'
  */
 export async function publish(packages, registry, options) {
   let published = 0
-  for (const { manifest: { name, version }, tarball } of packages) {
+  for (const {
+    manifest: { name, version },
+    tarball,
+  } of packages) {
     if (await isPublished(name, version, registry)) continue
     const tag = version.includes('-') ? 'next' : 'latest'
     await npm(['publish', tarball, `--registry=${registry}`, '--access=public', `--tag=${tag}`, ...options])

@@ -14,7 +14,9 @@ export const tools = join(import.meta.dirname, 'node_modules')
 /** Installs the registry and the package managers beside this file if they are missing. No other part of the project needs them. */
 export async function installTools() {
   if (existsSync(tools)) return
-  await step('npm ci: Verdaccio, package managers', () => run('npm', ['ci', '--ignore-scripts', '--no-workspaces'], { cwd: import.meta.dirname }))
+  await step('npm ci: Verdaccio, package managers', () =>
+    run('npm', ['ci', '--ignore-scripts', '--no-workspaces'], { cwd: import.meta.dirname }),
+  )
 }
 
 /** The registry that npm is configured with. */
@@ -53,7 +55,7 @@ function settingsOf(folder, uplink) {
     storage: join(folder, 'storage'),
     auth: { htpasswd: { file: join(folder, 'htpasswd') } },
     uplinks: { npm: { url: uplink } },
-    packages: { 'varve': own, '@varve/*': own, '**': { access: '$all', proxy: 'npm' } },
+    packages: { varve: own, '@varve/*': own, '**': { access: '$all', proxy: 'npm' } },
     web: { enable: false },
     log: { type: 'file', path: join(folder, 'verdaccio.log'), level: 'warn' },
   }

@@ -18,7 +18,8 @@ import { at } from '../common/root.mjs'
 export const PACKAGES = ['varve', '@varve/plugins', '@varve/remote', '@varve/view']
 
 /** @param {string} name @returns {Manifest} */
-const manifestOf = (name) => JSON.parse(readFileSync(at(`packages/${name.replace('@varve/', '')}/package.json`), 'utf8'))
+const manifestOf = (name) =>
+  JSON.parse(readFileSync(at(`packages/${name.replace('@varve/', '')}/package.json`), 'utf8'))
 
 /** The version of Varve, which has its place in the manifest of `varve`. */
 export const version = () => manifestOf('varve').version
@@ -39,11 +40,18 @@ export function sourceProblems({ isDated }) {
  * @param {Manifest} manifest
  * @param {string} expected
  */
-export function manifestProblems({ name, version: found, dependencies = {}, optionalDependencies: optional = {} }, expected) {
-  const own = Object.entries({ ...dependencies, ...optional }).filter(([other]) => other === 'varve' || other.startsWith('@varve/'))
+export function manifestProblems(
+  { name, version: found, dependencies = {}, optionalDependencies: optional = {} },
+  expected,
+) {
+  const own = Object.entries({ ...dependencies, ...optional }).filter(
+    ([other]) => other === 'varve' || other.startsWith('@varve/'),
+  )
   return [
     ...(found === expected ? [] : [`${name}: the version is ${found} instead of ${expected}`]),
-    ...own.filter(([, range]) => range !== expected).map(([other, range]) => `${name}: depends on ${other} ${range} instead of ${expected}`),
+    ...own
+      .filter(([, range]) => range !== expected)
+      .map(([other, range]) => `${name}: depends on ${other} ${range} instead of ${expected}`),
   ]
 }
 

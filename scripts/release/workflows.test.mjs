@@ -7,10 +7,13 @@ import { at } from '../common/root.mjs'
 
 const FOLDER = '.github/workflows'
 const { scripts } = JSON.parse(readFileSync(at('package.json'), 'utf8'))
-const workflows = readdirSync(at(FOLDER)).map((name) => /** @type {const} */ ([name, readFileSync(at(`${FOLDER}/${name}`), 'utf8')]))
+const workflows = readdirSync(at(FOLDER)).map(
+  (name) => /** @type {const} */ ([name, readFileSync(at(`${FOLDER}/${name}`), 'utf8')]),
+)
 
 /** The values of a field, in the order of the file. @param {string} text @param {string} field */
-const valuesOf = (text, field) => [...text.matchAll(new RegExp(`^ *(?:- )?${field}: *(.*?)(?: #.*)?$`, 'gm'))].map(([, value = '']) => value)
+const valuesOf = (text, field) =>
+  [...text.matchAll(new RegExp(`^ *(?:- )?${field}: *(.*?)(?: #.*)?$`, 'gm'))].map(([, value = '']) => value)
 
 describe.each(workflows)('workflow %s', (name, text) => {
   it('the workflows run only scripts that exist', () => {

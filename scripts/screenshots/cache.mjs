@@ -11,9 +11,14 @@ const FOLDERS = ['src/components', 'src/pages', 'src/store', 'packages/ui', 'pac
 /** The ids of the modules, with the lengths of their results. @returns {[id: string, bytes: number][]} */
 function modules() {
   const folders = [...PACKAGES.map((name) => `node_modules/${name}/dist`), ...FOLDERS]
-  return folders.flatMap((folder, place) => Array.from({ length: 4 + 3 * place }, (_, index) => {
-    return /** @type {[string, number]} */ ([`${folder}/part-${index}.js`, 400 * (1 + ((place * 7 + index * 5) % 23))])
-  }))
+  return folders.flatMap((folder, place) =>
+    Array.from({ length: 4 + 3 * place }, (_, index) => {
+      return /** @type {[string, number]} */ ([
+        `${folder}/part-${index}.js`,
+        400 * (1 + ((place * 7 + index * 5) % 23)),
+      ])
+    }),
+  )
 }
 
 /**
@@ -27,7 +32,8 @@ export async function makeCache(folder, { builds = 12, engine = 'native', hostil
   writeFileSync(join(folder, 'package.json'), '{}')
   for (const [id] of modules()) writeFile(folder, id, `// ${id}`)
   for (let build = 0; build < builds; build++) {
-    if (build > 0) for (const [id] of modules().slice(build * 3, build * 5)) writeFile(folder, id, `// ${id}, version ${build}`)
+    if (build > 0)
+      for (const [id] of modules().slice(build * 3, build * 5)) writeFile(folder, id, `// ${id}, version ${build}`)
     const cache = await openCache({ name: 'bundler', dir, engine })
     const task = cache.task('transform', { root: folder, codec: 'text', version: '1' })
     for (const [id, bytes] of modules()) {

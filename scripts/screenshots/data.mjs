@@ -19,12 +19,18 @@ export async function writeData(folder) {
   const args = [COMMAND, 'view', '--dir', join(folder, 'node_modules/.cache/varve'), '--verify', '--json']
   const { stdout, stderr } = spawnSync(process.execPath, args, { cwd: folder, encoding: 'utf8', maxBuffer: 1 << 26 })
   if (stdout === '') throw new Error(stderr)
-  const { caches: [cache], ...view } = JSON.parse(stdout.replaceAll(folder, HOME))
+  const {
+    caches: [cache],
+    ...view
+  } = JSON.parse(stdout.replaceAll(folder, HOME))
   const { records: _, ...shown } = cache // what a click opens
   const builds = cache.builds.toReversed().map((/** @type {object} */ build, /** @type {number} */ index) => {
     return { ...build, startMs: START_MS + index * BETWEEN_MS }
   })
   const createdMs = START_MS + builds.length * BETWEEN_MS
   const findings = view.findings.filter(({ what = '' }) => what !== 'container' && what !== 'free space')
-  writeFileSync(DATA, `${JSON.stringify({ ...view, createdMs, findings, caches: [{ ...shown, builds: builds.toReversed() }] }, null, 1)}\n`)
+  writeFileSync(
+    DATA,
+    `${JSON.stringify({ ...view, createdMs, findings, caches: [{ ...shown, builds: builds.toReversed() }] }, null, 1)}\n`,
+  )
 }

@@ -12,7 +12,13 @@ import { cargo, LOCKED, rustEnv, toolPath } from '../common/tools.mjs'
 import { readCargo, readSum } from './outcome.mjs'
 
 /** Cdylibs have nothing to run outside their hosts; vitest tests them there. */
-const CARGO = ['--workspace', '--exclude=varve-node', '--exclude=varve-wasm', '--exclude=varve-bindgen', '--features=varve-core/sim']
+const CARGO = [
+  '--workspace',
+  '--exclude=varve-node',
+  '--exclude=varve-wasm',
+  '--exclude=varve-bindgen',
+  '--features=varve-core/sim',
+]
 
 const isScreen = process.stdout.isTTY
 /** Escape codes are for screens; vitest would print them in CI as well. */
@@ -65,7 +71,11 @@ export async function runVitest(options) {
   const counts = join(folder, 'counts.json')
   try {
     const reporters = ['--reporter=default', `--reporter=${at('scripts/test/counts.mjs')}`]
-    const exitCode = await runInView([toolPath('vitest'), 'run', ...reporters, ...options], { ...process.env, ...plain, VARVE_COUNTS: counts })
+    const exitCode = await runInView([toolPath('vitest'), 'run', ...reporters, ...options], {
+      ...process.env,
+      ...plain,
+      VARVE_COUNTS: counts,
+    })
     const outcome = await readFile(counts, 'utf8').then(JSON.parse, () => ({ passed: 0, failed: 0 }))
     return { outcome, exitCode }
   } finally {
@@ -75,7 +85,11 @@ export async function runVitest(options) {
 
 /** A sample of the safety suites that leave the sources as they are. @returns {Promise<Runner>} */
 export async function runSample() {
-  const ended = await runKept(process.execPath, [at('test/safety/all.mjs'), '--sample', ...READING.map((suite) => `--suite=${suite}`)], process.env)
+  const ended = await runKept(
+    process.execPath,
+    [at('test/safety/all.mjs'), '--sample', ...READING.map((suite) => `--suite=${suite}`)],
+    process.env,
+  )
   return { ...ended, outcome: readSum(ended.text) }
 }
 

@@ -96,7 +96,9 @@ describe.skipIf(!hasBrowser())('a cache in Chromium', () => {
     await first.ask('open', { dir })
     await first.ask('put', { key: 'value' })
     await first.ask('commit', 'relaxed')
-    expect(await second.ask('open', { dir })).toMatchObject({ reason: expect.stringMatching(/^WebAssembly in memory: .* its files cannot be used/) })
+    expect(await second.ask('open', { dir })).toMatchObject({
+      reason: expect.stringMatching(/^WebAssembly in memory: .* its files cannot be used/),
+    })
     expect(await second.ask('get', ['key'])).toEqual([null])
     await first.ask('close')
     const third = await newWorker()
@@ -112,7 +114,9 @@ describe.skipIf(!hasBrowser())('a cache in Chromium', () => {
       const { ask, kill } = await newWorker()
       expect(await ask('open', { dir }), `VARVE_SEED=${SEED}`).toEqual(PERSISTENT)
       const keys = Array.from({ length: 30 }, (_, index) => `key ${index}`)
-      expect(await ask('get', keys), `VARVE_SEED=${SEED} round ${round}`).toEqual(keys.map((key) => acknowledged.get(key) ?? null))
+      expect(await ask('get', keys), `VARVE_SEED=${SEED} round ${round}`).toEqual(
+        keys.map((key) => acknowledged.get(key) ?? null),
+      )
       for (let commit = 0; commit < 1 + random(4); commit++) {
         const made = (): [string, string] => [`key ${random(30)}`, `${round} ${commit} ${'x'.repeat(random(5000))}`]
         const entries = Object.fromEntries(Array.from({ length: 1 + random(20) }, made))

@@ -24,8 +24,19 @@ async function openPrivate(options: CacheOptions): Promise<Cache> {
   return cache
 }
 
-worker.addEventListener('message', async ({ data: { id, call: [place, left] } }) => {
-  const isOnDisk = false // no test can look at the files
-  contract(place, { isOnDisk, openEngineCache: (options) => (place === 'memory' ? openCache(inMemory(options)) : openPrivate(options)) })
-  worker.postMessage({ id, answer: await runAll(left) })
-})
+worker.addEventListener(
+  'message',
+  async ({
+    data: {
+      id,
+      call: [place, left],
+    },
+  }) => {
+    const isOnDisk = false // no test can look at the files
+    contract(place, {
+      isOnDisk,
+      openEngineCache: (options) => (place === 'memory' ? openCache(inMemory(options)) : openPrivate(options)),
+    })
+    worker.postMessage({ id, answer: await runAll(left) })
+  },
+)

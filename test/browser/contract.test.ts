@@ -29,14 +29,16 @@ async function programOf(): Promise<string> {
     write: false,
     logLevel: 'error',
     inject: [here('buffer.ts')],
-    plugins: [{
-      name: 'browser',
-      setup({ onResolve }) {
-        onResolve({ filter: /^varve$/ }, () => ({ path: '/dist/bundle/index.js', external: true }))
-        onResolve({ filter: /^vitest$/ }, () => ({ path: here('vitest.ts') }))
-        onResolve({ filter: /^node:|\/folders\.ts$/ }, () => ({ path: here('host.ts') }))
+    plugins: [
+      {
+        name: 'browser',
+        setup({ onResolve }) {
+          onResolve({ filter: /^varve$/ }, () => ({ path: '/dist/bundle/index.js', external: true }))
+          onResolve({ filter: /^vitest$/ }, () => ({ path: here('vitest.ts') }))
+          onResolve({ filter: /^node:|\/folders\.ts$/ }, () => ({ path: here('host.ts') }))
+        },
       },
-    }],
+    ],
   })
   return outputFiles[0]?.text ?? ''
 }
@@ -46,10 +48,13 @@ describe.skipIf(!hasBrowser())('contract in Chromium', slow, () => {
   beforeAll(async () => void (site = await openSite({ '/contract.js': await programOf() })))
   afterAll(async () => site?.close())
 
-  it.each(['private', 'memory'])('every test of the contract that needs no module of Node.js passes (%s)', async (place) => {
-    const ask = await site.start(place, '/contract.js')
-    const { ran, failed } = (await ask(place, LEFT)) as { ran: string[]; failed: string[] }
-    expect(failed).toEqual([])
-    expect(ran.length).toBeGreaterThan(60)
-  })
+  it.each(['private', 'memory'])(
+    'every test of the contract that needs no module of Node.js passes (%s)',
+    async (place) => {
+      const ask = await site.start(place, '/contract.js')
+      const { ran, failed } = (await ask(place, LEFT)) as { ran: string[]; failed: string[] }
+      expect(failed).toEqual([])
+      expect(ran.length).toBeGreaterThan(60)
+    },
+  )
 })

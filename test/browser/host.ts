@@ -15,5 +15,11 @@ function delay<T>(ms: number, value: T): Promise<T> {
 function refuse(): never {
   throw new Error('a browser does not have this')
 }
-export { refuse as mkdirSync, refuse as readdirSync, refuse as readFileSync, refuse as snapshot, refuse as writeFileSync }
+export {
+  refuse as mkdirSync,
+  refuse as readdirSync,
+  refuse as readFileSync,
+  refuse as snapshot,
+  refuse as writeFileSync,
+}
 export { refuse as Readable, refuse as Writable }

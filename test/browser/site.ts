@@ -25,8 +25,10 @@ export interface Site {
 export async function openSite(programs: Readonly<Record<string, string>> = {}): Promise<Site> {
   const server = createServer((request, response) => {
     const path = normalize(decodeURIComponent(request.url ?? '/'))
-    if (path === '/') return void response.setHeader('content-type', 'text/html').end('<!doctype html><title>varve</title>')
-    if (Object.hasOwn(programs, path)) return void response.setHeader('content-type', 'text/javascript').end(programs[path])
+    if (path === '/')
+      return void response.setHeader('content-type', 'text/html').end('<!doctype html><title>varve</title>')
+    if (Object.hasOwn(programs, path))
+      return void response.setHeader('content-type', 'text/javascript').end(programs[path])
     const file = path === '/worker.mjs' ? WORKER : join(PACKAGE, path)
     if (!existsSync(file) || !statSync(file).isFile()) return void response.writeHead(404).end()
     response.setHeader('content-type', TYPES[extname(file)] ?? 'application/octet-stream')

@@ -6,12 +6,16 @@ import { isDeepStrictEqual } from 'node:util'
 import { afterEach, expect, it, vi } from 'vitest'
 import type * as slotsModule from '../../packages/varve/src/engine/opfs/slots.ts'
 
-const { Slots }: typeof slotsModule = await import(new URL('../../packages/varve/src/engine/opfs/slots.ts', import.meta.url).href)
+const { Slots }: typeof slotsModule = await import(
+  new URL('../../packages/varve/src/engine/opfs/slots.ts', import.meta.url).href
+)
 
 type Files = Map<string, Uint8Array>
 
 /** One change of a file: bytes at an offset, or another size. */
-type Change = { readonly name: string; readonly at: number; readonly bytes: Uint8Array } | { readonly name: string; readonly size: number }
+type Change =
+  | { readonly name: string; readonly at: number; readonly bytes: Uint8Array }
+  | { readonly name: string; readonly size: number }
 
 function resized(bytes: Uint8Array, size: number): Uint8Array {
   const copy = new Uint8Array(size)
@@ -69,7 +73,9 @@ async function contentsIn(files: Files): Promise<Record<string, string>> {
   stub(files, [])
   const slots = await Slots.open(`/reopened ${reopened++}`)
   const host = slots.host('v1')
-  const names = String(host.list()).split('\0').filter((name) => name !== '')
+  const names = String(host.list())
+    .split('\0')
+    .filter((name) => name !== '')
   const entries = names.map((name) => {
     const file = host.open(name)
     const bytes = new Uint8Array(host.size(file))
@@ -104,14 +110,18 @@ it('a file has the name before a step or after it, whatever write of the step wa
   ]
   let states = 0
   for (const step of steps) {
-    const [start, before] = [new Map([...files].map(([name, bytes]) => [name, bytes.slice()])), await contentsIn(new Map(files))]
+    const [start, before] = [
+      new Map([...files].map(([name, bytes]) => [name, bytes.slice()])),
+      await contentsIn(new Map(files)),
+    ]
     stub(files, changes)
     changes.length = 0
     await step()
     const made = [...changes]
     const after = await contentsIn(new Map([...files].map(([name, bytes]) => [name, bytes.slice()])))
     for (const [index, change] of made.entries()) {
-      const cuts = 'bytes' in change ? Array.from({ length: Math.ceil(change.bytes.length / 16) + 1 }, (_, cut) => cut * 16) : [0]
+      const cuts =
+        'bytes' in change ? Array.from({ length: Math.ceil(change.bytes.length / 16) + 1 }, (_, cut) => cut * 16) : [0]
       for (const cut of cuts) {
         const crashed: Files = new Map([...start].map(([name, bytes]) => [name, bytes.slice()]))
         for (const one of made.slice(0, index)) apply(crashed, one)
@@ -120,10 +130,15 @@ it('a file has the name before a step or after it, whatever write of the step wa
         expect(await contentsIn(crashed)).toEqual(found)
         // A new file appears with a beginning of its content, as on any file system.
         const fresh = Object.keys(after).filter((name) => !(name in before))
-        const begun = fresh.map((name) => [name, found[name]] as const).filter(([name, text]) => text !== undefined && after[name]?.startsWith(text))
+        const begun = fresh
+          .map((name) => [name, found[name]] as const)
+          .filter(([name, text]) => text !== undefined && after[name]?.startsWith(text))
         const allowed = [before, after, ...begun.map(([name, text]) => ({ ...before, [name]: text }))]
         const where = `after ${cut} bytes of write ${index}`
-        expect(allowed.some((state) => isDeepStrictEqual(found, state)), `${JSON.stringify(found)} ${where}`).toBe(true)
+        expect(
+          allowed.some((state) => isDeepStrictEqual(found, state)),
+          `${JSON.stringify(found)} ${where}`,
+        ).toBe(true)
         states++
       }
     }

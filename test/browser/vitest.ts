@@ -38,8 +38,10 @@ function add(name: string, run: Run): void {
 }
 
 /** A test for each row; the number of the row takes the place of its values in the name. */
-const each = (rows: readonly unknown[]) => (name: string, run: (row: unknown) => unknown): void =>
-  rows.forEach((row, index) => add(`${name} (row ${index})`, () => run(row)))
+const each =
+  (rows: readonly unknown[]) =>
+  (name: string, run: (row: unknown) => unknown): void =>
+    rows.forEach((row, index) => add(`${name} (row ${index})`, () => run(row)))
 
 export const it = Object.assign(add, { each })
 

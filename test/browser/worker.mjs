@@ -21,9 +21,14 @@ const ACTIONS = {
   put: (/** @type {Record<string, string>} */ entries) => texts().putMany(Object.entries(entries)),
   delete: (/** @type {string} */ key) => texts().delete(key),
   commit: async (/** @type {'relaxed' | 'durable'} */ durability) => (await cache.commit({ durability })).entries,
-  get: (/** @type {string[]} */ keys) => texts().getMany(keys).map((value) => value ?? null),
-  getManyAsync: async (/** @type {string[]} */ keys) => (await texts().getManyAsync(keys)).map((value) => value ?? null),
-  putBytes: (/** @type {string} */ key, /** @type {number} */ size, /** @type {number} */ seed) => bytes().put(key, bytesOf(size, seed)),
+  get: (/** @type {string[]} */ keys) =>
+    texts()
+      .getMany(keys)
+      .map((value) => value ?? null),
+  getManyAsync: async (/** @type {string[]} */ keys) =>
+    (await texts().getManyAsync(keys)).map((value) => value ?? null),
+  putBytes: (/** @type {string} */ key, /** @type {number} */ size, /** @type {number} */ seed) =>
+    bytes().put(key, bytesOf(size, seed)),
   hasBytes(/** @type {string} */ key, /** @type {number} */ size, /** @type {number} */ seed) {
     const [found, wanted] = [bytes().get(key), bytesOf(size, seed)]
     return found?.length === wanted.length && found.every((byte, index) => byte === wanted[index])
@@ -43,7 +48,8 @@ const ACTIONS = {
   async refusals() {
     const task = cache.task('refusing')
     const calls = [
-      () => task.run({ id: 'a', files: ['a.js'] }, () => 1), () => task.run({ id: 'b' }, (context) => context.addFile('a.js')),
+      () => task.run({ id: 'a', files: ['a.js'] }, () => 1),
+      () => task.run({ id: 'b' }, (context) => context.addFile('a.js')),
       () => cache.task('tracking', { trackReads: true }),
     ]
     const codes = []
@@ -63,7 +69,8 @@ const ACTIONS = {
   /** The files of the engine, by name, as base64: the layout is in engine/opfs/slot.ts. */
   async files(/** @type {string} */ path) {
     let directory = await navigator.storage.getDirectory()
-    for (const name of path.split('/').filter((part) => part !== '')) directory = await directory.getDirectoryHandle(name)
+    for (const name of path.split('/').filter((part) => part !== ''))
+      directory = await directory.getDirectoryHandle(name)
     /** @type {Record<string, { stamp: number, content: string }>} */
     const found = {}
     for await (const name of directory.keys()) {
@@ -74,13 +81,21 @@ const ACTIONS = {
       const stamp = view.getFloat64(at + 8, true)
       const file = new TextDecoder().decode(content.subarray(at + 32, at + 32 + view.getUint32(at + 4, true)))
       if (file === '' || (found[file]?.stamp ?? 0) > stamp) continue
-      found[file] = { stamp, content: btoa(Array.from(content.subarray(4096), (byte) => String.fromCharCode(byte)).join('')) }
+      found[file] = {
+        stamp,
+        content: btoa(Array.from(content.subarray(4096), (byte) => String.fromCharCode(byte)).join('')),
+      }
     }
     return Object.entries(found).map(([name, { content }]) => [name, content])
   },
 }
 
-onmessage = async ({ data: { id, call: [action, ...args] } }) => {
+onmessage = async ({
+  data: {
+    id,
+    call: [action, ...args],
+  },
+}) => {
   try {
     postMessage({ id, answer: await ACTIONS[action]?.(...args) })
   } catch (error) {

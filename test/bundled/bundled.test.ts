@@ -29,7 +29,8 @@ const WORKS = { values: 160, files: 1, result: 'made', isCompacted: true }
 const ALWAYS = new Set(['esbuild, minified CommonJS', 'Rollup, inlineDynamicImports'])
 
 describe('a bundled tool runs wherever it is moved, with the addon beside it and without', () => {
-  for (const [name, bundle] of Object.entries(BUNDLERS)) it(`bundler: ${name}`, ALWAYS.has(name) ? {} : slow, () => runsAnywhere(bundle))
+  for (const [name, bundle] of Object.entries(BUNDLERS))
+    it(`bundler: ${name}`, ALWAYS.has(name) ? {} : slow, () => runsAnywhere(bundle))
 })
 
 async function runsAnywhere(bundle: Bundler): Promise<void> {

@@ -15,7 +15,8 @@ export const PLATFORM_PACKAGE = `@varve/${hostPlatform}`
 /** Writes the project, without the package for this platform. @param {string} folder @returns {string} the entry of the tool */
 export function writeProject(folder) {
   const varve = join(folder, 'node_modules/varve')
-  for (const part of ['dist', 'generated', 'package.json']) cpSync(join(PACKAGE, part), join(varve, part), { recursive: true })
+  for (const part of ['dist', 'generated', 'package.json'])
+    cpSync(join(PACKAGE, part), join(varve, part), { recursive: true })
   writeRelease({ version, platforms: [hostPlatform] }, join(varve, 'generated'))
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }\n')
   copyFileSync(at('test/bundled/tool.mjs'), join(folder, 'tool.mjs'))

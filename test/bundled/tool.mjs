@@ -31,10 +31,18 @@ async function use(folder) {
   const warnings = []
   let workers = 0
   process.on('worker', () => void workers++)
-  const cache = await openCache({ name: 'tool', dir: join(folder, 'cache'), onWarning: ({ message }) => void warnings.push(message) })
+  const cache = await openCache({
+    name: 'tool',
+    dir: join(folder, 'cache'),
+    onWarning: ({ message }) => void warnings.push(message),
+  })
   const space = cache.namespace('values')
   const bytes = noise()
-  for (let index = 0; index < VALUES; index++) space.put(`key ${index}`, bytes.map((byte) => byte ^ index))
+  for (let index = 0; index < VALUES; index++)
+    space.put(
+      `key ${index}`,
+      bytes.map((byte) => byte ^ index),
+    )
   await cache.commit()
   const { changed: isCompacted } = await cache.compact({ full: true })
   let values = 0

@@ -34,7 +34,10 @@ describe('varve', () => {
     const [stats] = JSON.parse(out).caches
     expect([status, stats.dir]).toEqual([0, dir])
     const counts = stats.namespaces.map(({ name, entries }: { name: string; entries: number }) => [name, entries])
-    expect(counts).toEqual([['bytes', 501], ['text', 7]])
+    expect(counts).toEqual([
+      ['bytes', 501],
+      ['text', 7],
+    ])
   })
 
   it('varve ls escapes control characters, and varve get accepts the escaped key', slow, async () => {
@@ -109,11 +112,24 @@ describe('varve', () => {
   it('an empty folder, as of a variable that is not set, is taken for the working directory', slow, async () => {
     const dir = await makeCache()
     const before = snapshot(dir)
-    const commands = [['gc', '--dir', ''], ['stats', '--dir='], ['clear', '--namespace', 'text', '--dir', ''], ['doctor', '--dir', '']]
-    commands.push(['diff', dir, ''], ['export', '--dir', dir, '-o', ''], ['files', 'restore', 'key', '', '--dir', dir, '--clean'])
+    const commands = [
+      ['gc', '--dir', ''],
+      ['stats', '--dir='],
+      ['clear', '--namespace', 'text', '--dir', ''],
+      ['doctor', '--dir', ''],
+    ]
+    commands.push(
+      ['diff', dir, ''],
+      ['export', '--dir', dir, '-o', ''],
+      ['files', 'restore', 'key', '', '--dir', dir, '--clean'],
+    )
     for (const command of commands) {
       const { status, out, err } = runVarve(command, { cwd: dir })
-      expect([status, out, err], command.join(' ')).toEqual([2, '', expect.stringContaining('It is empty; name a file or directory.')])
+      expect([status, out, err], command.join(' ')).toEqual([
+        2,
+        '',
+        expect.stringContaining('It is empty; name a file or directory.'),
+      ])
     }
     expect(snapshot(dir)).toEqual(before)
     // Empty variables of the environment are not set.
@@ -129,18 +145,30 @@ describe('varve', () => {
     }
   })
 
-  it.skipIf(!existsSync('/dev/full'))('output that cannot be written exits with 4, and lost messages change no exit code', async () => {
-    const [dir, missing] = [await makeCache(), join(makeFolder(), 'missing')]
-    const full = openSync('/dev/full', 'w')
-    const run = (args: readonly string[], stdio: StdioOptions) => spawnSync(process.execPath, [MAIN, ...args], { stdio, encoding: 'utf8' })
-    for (const args of [['--version'], ['stats', '--dir', dir], ['export', '--dir', dir], ['ls', '--dir', dir, '--json']]) {
-      const { status, stderr } = run(args, ['ignore', full, 'pipe'])
-      expect([status, stderr]).toEqual([4, expect.stringMatching(/^varve: cannot write to standard output: ENOSPC[^\n]*\n$/)])
-    }
-    expect(run(['stats', '--dir', missing], ['ignore', 'pipe', full]).status).toBe(3)
-    expect(run(['--nothing'], ['ignore', 'pipe', full]).status).toBe(2)
-    closeSync(full)
-  })
+  it.skipIf(!existsSync('/dev/full'))(
+    'output that cannot be written exits with 4, and lost messages change no exit code',
+    async () => {
+      const [dir, missing] = [await makeCache(), join(makeFolder(), 'missing')]
+      const full = openSync('/dev/full', 'w')
+      const run = (args: readonly string[], stdio: StdioOptions) =>
+        spawnSync(process.execPath, [MAIN, ...args], { stdio, encoding: 'utf8' })
+      for (const args of [
+        ['--version'],
+        ['stats', '--dir', dir],
+        ['export', '--dir', dir],
+        ['ls', '--dir', dir, '--json'],
+      ]) {
+        const { status, stderr } = run(args, ['ignore', full, 'pipe'])
+        expect([status, stderr]).toEqual([
+          4,
+          expect.stringMatching(/^varve: cannot write to standard output: ENOSPC[^\n]*\n$/),
+        ])
+      }
+      expect(run(['stats', '--dir', missing], ['ignore', 'pipe', full]).status).toBe(3)
+      expect(run(['--nothing'], ['ignore', 'pipe', full]).status).toBe(2)
+      closeSync(full)
+    },
+  )
 
   it('varve --version prints the version', () => {
     const { version } = JSON.parse(readFileSync(new URL('../../packages/varve/package.json', import.meta.url), 'utf8'))
@@ -160,7 +188,11 @@ describe('varve', () => {
     const env = { NODE_OPTIONS: `${process.env['NODE_OPTIONS'] ?? ''} --no-addons` }
     const { status, out } = runVarve(['doctor', '--dir', dir, '--json'], { env })
     const { ok, findings } = JSON.parse(out)
-    const engine = { what: 'engine', found: expect.stringContaining('--no-addons'), note: expect.stringContaining('same cache') }
+    const engine = {
+      what: 'engine',
+      found: expect.stringContaining('--no-addons'),
+      note: expect.stringContaining('same cache'),
+    }
     expect([status, ok, findings.find(({ what }: { what: string }) => what === 'engine')]).toEqual([0, true, engine])
     const text = runVarve(['doctor', '--dir', dir], { env }).out
     expect([text.includes('engine: WebAssembly reads and writes'), text.includes('!')]).toEqual([true, false])

@@ -39,7 +39,11 @@ function offered(shell: Shell, file: string, ...words: string[]): string[] {
   }[shell]
   const { status, stdout, stderr } = spawnSync(shell, args, { encoding: 'utf8', cwd: makeFolder() })
   expect([status, stderr], words.join(' ')).toEqual([0, ''])
-  return stdout.split('\n').map((line) => line.split('\t', 1).join('')).filter((line) => line !== '').sort()
+  return stdout
+    .split('\n')
+    .map((line) => line.split('\t', 1).join(''))
+    .filter((line) => line !== '')
+    .sort()
 }
 
 describe.each(['bash', 'zsh', 'fish'] as const)('varve completions %s', (shell) => {
@@ -60,7 +64,9 @@ describe.each(['bash', 'zsh', 'fish'] as const)('varve completions %s', (shell) 
   it.runIf(isThere)('offers every command and option of --help', () => {
     const file = script(shell)
     const help = runVarve(['--help']).out.split('Commands:\n')[1] ?? ''
-    const names = [...help.matchAll(/^ {2}([a-z]+)(?= )/gm)].map(([, name = '']) => name).filter((name) => name !== 'help')
+    const names = [...help.matchAll(/^ {2}([a-z]+)(?= )/gm)]
+      .map(([, name = '']) => name)
+      .filter((name) => name !== 'help')
     expect(names.length).toBeGreaterThan(20)
     expect(offered(shell, file, 'varve', '')).toEqual(names.sort())
     const flags = [...runVarve(['gc', '--help']).out.matchAll(/ (--[a-z-]+)(?= )/g)].map(([, flag = '']) => flag)

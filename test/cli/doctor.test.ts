@@ -36,16 +36,19 @@ describe.each(Object.entries(TOOLS))('varve doctor after builds by %s', (tool, {
   it('a time in define differs in each build', speed, async () => {
     const folder = makeProject()
     for (const time of [1, 2, 3, 4]) await build(folder, { stamp: `2026-01-01T00:00:0${time}Z` })
-    expect(hitsIn(join(folder, 'cache'))).toEqual([{
-      what: 'hits',
-      found: expect.stringContaining(`${name} differs in each of the last 3 builds (the last time `),
-      advice: expect.stringContaining('remove the time'),
-    }])
+    expect(hitsIn(join(folder, 'cache'))).toEqual([
+      {
+        what: 'hits',
+        found: expect.stringContaining(`${name} differs in each of the last 3 builds (the last time `),
+        advice: expect.stringContaining('remove the time'),
+      },
+    ])
   })
 
   it('a random value in define, which the cache does not show, differs in each build', slow, async () => {
     const folder = makeProject()
-    for (const value of ['9f3ad0c27be1', '0b8e72f1a94c', 'c51d90e8f7a2', '77ae10cd25bb']) await build(folder, { stamp: value })
+    for (const value of ['9f3ad0c27be1', '0b8e72f1a94c', 'c51d90e8f7a2', '77ae10cd25bb'])
+      await build(folder, { stamp: value })
     const found = expect.stringMatching(/differs in each of the last 3 builds$/)
     expect(hitsIn(join(folder, 'cache'))).toMatchObject([{ found, advice: expect.any(String) }])
   })
@@ -54,7 +57,9 @@ describe.each(Object.entries(TOOLS))('varve doctor after builds by %s', (tool, {
     const folder = makeProject()
     for (const path of ['/builds/1/app', '/builds/2/app']) await build(folder, { stamp: path })
     const found = expect.stringContaining('has the absolute path "/builds/2/app", and had "/builds/1/app"')
-    expect(hitsIn(join(folder, 'cache'))).toMatchObject([{ found, advice: expect.stringContaining('relative to the project') }])
+    expect(hitsIn(join(folder, 'cache'))).toMatchObject([
+      { found, advice: expect.stringContaining('relative to the project') },
+    ])
   })
 
   it('a variable has another value than in the build before', speed, async () => {
@@ -64,7 +69,9 @@ describe.each(Object.entries(TOOLS))('varve doctor after builds by %s', (tool, {
       await build(folder)
     }
     const found = expect.stringContaining('NODE_ENV had the value production instead of development')
-    expect(hitsIn(join(folder, 'cache'))).toMatchObject([{ found, note: expect.stringContaining('set it to one value') }])
+    expect(hitsIn(join(folder, 'cache'))).toMatchObject([
+      { found, note: expect.stringContaining('set it to one value') },
+    ])
   })
 
   it('a project whose files change between builds gets no remark', speed, async () => {
@@ -77,7 +84,9 @@ describe.each(Object.entries(TOOLS))('varve doctor after builds by %s', (tool, {
     install(folder, '7.30.0')
     await build(folder)
     expect(hitsIn(join(folder, 'cache'))).toEqual([])
-    expect(JSON.parse(runVarve(['history', '--dir', join(folder, 'cache'), '--json']).out).caches[0].builds).toHaveLength(5)
+    expect(
+      JSON.parse(runVarve(['history', '--dir', join(folder, 'cache'), '--json']).out).caches[0].builds,
+    ).toHaveLength(5)
   })
 })
 
@@ -93,16 +102,33 @@ describe('varve doctor', () => {
   })
 
   it.each([
-    ['@org/compiler', ['7.29.13', '7.30.0'], '@org/compiler 7.29.13 and @org/compiler 7.30.0 take turns', 'use one version of @org/compiler'],
-    ['NODE_ENV', ['development', 'production'], 'NODE_ENV development and NODE_ENV production take turns', 'set NODE_ENV to one value in all builds'],
+    [
+      '@org/compiler',
+      ['7.29.13', '7.30.0'],
+      '@org/compiler 7.29.13 and @org/compiler 7.30.0 take turns',
+      'use one version of @org/compiler',
+    ],
+    [
+      'NODE_ENV',
+      ['development', 'production'],
+      'NODE_ENV development and NODE_ENV production take turns',
+      'set NODE_ENV to one value in all builds',
+    ],
   ])('two values of %s take turns on a cache that keeps one', async (name, [one = '', other = ''], found, advice) => {
     const dir = join(makeFolder(), 'cache')
     for (const value of [one, other, one, other]) {
       await using cache = await openCache({ name: 'tool', dir })
       cache.namespace('results', { codec: 'text', version: value }).put('a', 'result')
-      cache.recordBuild({ hits: 0, misses: 1, savedMs: 0, reasons: { [`changed ${name} ${value === one ? other : one} -> ${value}`]: 1 } })
+      cache.recordBuild({
+        hits: 0,
+        misses: 1,
+        savedMs: 0,
+        reasons: { [`changed ${name} ${value === one ? other : one} -> ${value}`]: 1 },
+      })
     }
-    expect(hitsIn(dir)).toMatchObject([{ found: expect.stringContaining(found), advice: expect.stringContaining(advice) }])
+    expect(hitsIn(dir)).toMatchObject([
+      { found: expect.stringContaining(found), advice: expect.stringContaining(advice) },
+    ])
   })
 
   it('builds whose ids are never the same find nothing', async () => {
@@ -114,7 +140,9 @@ describe('varve doctor', () => {
     for (const prefix of ['run-1', 'run-2']) await build(prefix)
     expect(hitsIn(dir)).toEqual([])
     await build('run-3')
-    expect(hitsIn(dir)).toMatchObject([{ found: expect.stringContaining('the last 3 builds found nothing'), advice: expect.any(String) }])
+    expect(hitsIn(dir)).toMatchObject([
+      { found: expect.stringContaining('the last 3 builds found nothing'), advice: expect.any(String) },
+    ])
   })
 
   it('the layer of a container is not kept, a volume in it is', () => {

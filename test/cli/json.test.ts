@@ -26,7 +26,9 @@ const COMMANDS = commandsIn(runVarve(['--help']).out).flatMap((name) => {
 })
 
 /** Options of every command, as rows of the page. */
-const COMMON = ['--dir', '--json', '--shared'].map((flag) => PAGE.split('\n').find((line) => line.startsWith(`| \`${flag}`)) ?? flag)
+const COMMON = ['--dir', '--json', '--shared'].map(
+  (flag) => PAGE.split('\n').find((line) => line.startsWith(`| \`${flag}`)) ?? flag,
+)
 
 function commandsIn(help: string): string[] {
   const [, list = ''] = help.split('Commands:\n')
@@ -37,8 +39,16 @@ function commandsIn(help: string): string[] {
 /** A list of `--help`, as rows of the page. */
 function rowsOf(help: string, list: string): string[] {
   const [, lines = ''] = new RegExp(`^${list}:\\n((?: .*\\n)+)`, 'm').exec(help) ?? []
-  const items = lines.trimEnd().split(/\n(?= {2}\S)/).filter((item) => item !== '')
-  return items.map((item) => item.trim().replaceAll(/\n */g, ' ').replace(/^(.*?) {2,}(.*)$/, '| `$1` | $2 |'))
+  const items = lines
+    .trimEnd()
+    .split(/\n(?= {2}\S)/)
+    .filter((item) => item !== '')
+  return items.map((item) =>
+    item
+      .trim()
+      .replaceAll(/\n */g, ' ')
+      .replace(/^(.*?) {2,}(.*)$/, '| `$1` | $2 |'),
+  )
 }
 
 /** The section of a command in the page. */
@@ -62,7 +72,8 @@ async function makeProject(): Promise<{ folder: string; one: string; two: string
   const source = await cache.files.store(join(folder, 'src'))
   cache.namespace('outputs', { codec: 'json' }).put('build', source)
   const task = cache.task('styles', { root: folder })
-  for (const mode of ['a', 'b']) await task.run({ id: 'a.css', inputs: { mode }, files: ['src/source.txt'], env: ['MODE'] }, () => mode)
+  for (const mode of ['a', 'b'])
+    await task.run({ id: 'a.css', inputs: { mode }, files: ['src/source.txt'], env: ['MODE'] }, () => mode)
   await cache.close()
   const other = await openCache({ name: 'two', dir: two })
   other.namespace('text', { codec: 'text' }).put('text', 'another text')
@@ -79,7 +90,10 @@ async function outputsOf(
   const outputs = new Map<string, string[]>()
   for (const [name, ...args] of lines) {
     const words = name === 'error' ? [] : name.split(' ')
-    const { out, err } = runVarve([...words, ...args, '--json'], { cwd: folder, env: { VARVE_DIR: '', CACHE_DIR: '', ...more } })
+    const { out, err } = runVarve([...words, ...args, '--json'], {
+      cwd: folder,
+      env: { VARVE_DIR: '', CACHE_DIR: '', ...more },
+    })
     expect([args, err.replaceAll(/^warning: .*\n/gm, '')]).toEqual([args, ''])
     expect(JSON.parse(out).format, out).toBe(1)
     outputs.set(name, [...(outputs.get(name) ?? []), out])
@@ -96,11 +110,20 @@ function problemsOf(outputs: ReadonlyMap<string, readonly string[]>): string {
 export const outputs: { readonly [Name in keyof CliJson]: readonly CliJson[Name][] } = {\n${members.join('\n')}\n}\n`
   writeFileSync(join(folder, 'outputs.ts'), text)
   const compilerOptions = {
-    module: 'nodenext', target: 'es2023', strict: true, exactOptionalPropertyTypes: true, skipLibCheck: true, noEmit: true,
-    types: ['node'], typeRoots: [at('node_modules/@types')], paths: { 'varve/cli-json': [at('packages/varve/dist/cli-json.d.ts')] },
+    module: 'nodenext',
+    target: 'es2023',
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    skipLibCheck: true,
+    noEmit: true,
+    types: ['node'],
+    typeRoots: [at('node_modules/@types')],
+    paths: { 'varve/cli-json': [at('packages/varve/dist/cli-json.d.ts')] },
   }
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['outputs.ts'] }))
-  const { stdout } = spawnSync(process.execPath, [at('node_modules/typescript/bin/tsc'), '--project', folder], { encoding: 'utf8' })
+  const { stdout } = spawnSync(process.execPath, [at('node_modules/typescript/bin/tsc'), '--project', folder], {
+    encoding: 'utf8',
+  })
   return stdout
 }
 
@@ -110,29 +133,70 @@ describe('--json', () => {
     const caches = join(one, '..')
     const [file, target, damaged] = [join(folder, 'export.json'), join(folder, 'target'), join(folder, 'damaged')]
     const dir = ['--dir', one]
-    const outputs = await outputsOf([
-      ['stats', ...dir], ['stats', '--dir', caches], ['history', '--dir', caches], ['layers', '--dir', caches],
-      ['caches'], ['caches', '--dir', join(folder, 'none')], ['watch', '--for', '0.1', '--dir', caches], ['completions', 'fish'],
-      ['seal', join(folder, 'sealed'), '--dir', caches],
-      ['top', ...dir], ['ls', ...dir], ['ls', ...dir, '--limit', '0'], ['ls --task', ...dir],
-      ['get', 'text', ...dir], ['get', 'text', ...dir, '--namespace', 'text'], ['get', 'nothing', ...dir], ['get', String.raw`\xff\xfe`, ...dir],
-      ['why', 'a.css', ...dir], ['why', 'nothing', ...dir], ['diff', one, two], ['diff', one, one], ['export', ...dir, '-o', file],
-      ['import', file, '--dir', damaged], ['verify', '--dir', caches], ['doctor', ...dir], ['doctor', '--dir', join(folder, 'none')],
-      ['view', '--dir', caches, '--verify'],
-      ['files ls', ...dir], ['files ls --stored', ...dir], ['files verify', ...dir], ['files restore', 'build', target, ...dir],
-      ['files restore', 'nothing', target, ...dir], ['repair', ...dir], ['compact', '--dir', caches], ['compact', ...dir], ['gc', ...dir],
-      ['files gc', ...dir], ['clear', ...dir, '--namespace', 'text'], ['error', 'stats', '--dir', join(folder, 'none')],
-    ], folder)
-    const { publicKey: VARVE_TRUSTED_KEYS, signingKey: VARVE_SIGNING_KEY } = JSON.parse(runVarve(['remote', 'keygen', '--json'], { cwd: folder }).out)
+    const outputs = await outputsOf(
+      [
+        ['stats', ...dir],
+        ['stats', '--dir', caches],
+        ['history', '--dir', caches],
+        ['layers', '--dir', caches],
+        ['caches'],
+        ['caches', '--dir', join(folder, 'none')],
+        ['watch', '--for', '0.1', '--dir', caches],
+        ['completions', 'fish'],
+        ['seal', join(folder, 'sealed'), '--dir', caches],
+        ['top', ...dir],
+        ['ls', ...dir],
+        ['ls', ...dir, '--limit', '0'],
+        ['ls --task', ...dir],
+        ['get', 'text', ...dir],
+        ['get', 'text', ...dir, '--namespace', 'text'],
+        ['get', 'nothing', ...dir],
+        ['get', String.raw`\xff\xfe`, ...dir],
+        ['why', 'a.css', ...dir],
+        ['why', 'nothing', ...dir],
+        ['diff', one, two],
+        ['diff', one, one],
+        ['export', ...dir, '-o', file],
+        ['import', file, '--dir', damaged],
+        ['verify', '--dir', caches],
+        ['doctor', ...dir],
+        ['doctor', '--dir', join(folder, 'none')],
+        ['view', '--dir', caches, '--verify'],
+        ['files ls', ...dir],
+        ['files ls --stored', ...dir],
+        ['files verify', ...dir],
+        ['files restore', 'build', target, ...dir],
+        ['files restore', 'nothing', target, ...dir],
+        ['repair', ...dir],
+        ['compact', '--dir', caches],
+        ['compact', ...dir],
+        ['gc', ...dir],
+        ['files gc', ...dir],
+        ['clear', ...dir, '--namespace', 'text'],
+        ['error', 'stats', '--dir', join(folder, 'none')],
+      ],
+      folder,
+    )
+    const { publicKey: VARVE_TRUSTED_KEYS, signingKey: VARVE_SIGNING_KEY } = JSON.parse(
+      runVarve(['remote', 'keygen', '--json'], { cwd: folder }).out,
+    )
     const env = { VARVE_REMOTE: pathToFileURL(join(folder, 'remote')).href, VARVE_TRUSTED_KEYS, VARVE_SIGNING_KEY }
     const names = ['push', 'doctor', 'status', 'pull', 'verify', 'compact', 'gc', 'keygen']
     const remote = names.map((name) => [`remote ${name}`, '--dir', caches] as const)
     for (const [name, values] of await outputsOf(remote, folder, env)) outputs.set(name, values)
     const { sha256 } = JSON.parse(outputs.get('remote status')?.[0] ?? '').scopes[0].layers[0]
-    for (const [name, values] of await outputsOf([['remote revoke', sha256, '--dir', caches]], folder, env)) outputs.set(name, values)
+    for (const [name, values] of await outputsOf([['remote revoke', sha256, '--dir', caches]], folder, env))
+      outputs.set(name, values)
     await outputsOf([['compact', '--dir', damaged]], folder)
     flip(fileOf(damaged, '.table'), 100)
-    const more = await outputsOf([['verify', '--dir', damaged], ['doctor', '--dir', damaged], ['repair', '--dir', damaged]], folder)
+    const more = await outputsOf(
+      [
+        ['verify', '--dir', damaged],
+        ['doctor', '--dir', damaged],
+        ['repair', '--dir', damaged],
+      ],
+      folder,
+    )
     for (const [name, values] of more) {
       outputs.get(name)?.push(...values)
     }
@@ -140,12 +204,22 @@ describe('--json', () => {
     expect(outputs.get('stats')?.map((output) => JSON.parse(output).caches.length)).toEqual([1, 2])
     // The comparison finds a field that is renamed, too many, or of another type, and a command without output.
     const [verify = ''] = outputs.get('verify') ?? []
-    const wrong = [verify.replace('"sound"', '"sounds"'), verify.replace('"files":', '"more": 1, "files":'), verify.replace('true', '"true"')]
+    const wrong = [
+      verify.replace('"sound"', '"sounds"'),
+      verify.replace('"files":', '"more": 1, "files":'),
+      verify.replace('true', '"true"'),
+    ]
     const problems = problemsOf(new Map([['verify', wrong]]))
-    for (const found of ["'\"sounds\"' does not exist", "'\"more\"' does not exist", "'string' is not assignable to type 'boolean'"]) {
+    for (const found of [
+      '\'"sounds"\' does not exist',
+      '\'"more"\' does not exist',
+      "'string' is not assignable to type 'boolean'",
+    ]) {
       expect(problems).toContain(found)
     }
-    expect(problemsOf(new Map([['verify', [verify]]]))).toMatch(/missing the following properties .*: .*stats|is missing/)
+    expect(problemsOf(new Map([['verify', [verify]]]))).toMatch(
+      /missing the following properties .*: .*stats|is missing/,
+    )
   })
 
   it('docs/command.md contains every declaration of the types of --json, word for word', () => {
@@ -154,7 +228,9 @@ describe('--json', () => {
       const types = source.split(/^(?:import type|export type \{) [^]*? from '[^']+'\n/m).at(-1) ?? ''
       return types.trim().split(/\n\n(?=\/\*\*|export)/)
     })
-    const blocks = [...PAGE.matchAll(/^```ts skip\n([^]*?)^```$/gm)].flatMap(([, code = '']) => code.trim().split(/\n\n(?=\/\*\*|export)/))
+    const blocks = [...PAGE.matchAll(/^```ts skip\n([^]*?)^```$/gm)].flatMap(([, code = '']) =>
+      code.trim().split(/\n\n(?=\/\*\*|export)/),
+    )
     expect(declarations.length).toBeGreaterThan(20)
     expect(blocks.sort()).toEqual(declarations.sort())
   })
@@ -179,14 +255,19 @@ describe('docs/command.md', () => {
     const section = sectionOf(command)
     const [usage = ''] = help.split('\n')
     expect(section).toContain(`npx ${usage.replace('Usage: ', '')}\n`)
-    const rows = [...rowsOf(help, 'Arguments'), ...rowsOf(help, 'Options')].filter((row) => !row.startsWith('| `-h, --help`'))
+    const rows = [...rowsOf(help, 'Arguments'), ...rowsOf(help, 'Options')].filter(
+      (row) => !row.startsWith('| `-h, --help`'),
+    )
     expect(rows).toEqual(expect.arrayContaining(COMMON))
     expect(section.match(/^\| `.*$/gm) ?? []).toEqual(rows.filter((row) => !COMMON.includes(row)))
   })
 
   it('docs/command.md lists the exit codes of --help', () => {
     const [, codes = ''] = helpOf('stats').split('Exit codes:\n')
-    const rows = codes.trim().split('\n').map((line) => line.trim().replace(/^(\d) +/, '| $1 | '))
+    const rows = codes
+      .trim()
+      .split('\n')
+      .map((line) => line.trim().replace(/^(\d) +/, '| $1 | '))
     expect(rows.length).toBe(5)
     expect(PAGE.replaceAll('`', '')).toContain(rows.map((row) => `${row} |\n`).join(''))
   })

@@ -37,15 +37,24 @@ describe('tables', () => {
       '                     nger/than/every/column.js',
       '',
     ])
-    expect(table(HEAD, ROWS.slice(0, 1), ['entries'], 30)).toBe([
-      'name:    modules', 'entries: 1,234,567', 'what:    a text of several', '         words that is longer', '         than the others', '',
-    ].join('\n'))
+    expect(table(HEAD, ROWS.slice(0, 1), ['entries'], 30)).toBe(
+      [
+        'name:    modules',
+        'entries: 1,234,567',
+        'what:    a text of several',
+        '         words that is longer',
+        '         than the others',
+        '',
+      ].join('\n'),
+    )
   })
 
   it('wrapped lines have all characters of a text, each within the width', () => {
     const random = randomOf(11)
     for (let round = 0; round < 500; round++) {
-      const text = Array.from({ length: random(60) }, () => 'ab 漢/é '[random(7)]).join('').trim()
+      const text = Array.from({ length: random(60) }, () => 'ab 漢/é '[random(7)])
+        .join('')
+        .trim()
       const columns = 2 + random(20)
       const lines = wrapped(text, columns)
       expect(withoutSpaces(lines.join(''))).toBe(withoutSpaces(text))
@@ -61,7 +70,8 @@ describe('the output of varve', () => {
     const cache = await openCache({ name: 'colours', dir, history: 'never' })
     cache.namespace('a', { codec: 'text' }).put('key', 'value')
     await cache.close()
-    const colourful = (env: NodeJS.ProcessEnv): boolean => runVarve(['verify', '--dir', dir], { env }).out.includes('\u001b[32msound')
+    const colourful = (env: NodeJS.ProcessEnv): boolean =>
+      runVarve(['verify', '--dir', dir], { env }).out.includes('\u001b[32msound')
     const environments = [{ NO_COLOR: undefined }, { NO_COLOR: '1' }, { NO_COLOR: undefined, FORCE_COLOR: '1' }]
     expect(environments.map(colourful)).toEqual([false, false, true])
   })
@@ -69,12 +79,17 @@ describe('the output of varve', () => {
   it('varve stats is a table in 80 columns, in which long names are whole, with large numbers and entries of different ages', async () => {
     const dir = join(makeFolder(), 'cache')
     const cache = await openCache({ name: 'wide', dir, history: 'never' })
-    for (const name of ['task:a-name-of-a-task-that-is-long', 'webpack parts: webpack packs default production web shop/site']) {
+    for (const name of [
+      'task:a-name-of-a-task-that-is-long',
+      'webpack parts: webpack packs default production web shop/site',
+    ]) {
       const space = cache.namespace(name, { version: '1234567890abcdef', codec: 'text' })
       for (let key = 0; key < 1200; key++) space.put(`a key of the namespace ${key}`, 'x'.repeat(1000))
     }
     await cache.close()
-    const lines = runVarve(['stats', '--dir', dir], { env: { COLUMNS: '80' } }).out.split('\n').slice(2)
+    const lines = runVarve(['stats', '--dir', dir], { env: { COLUMNS: '80' } })
+      .out.split('\n')
+      .slice(2)
     expect(lines[0]).toMatch(/^namespace +version +entries +keys +values +on disk +age$/)
     for (const line of lines) expect(columnsOf(line), line).toBeLessThanOrEqual(80)
     const row = lines.indexOf('webpack parts: webpack packs default production web shop/site') + 1
@@ -89,7 +104,9 @@ describe('the output of varve', () => {
   it('each command that prints a list reports an empty cache', async () => {
     const dir = join(makeFolder(), 'cache')
     const cache = await openCache({ name: 'empty', dir, history: 'never' })
-    await cache.importJson([JSON.stringify({ namespace: 'varve:history', version: '1', key: '1', text: 'not a record' })])
+    await cache.importJson([
+      JSON.stringify({ namespace: 'varve:history', version: '1', key: '1', text: 'not a record' }),
+    ])
     await cache.close()
     const printed = (...args: string[]): string => {
       const { status, out, err } = runVarve([...args, '--dir', dir])

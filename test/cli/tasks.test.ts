@@ -18,10 +18,13 @@ async function project(): Promise<{ root: string; varve(args: readonly string[],
   const styles = cache.task('styles', { root })
   for (const config of ['old', 'new']) {
     const inputs = { source: 'same', config }
-    await styles.run({ id: join(root, 'src/a.css'), inputs, files: ['src/a.css'], env: ['VARVE_TEST_MODE'] }, (context) => {
-      context.addFile('src/b.css')
-      return config
-    })
+    await styles.run(
+      { id: join(root, 'src/a.css'), inputs, files: ['src/a.css'], env: ['VARVE_TEST_MODE'] },
+      (context) => {
+        context.addFile('src/b.css')
+        return config
+      },
+    )
     await new Promise((resolve) => setTimeout(resolve, 5)) // so that one was made later
   }
   await styles.run({ id: 'line\nbreak' }, () => 1)
@@ -43,8 +46,14 @@ describe('varve ls --task', () => {
     expect(varve(['ls', '--task', 'scripts']).out).toBe('src/a.css\n')
     expect(varve(['ls', '--task', 'styles', '--long']).out).toMatch(/2 variants .* src\/a\.css\n/)
     const listed = JSON.parse(varve(['ls', '--task', 'scripts', '--json']).out)
-    expect(listed).toEqual({ format: 1, ids: [{ task: 'scripts', id: 'src/a.css', variants: 1, newestMs: expect.any(Number) }] })
-    expect(varve(['ls', '--task', 'style'])).toMatchObject({ status: 2, err: expect.stringContaining("did you mean 'styles'") })
+    expect(listed).toEqual({
+      format: 1,
+      ids: [{ task: 'scripts', id: 'src/a.css', variants: 1, newestMs: expect.any(Number) }],
+    })
+    expect(varve(['ls', '--task', 'style'])).toMatchObject({
+      status: 2,
+      err: expect.stringContaining("did you mean 'styles'"),
+    })
   })
 })
 
@@ -54,64 +63,92 @@ describe('varve why', () => {
     const { status, out } = varve(['why', 'src/a.css', '--task', 'styles', '--json'])
     const [before] = JSON.parse(out).records
     expect(status).toBe(0)
-    expect(before).toMatchObject({ task: 'styles', id: 'src/a.css', variants: [{ holds: true, differences: [] }, { holds: true, differences: [] }] })
+    expect(before).toMatchObject({
+      task: 'styles',
+      id: 'src/a.css',
+      variants: [
+        { holds: true, differences: [] },
+        { holds: true, differences: [] },
+      ],
+    })
     expect(before.between).toEqual([{ kind: 'input', name: 'config', before: '="old"', after: '="new"' }])
 
     writeFileSync(join(root, 'src/b.css'), 'changed')
     const why = ['why', join(root, 'src/a.css'), '--task', 'styles', '--json']
     const [after] = JSON.parse(varve(why, { VARVE_TEST_MODE: 'x' }).out).records
-    const names = after.variants.map(({ holds, differences }: { holds: boolean; differences: { kind: string; name: string }[] }) => [
-      holds,
-      ...differences.map(({ kind, name }) => `${kind} ${name}`),
+    const names = after.variants.map(
+      ({ holds, differences }: { holds: boolean; differences: { kind: string; name: string }[] }) => [
+        holds,
+        ...differences.map(({ kind, name }) => `${kind} ${name}`),
+      ],
+    )
+    expect(names).toEqual([
+      [false, 'env VARVE_TEST_MODE', 'file src/b.css'],
+      [false, 'env VARVE_TEST_MODE', 'file src/b.css'],
     ])
-    expect(names).toEqual([[false, 'env VARVE_TEST_MODE', 'file src/b.css'], [false, 'env VARVE_TEST_MODE', 'file src/b.css']])
     const text = varve(['why', 'src/a.css', '--task', 'styles']).out
     expect(text).toContain('task styles, id src/a.css: 2 variants')
     expect(text).toMatch(/a miss:[^]*file .*src\/b\.css[^]*differ in:[^]*input .*config/)
     expect(text).not.toContain('source')
   })
 
-  it.each(ENGINES)('varve why names the layer that has a result, and none if the cache itself has it (%s)', async (engine) => {
-    const root = realpathSync(makeFolder())
-    writeFileSync(join(root, 'package.json'), '{}')
-    const run = async (id: string, folder: string, layers: readonly string[], target?: string): Promise<void> => {
-      const cache = await openCache({ name: 'tool', dir: join(root, folder, 'tool'), engine, layers })
-      await cache.task('styles', { root }).run({ id }, () => `result of ${id}`)
-      await cache.commit()
-      if (target !== undefined) await cache.seal(target)
-      await cache.close()
-    }
-    const layer = join(root, 'layers/tool')
-    await run('src/a.css', 'base', [], layer)
-    await run('src/b.css', 'node_modules/.cache/varve', [layer])
-    const why = (id: string, ...args: string[]): string =>
-      runVarve(['why', id, ...args], { cwd: root, env: { VARVE_LAYERS: join(root, 'layers'), VARVE_ENGINE: engine } }).out
-    expect(JSON.parse(why('src/a.css', '--json')).records).toMatchObject([{ variants: [{ holds: true, layer }] }])
-    expect(JSON.parse(why('src/b.css', '--json')).records).toMatchObject([{ variants: [{ holds: true, layer: null }] }])
-    expect([why('src/a.css'), why('src/b.css')]).toEqual([expect.stringContaining(`from the layer ${layer}`), expect.not.stringContaining('layer')])
-  })
+  it.each(ENGINES)(
+    'varve why names the layer that has a result, and none if the cache itself has it (%s)',
+    async (engine) => {
+      const root = realpathSync(makeFolder())
+      writeFileSync(join(root, 'package.json'), '{}')
+      const run = async (id: string, folder: string, layers: readonly string[], target?: string): Promise<void> => {
+        const cache = await openCache({ name: 'tool', dir: join(root, folder, 'tool'), engine, layers })
+        await cache.task('styles', { root }).run({ id }, () => `result of ${id}`)
+        await cache.commit()
+        if (target !== undefined) await cache.seal(target)
+        await cache.close()
+      }
+      const layer = join(root, 'layers/tool')
+      await run('src/a.css', 'base', [], layer)
+      await run('src/b.css', 'node_modules/.cache/varve', [layer])
+      const why = (id: string, ...args: string[]): string =>
+        runVarve(['why', id, ...args], { cwd: root, env: { VARVE_LAYERS: join(root, 'layers'), VARVE_ENGINE: engine } })
+          .out
+      expect(JSON.parse(why('src/a.css', '--json')).records).toMatchObject([{ variants: [{ holds: true, layer }] }])
+      expect(JSON.parse(why('src/b.css', '--json')).records).toMatchObject([
+        { variants: [{ holds: true, layer: null }] },
+      ])
+      expect([why('src/a.css'), why('src/b.css')]).toEqual([
+        expect.stringContaining(`from the layer ${layer}`),
+        expect.not.stringContaining('layer'),
+      ])
+    },
+  )
 
-  it.each(ENGINES)('varve why, ls and stats answer from the layers on a machine that has only read over them (%s)', async (engine) => {
-    const root = realpathSync(makeFolder())
-    writeFileSync(join(root, 'package.json'), '{}')
-    const cache = await openCache({ name: 'tool', dir: join(root, 'base/tool'), engine })
-    await cache.task('styles', { root }).run({ id: 'src/a.css' }, () => 'result')
-    await cache.commit()
-    await cache.seal(join(root, 'layers/tool'))
-    await cache.close()
-    const varve = (...args: string[]): Ran =>
-      runVarve([...args, '--json'], { cwd: root, env: { VARVE_LAYERS: join(root, 'layers'), VARVE_ENGINE: engine } })
-    const dir = join(root, 'node_modules/.cache/varve/tool')
-    for (const where of [[], ['--dir', dir]]) {
-      const { records } = JSON.parse(varve('why', 'src/a.css', ...where).out)
-      expect(records).toMatchObject([{ variants: [{ holds: true, layer: join(root, 'layers/tool') }] }])
-    }
-    expect(JSON.parse(varve('ls', '--task', 'styles').out)).toMatchObject({ ids: [{ id: 'src/a.css' }] })
-    expect(JSON.parse(varve('stats').out).caches).toMatchObject([{ dir, layers: [{ path: join(root, 'layers/tool') }] }])
-    expect(varve('why', 'src/a.css', '--dir', join(root, 'node_modules/.cache/varve/other'))).toMatchObject({ status: 3 })
-    expect(varve('clear', '--namespace', 'task:styles')).toMatchObject({ status: 3 }) // a command that writes needs the cache itself
-    expect(existsSync(dir)).toBe(false)
-  })
+  it.each(ENGINES)(
+    'varve why, ls and stats answer from the layers on a machine that has only read over them (%s)',
+    async (engine) => {
+      const root = realpathSync(makeFolder())
+      writeFileSync(join(root, 'package.json'), '{}')
+      const cache = await openCache({ name: 'tool', dir: join(root, 'base/tool'), engine })
+      await cache.task('styles', { root }).run({ id: 'src/a.css' }, () => 'result')
+      await cache.commit()
+      await cache.seal(join(root, 'layers/tool'))
+      await cache.close()
+      const varve = (...args: string[]): Ran =>
+        runVarve([...args, '--json'], { cwd: root, env: { VARVE_LAYERS: join(root, 'layers'), VARVE_ENGINE: engine } })
+      const dir = join(root, 'node_modules/.cache/varve/tool')
+      for (const where of [[], ['--dir', dir]]) {
+        const { records } = JSON.parse(varve('why', 'src/a.css', ...where).out)
+        expect(records).toMatchObject([{ variants: [{ holds: true, layer: join(root, 'layers/tool') }] }])
+      }
+      expect(JSON.parse(varve('ls', '--task', 'styles').out)).toMatchObject({ ids: [{ id: 'src/a.css' }] })
+      expect(JSON.parse(varve('stats').out).caches).toMatchObject([
+        { dir, layers: [{ path: join(root, 'layers/tool') }] },
+      ])
+      expect(varve('why', 'src/a.css', '--dir', join(root, 'node_modules/.cache/varve/other'))).toMatchObject({
+        status: 3,
+      })
+      expect(varve('clear', '--namespace', 'task:styles')).toMatchObject({ status: 3 }) // a command that writes needs the cache itself
+      expect(existsSync(dir)).toBe(false)
+    },
+  )
 
   it('varve why reports a missing result', async () => {
     const { root, varve } = await project()
@@ -125,7 +162,10 @@ describe('varve why', () => {
     await cache.commit()
     await cache.close()
     const [{ variants }] = JSON.parse(varve(['why', 'src/a.css', '--task', 'styles', '--json']).out).records
-    expect(variants).toMatchObject([{ holds: false, isLost: true }, { holds: true, isLost: false }])
+    expect(variants).toMatchObject([
+      { holds: false, isLost: true },
+      { holds: true, isLost: false },
+    ])
     expect(varve(['why', 'src/a.css', '--task', 'styles']).out).toContain('its result is gone')
   })
 
@@ -140,7 +180,11 @@ describe('varve why', () => {
   it('varve why of a missing id exits with 1 and lists the ids', async () => {
     const { varve } = await project()
     expect(varve(['why', 'a.css'])).toMatchObject({ status: 1, out: '', err: expect.stringContaining('src/a.css') })
-    expect(varve(['why', 'nothing'])).toMatchObject({ status: 1, out: '', err: expect.stringContaining('varve ls --task') })
+    expect(varve(['why', 'nothing'])).toMatchObject({
+      status: 1,
+      out: '',
+      err: expect.stringContaining('varve ls --task'),
+    })
     const none = varve(['why', 'nothing', '--json'])
     expect([none.status, JSON.parse(none.out)]).toEqual([1, { format: 1, records: [] }])
   })

@@ -1,6 +1,16 @@
 /** `varve export`, `import`, `diff`, `clear`, `gc` and `top`: files and pipes, counts, exit codes. */
 import { execFile, execFileSync, spawn } from 'node:child_process'
-import { createReadStream, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  createReadStream,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { text as textOf } from 'node:stream/consumers'
@@ -13,7 +23,8 @@ import { slow } from '../slow.ts'
 
 const NASTY = ['plain', 'line\nbreak', '\u001b[31mred', 'nul\0', 'back\\slash', 'c1\u009b31m', 'ü']
 
-const varve = (args: readonly string[], input = '', engine = 'auto'): Ran => runVarve(args, { input, env: { VARVE_ENGINE: engine } })
+const varve = (args: readonly string[], input = '', engine = 'auto'): Ran =>
+  runVarve(args, { input, env: { VARVE_ENGINE: engine } })
 
 async function makeCache(dir: string = join(makeFolder(), 'cache'), count = 300): Promise<string> {
   const cache = await openCache({ name: 'cli', dir })
@@ -34,14 +45,20 @@ describe('varve export and import', () => {
     const [file, ndjson, target] = [join(folder, 'a.json'), join(folder, 'a.ndjson'), join(folder, 'target')]
     const written = varve(['export', '--dir', dir, '-o', file])
     expect(written).toMatchObject({ status: 0, err: '', out: expect.stringContaining('308 entries of 2 namespaces') })
-    const report = JSON.parse(varve(['export', '--dir', dir, '--format', 'ndjson', '--output', ndjson, '--json'], '', 'wasm').out)
+    const report = JSON.parse(
+      varve(['export', '--dir', dir, '--format', 'ndjson', '--output', ndjson, '--json'], '', 'wasm').out,
+    )
     expect(report).toEqual({ format: 1, file: ndjson, entries: 308, namespaces: 2, bytes: statSync(ndjson).size })
     expect(snapshot(dir)).toEqual(before)
     expect(readdirSync(folder)).toEqual(['a.json', 'a.ndjson'])
     expect(statSync(file).mode & 0o077).toBe(0)
 
     const taken = varve(['import', ndjson, '--dir', target])
-    expect(taken).toMatchObject({ status: 0, err: '', out: expect.stringContaining('308 entries of 2 namespaces, 1 commit') })
+    expect(taken).toMatchObject({
+      status: 0,
+      err: '',
+      out: expect.stringContaining('308 entries of 2 namespaces, 1 commit'),
+    })
     expect(varve(['export', '--dir', target], '', 'wasm').out === readFileSync(file, 'utf8')).toBe(true)
     expect(varve(['diff', dir, target]).status).toBe(0)
   })
@@ -51,11 +68,24 @@ describe('varve export and import', () => {
     const { status, out, err } = varve(['export', '--dir', dir, '--namespace', 'text', '--format', 'ndjson', '-o', '-'])
     expect([status, err]).toEqual([0, ''])
     expect(out.replaceAll('\n', '')).not.toMatch(/\p{Cc}/u)
-    expect(out.trimEnd().split('\n').map((line) => JSON.parse(line).key).sort()).toEqual([...NASTY].sort())
+    expect(
+      out
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line).key)
+        .sort(),
+    ).toEqual([...NASTY].sort())
     const target = join(makeFolder(), 'target')
     for (const args of [[], ['-']]) {
       const report = JSON.parse(varve(['import', ...args, '--dir', target, '--json'], out).out)
-      expect(report).toEqual({ format: 1, dir: target, entries: 7, namespaces: 1, commits: 1, bytes: Buffer.byteLength(out) })
+      expect(report).toEqual({
+        format: 1,
+        dir: target,
+        entries: 7,
+        namespaces: 1,
+        commits: 1,
+        bytes: Buffer.byteLength(out),
+      })
     }
     const child = spawn(process.execPath, [MAIN, 'export', '--dir', dir], { stdio: ['ignore', 'pipe', 'pipe'] })
     let said = ''
@@ -69,7 +99,12 @@ describe('varve export and import', () => {
     const dir = await makeCache()
     const keys = JSON.parse(varve(['export', '--dir', dir, '--keys-only', '--namespace', 'bytes']).out)
     expect(keys.length).toBe(301)
-    expect(keys.find(({ key }: { key?: string }) => key === 'key 7')).toEqual({ namespace: 'bytes', version: '', key: 'key 7', valueBytes: 3007 })
+    expect(keys.find(({ key }: { key?: string }) => key === 'key 7')).toEqual({
+      namespace: 'bytes',
+      version: '',
+      key: 'key 7',
+      valueBytes: 3007,
+    })
     const nothing = varve(['export', '--dir', dir, '--namespace', 'nothing'])
     expect(nothing).toMatchObject({ status: 2, out: '', err: expect.stringContaining("the cache has 'bytes', 'text'") })
     expect(varve(['export', '--dir', dir, '--format', 'xml'])).toMatchObject({ status: 2, out: '' })
@@ -91,7 +126,9 @@ describe('varve export and import', () => {
     const [pipe, link, file] = ['pipe', 'link', 'file'].map((name) => join(folder, name)) as [string, string, string]
     execFileSync('mkfifo', [pipe])
     const reading = textOf(createReadStream(pipe))
-    const report = await new Promise((done) => execFile(process.execPath, [MAIN, 'export', '--dir', dir, '-o', pipe], done))
+    const report = await new Promise((done) =>
+      execFile(process.execPath, [MAIN, 'export', '--dir', dir, '-o', pipe], done),
+    )
     expect([report, JSON.parse(await reading).length, lstatSync(pipe).isFIFO()]).toEqual([null, 308, true])
     writeFileSync(file, 'old')
     symlinkSync('file', link)
@@ -102,34 +139,54 @@ describe('varve export and import', () => {
   it('an import of another file names line and field, exits with 2, and writes nothing', async () => {
     const target = join(makeFolder(), 'target')
     const good = '{"namespace":"n","version":"","key":"a","base64":"AA=="}\n'
-    const { status, out, err } = varve(['import', '--dir', target], `${good}{"namespace":"n","version":"","key":"\u009b","text":1}`)
+    const { status, out, err } = varve(
+      ['import', '--dir', target],
+      `${good}{"namespace":"n","version":"","key":"\u009b","text":1}`,
+    )
     expect([status, out, err]).toEqual([2, '', "varve: line 2: field 'text' is not a string\n"])
     expect(existsSync(target)).toBe(false)
     const hostile = varve(['import', '--dir', target, '--json'], '{"\u001b[31m\u009b":1}')
     expect(JSON.parse(hostile.out).error.code).toBe('INVALID_ARGUMENT')
     expect(varve(['import', '--dir', target], '{"\u007f\u009b":1}').err.trimEnd()).not.toMatch(/\p{Cc}/u)
     expect(varve(['import', join(target, 'missing'), '--dir', target])).toMatchObject({ status: 2, out: '' })
-    expect(varve(['import', makeFolder(), '--dir', target])).toMatchObject({ status: 2, err: expect.stringContaining('is a directory') })
+    expect(varve(['import', makeFolder(), '--dir', target])).toMatchObject({
+      status: 2,
+      err: expect.stringContaining('is a directory'),
+    })
   })
 
-  it.skipIf(process.platform === 'win32')('a file that cannot be opened is an error, also behind a progress bar', async () => {
-    const [dir, folder] = [await makeCache(undefined, 1), makeFolder()]
-    const [terminal, socket] = [join(folder, 'terminal.cjs'), join(folder, 'socket')]
-    writeFileSync(terminal, 'process.stderr.isTTY = true')
-    const env = { NODE_OPTIONS: `--require ${terminal}` }
-    const exported = runVarve(['export', '--dir', dir, '-o', join(folder, 'missing', 'file')], { env })
-    expect(exported).toMatchObject({ status: 4, out: '', err: expect.stringContaining(`cannot write '${join(folder, 'missing', 'file')}'`) })
-    const server = createServer()
-    await new Promise<void>((resolve) => server.listen(socket, resolve))
-    const imported = varve(['import', socket, '--dir', dir])
-    server.close()
-    expect(imported).toMatchObject({ status: 4, out: '', err: expect.stringMatching(/^varve: the stream failed: ENXIO.*\n$/) })
-  })
+  it.skipIf(process.platform === 'win32')(
+    'a file that cannot be opened is an error, also behind a progress bar',
+    async () => {
+      const [dir, folder] = [await makeCache(undefined, 1), makeFolder()]
+      const [terminal, socket] = [join(folder, 'terminal.cjs'), join(folder, 'socket')]
+      writeFileSync(terminal, 'process.stderr.isTTY = true')
+      const env = { NODE_OPTIONS: `--require ${terminal}` }
+      const exported = runVarve(['export', '--dir', dir, '-o', join(folder, 'missing', 'file')], { env })
+      expect(exported).toMatchObject({
+        status: 4,
+        out: '',
+        err: expect.stringContaining(`cannot write '${join(folder, 'missing', 'file')}'`),
+      })
+      const server = createServer()
+      await new Promise<void>((resolve) => server.listen(socket, resolve))
+      const imported = varve(['import', socket, '--dir', dir])
+      server.close()
+      expect(imported).toMatchObject({
+        status: 4,
+        out: '',
+        err: expect.stringMatching(/^varve: the stream failed: ENXIO.*\n$/),
+      })
+    },
+  )
 
   it('varve import replaces a namespace of another version only with --overwrite', async () => {
     const dir = await makeCache()
     const line = '{"namespace":"text","version":"3 text","key":"new","text":"x"}\n'
-    expect(varve(['import', '--dir', dir], line)).toMatchObject({ status: 2, err: expect.stringContaining("has '2 text' in this cache") })
+    expect(varve(['import', '--dir', dir], line)).toMatchObject({
+      status: 2,
+      err: expect.stringContaining("has '2 text' in this cache"),
+    })
     expect(varve(['import', '--dir', dir, '--overwrite'], line).status).toBe(0)
     expect(varve(['export', '--dir', dir, '--namespace', 'text', '--format', 'ndjson']).out).toBe(line)
   })
@@ -149,7 +206,8 @@ describe('varve diff', () => {
     await cache.close()
     const { status, out } = varve(['diff', left, right])
     expect(status).toBe(1)
-    for (const line of ['- text  nul\\x00', '+ text  added\\x0a', '~ text  plain', '+ more  a']) expect(out.split('\n')).toContain(line)
+    for (const line of ['- text  nul\\x00', '+ text  added\\x0a', '~ text  plain', '+ more  a'])
+      expect(out.split('\n')).toContain(line)
     const json = JSON.parse(varve(['diff', left, right, '--json', '--limit', '1'], '', 'wasm').out)
     expect(json).toEqual({
       format: 1,
@@ -157,7 +215,15 @@ describe('varve diff', () => {
       namespaces: [
         { name: 'bytes', leftVersion: '', rightVersion: '', equal: 301, onlyLeft: 0, onlyRight: 0, changed: 0 },
         { name: 'more', leftVersion: null, rightVersion: '', equal: 0, onlyLeft: 0, onlyRight: 1, changed: 0 },
-        { name: 'text', leftVersion: '2 text', rightVersion: '2 text', equal: 5, onlyLeft: 1, onlyRight: 1, changed: 1 },
+        {
+          name: 'text',
+          leftVersion: '2 text',
+          rightVersion: '2 text',
+          equal: 5,
+          onlyLeft: 1,
+          onlyRight: 1,
+          changed: 1,
+        },
       ],
       entries: [{ namespace: 'more', key: 'a', change: 'onlyRight' }],
     })
@@ -172,7 +238,15 @@ describe('varve diff', () => {
     await cache.commit()
     await cache.close()
     const { namespaces } = JSON.parse(varve(['diff', left, right, '--json']).out)
-    expect(namespaces[1]).toEqual({ name: 'text', leftVersion: '2 text', rightVersion: '3 text', equal: 0, onlyLeft: 7, onlyRight: 1, changed: 0 })
+    expect(namespaces[1]).toEqual({
+      name: 'text',
+      leftVersion: '2 text',
+      rightVersion: '3 text',
+      equal: 0,
+      onlyLeft: 7,
+      onlyRight: 1,
+      changed: 0,
+    })
   })
 })
 
@@ -188,7 +262,9 @@ describe('varve clear, gc and top', () => {
       expect(report.bytesAfter).toBeLessThan(report.bytesBefore)
       const { entries: left } = JSON.parse(varve(['ls', '--dir', dir, '--json']).out)
       expect(left.map(({ namespace }: { namespace: string }) => namespace)).toEqual(NASTY.map(() => 'text'))
-      expect(varve(['clear', '--dir', dir, '--namespace', 'text'], '', engine).out).toContain("7 entries of 'text' removed")
+      expect(varve(['clear', '--dir', dir, '--namespace', 'text'], '', engine).out).toContain(
+        "7 entries of 'text' removed",
+      )
     }
   })
 
@@ -199,7 +275,11 @@ describe('varve clear, gc and top', () => {
       const random = randomOf(7)
       for (let round = 0; round < 3; round++) {
         const space = cache.namespace(`round ${round}`)
-        for (let number = 0; number < 400; number++) space.put(`key ${number}`, Uint8Array.from({ length: 3000 }, () => random(256)))
+        for (let number = 0; number < 400; number++)
+          space.put(
+            `key ${number}`,
+            Uint8Array.from({ length: 3000 }, () => random(256)),
+          )
         await cache.commit()
       }
       await cache.compact({ full: true })
@@ -223,7 +303,9 @@ describe('varve clear, gc and top', () => {
     const { namespaces, entries } = JSON.parse(varve(['top', '--dir', dir, '--limit', '2', '--json']).out)
     expect(namespaces.map(({ name }: { name: string }) => name)).toEqual(['bytes', 'text'])
     const newest = { usedMs: null, writtenMs: expect.any(Number) }
-    expect(entries).toEqual([299, 298].map((number) => ({ namespace: 'bytes', key: `key ${number}`, valueBytes: 3000 + number, ...newest })))
+    expect(entries).toEqual(
+      [299, 298].map((number) => ({ namespace: 'bytes', key: `key ${number}`, valueBytes: 3000 + number, ...newest })),
+    )
     const { out } = varve(['top', '--dir', dir, '--namespace', 'text'])
     expect(out.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}]/u)
     expect(out).toContain('\\x1b[31mred')
@@ -231,10 +313,18 @@ describe('varve clear, gc and top', () => {
 
   it("top reports what was written today as 'never' used", async () => {
     const dir = await makeCache()
-    expect(varve(['top', '--dir', dir, '--limit', '1']).out.split('\n').find((line) => line.includes('key 299'))).toMatch(/ {2}- +\d+m?s {2}/)
+    expect(
+      varve(['top', '--dir', dir, '--limit', '1'])
+        .out.split('\n')
+        .find((line) => line.includes('key 299')),
+    ).toMatch(/ {2}- +\d+m?s {2}/)
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 3 * 86_400_000 })
     const old = await makeCache().finally(() => vi.useRealTimers())
-    expect(varve(['top', '--dir', old, '--limit', '1']).out.split('\n').find((line) => line.includes('key 299'))).toMatch(/ {2}never {2}/)
+    expect(
+      varve(['top', '--dir', old, '--limit', '1'])
+        .out.split('\n')
+        .find((line) => line.includes('key 299')),
+    ).toMatch(/ {2}never {2}/)
   })
 
   it('varve top lists the oldest and the never used entries, on either engine', slow, async () => {
@@ -242,7 +332,10 @@ describe('varve clear, gc and top', () => {
     // A build of tomorrow reads one entry, with the one engine or the other.
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 86_400_000 })
     try {
-      for (const [engine, key] of [['native', 'key 299'], ['wasm', 'key 298']] as const) {
+      for (const [engine, key] of [
+        ['native', 'key 299'],
+        ['wasm', 'key 298'],
+      ] as const) {
         const cache = await openCache({ name: 'cli', dir, engine })
         expect(cache.namespace('bytes').get(key)).toBeDefined()
         await cache.close()
@@ -251,12 +344,18 @@ describe('varve clear, gc and top', () => {
       vi.useRealTimers()
     }
     for (const engine of ['native', 'wasm']) {
-      const top = (...more: string[]): string => varve(['top', '--dir', dir, '--namespace', 'bytes', ...more], '', engine).out
+      const top = (...more: string[]): string =>
+        varve(['top', '--dir', dir, '--namespace', 'bytes', ...more], '', engine).out
       const never = JSON.parse(top('--by', 'never-used', '--limit', '1', '--json'))
       expect(never.entries).toMatchObject([{ key: 'key 297', usedMs: null }])
       expect(never.namespaces).toMatchObject([{ entries: 301, neverUsedEntries: 299 }])
       const oldest = JSON.parse(top('--by', 'oldest', '--limit', '400', '--json'))
-      expect(oldest.entries.slice(-2).map(({ key }: { key: string }) => key).sort()).toEqual(['key 298', 'key 299'])
+      expect(
+        oldest.entries
+          .slice(-2)
+          .map(({ key }: { key: string }) => key)
+          .sort(),
+      ).toEqual(['key 298', 'key 299'])
       expect(oldest.entries.at(-1).usedMs).toBeGreaterThan(Date.now() - 86_400_000)
       expect(top('--limit', '1')).toMatch(/last used/)
       expect(varve(['top', '--dir', dir, '--by', 'size'], '', engine)).toMatchObject({ status: 2, out: '' })

@@ -112,7 +112,10 @@ describe('varve caches', () => {
     const [folder, elsewhere] = [makeFolder(), makeFolder()]
     writeFileSync(join(folder, 'package.json'), '{}')
     const [one, two] = [join(folder, 'node_modules/.cache/varve/one'), join(elsewhere, 'two')]
-    for (const [name, dir] of [['one', one], ['two', two]] as const) {
+    for (const [name, dir] of [
+      ['one', one],
+      ['two', two],
+    ] as const) {
       const cache = await openCache({ name, dir, history: name === 'one' ? 'auto' : 'never' })
       cache.namespace('pages', { codec: 'text' }).put('key', 'value')
       await cache.close()
@@ -121,11 +124,13 @@ describe('varve caches', () => {
     const options = { cwd: folder, env: { VARVE_DIR: elsewhere, VARVE_SECRET: '' } }
     const run = (...args: string[]): Ran => runVarve(['caches', ...args], options)
     const { caches, entries, bytes } = JSON.parse(run('--json').out)
-    expect(caches).toMatchObject([
-      { dir: join(elsewhere, 'broken'), entries: 0, problem: expect.stringContaining('VARVE_SECRET') },
-      { dir: two, tools: [], namespaces: ['pages'], entries: 1, problem: null },
-      { dir: one, tools: ['one'], entries: 1, problem: null },
-    ].sort((left, right) => (left.dir < right.dir ? -1 : 1)))
+    expect(caches).toMatchObject(
+      [
+        { dir: join(elsewhere, 'broken'), entries: 0, problem: expect.stringContaining('VARVE_SECRET') },
+        { dir: two, tools: [], namespaces: ['pages'], entries: 1, problem: null },
+        { dir: one, tools: ['one'], entries: 1, problem: null },
+      ].sort((left, right) => (left.dir < right.dir ? -1 : 1)),
+    )
     expect([entries, bytes]).toEqual([2, caches[0].bytes + caches[1].bytes + caches[2].bytes])
     expect(Date.now() - caches.find(({ dir }: { dir: string }) => dir === one).usedMs).toBeLessThan(600_000)
     const { status, out } = run()

@@ -23,20 +23,35 @@ export function bulkContract(subject: Subject): void {
     it('putMany buffers the pairs of an array, a Map and another namespace, and one commit writes them', async () => {
       const { cache, dir } = await filled(subject)
       const copy = texts(cache, 'copy')
-      copy.putMany(new Map([['a', 'one'], ['key 3', 'overwritten']]))
+      copy.putMany(
+        new Map([
+          ['a', 'one'],
+          ['key 3', 'overwritten'],
+        ]),
+      )
       copy.putMany(texts(cache).entries())
       expect((await cache.commit()).entries).toBe(1002)
       await cache.close()
       const again = await open(dir)
-      expect([texts(again, 'copy').count(), texts(again, 'copy').get('a'), texts(again, 'copy').get('key 3')]).toEqual([1001, 'one', 'value 3'])
+      expect([texts(again, 'copy').count(), texts(again, 'copy').get('a'), texts(again, 'copy').get('key 3')]).toEqual([
+        1001,
+        'one',
+        'value 3',
+      ])
       await again.close()
     })
 
     it('putMany throws for a refused entry and keeps the entries before it', async () => {
       const cache = await open(newDir())
-      const wrong: unknown = [['a', 'one'], ['b', 2], ['c', 'three']]
+      const wrong: unknown = [
+        ['a', 'one'],
+        ['b', 2],
+        ['c', 'three'],
+      ]
       const { putMany } = texts(cache)
-      expect(() => Reflect.apply(putMany, texts(cache), [wrong])).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }))
+      expect(() => Reflect.apply(putMany, texts(cache), [wrong])).toThrow(
+        expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
+      )
       expect([...texts(cache).entries()]).toEqual([['a', 'one']])
       await cache.close()
     })
@@ -60,7 +75,10 @@ export function bulkContract(subject: Subject): void {
       expect(texts(reader, 'other').get('key')).toBe('value')
       await reader.close()
       await cache.compact({ full: true })
-      expect((await cache.stats()).namespaces.map(({ name, entries }) => [name, entries])).toEqual([['n', 1], ['other', 1]])
+      expect((await cache.stats()).namespaces.map(({ name, entries }) => [name, entries])).toEqual([
+        ['n', 1],
+        ['other', 1],
+      ])
       await cache.close()
     })
 
@@ -110,8 +128,12 @@ function getOrPutContract({ open, newDir }: Subject): void {
       const failure = new Error('no compiler')
       await expect(namespace.getOrPut('key', () => Promise.reject(failure))).rejects.toBe(failure)
       const wrong = { code: 'INVALID_ARGUMENT' }
-      await expect(Reflect.apply(namespace.getOrPut, namespace, ['key', () => 1])).rejects.toThrow(expect.objectContaining(wrong))
-      await expect(Reflect.apply(namespace.getOrPut, namespace, ['key', 'value'])).rejects.toThrow(expect.objectContaining(wrong))
+      await expect(Reflect.apply(namespace.getOrPut, namespace, ['key', () => 1])).rejects.toThrow(
+        expect.objectContaining(wrong),
+      )
+      await expect(Reflect.apply(namespace.getOrPut, namespace, ['key', 'value'])).rejects.toThrow(
+        expect.objectContaining(wrong),
+      )
       expect([namespace.has('key'), await namespace.getOrPut('key', () => 'value')]).toEqual([false, 'value'])
       await cache.close()
     })
@@ -156,7 +178,12 @@ function stateContract({ open, newDir }: Subject): void {
       cache.namespace('n').put('small', value.subarray(0, 10))
       await cache.commit()
       const { blobs, blobBytes, bytes } = await cache.stats()
-      expect([blobs, blobBytes <= large.length + 64, blobBytes > 1 << 20, bytes > blobBytes]).toEqual([1, true, true, true])
+      expect([blobs, blobBytes <= large.length + 64, blobBytes > 1 << 20, bytes > blobBytes]).toEqual([
+        1,
+        true,
+        true,
+        true,
+      ])
       cache.namespace('n').delete('large')
       await cache.commit()
       await cache.compact({ full: true })

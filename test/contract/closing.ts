@@ -4,7 +4,8 @@ import type { Cache, VarveError } from 'varve'
 import type { Subject } from './subject.ts'
 
 export function closingContract({ newDir, open }: Subject): void {
-  const put = (cache: Cache, key: string, value: string): void => cache.namespace('a', { codec: 'text' }).put(key, value)
+  const put = (cache: Cache, key: string, value: string): void =>
+    cache.namespace('a', { codec: 'text' }).put(key, value)
   const reopened = async (dir: string): Promise<unknown[]> => {
     const cache = await open(dir)
     const found = [...cache.namespace('a', { codec: 'text' }).entries()].sort()
@@ -75,7 +76,10 @@ export function closingContract({ newDir, open }: Subject): void {
       put(cache, 'key', 'one')
       const values = cache.namespace('a', { codec: 'text' })
       const refused = Reflect.apply(cache.close, cache, [{ comit: false }])
-      await expect(refused).rejects.toMatchObject({ code: 'INVALID_OPTION', message: expect.stringContaining("'commit'") })
+      await expect(refused).rejects.toMatchObject({
+        code: 'INVALID_OPTION',
+        message: expect.stringContaining("'commit'"),
+      })
       const closing = cache.close()
       const closed = expect.objectContaining({ code: 'CLOSED' })
       expect(() => put(cache, 'late', 'two')).toThrow(closed)

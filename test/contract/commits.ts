@@ -39,7 +39,11 @@ export function commitsContract({ newDir, open }: Subject): void {
       namespace.delete('gone')
       namespace.delete('never there')
       await cache.commit()
-      expect([namespace.get('key'), namespace.get('gone'), namespace.has('never there')]).toEqual(['three', undefined, false])
+      expect([namespace.get('key'), namespace.get('gone'), namespace.has('never there')]).toEqual([
+        'three',
+        undefined,
+        false,
+      ])
       await cache.close()
       const again = await open(dir)
       expect([...again.namespace('a', { codec: 'text' }).entries()]).toEqual([['key', 'three']])
@@ -100,26 +104,31 @@ export function commitsContract({ newDir, open }: Subject): void {
       await cache.close({ commit: false })
       cache = await open(dir)
       const again = cache.namespace('a', { codec: 'text' })
-      expect(Array.from({ length: 50 }, (_, i) => again.get(`key ${i}`)?.length)).toEqual(Array.from({ length: 50 }, (_, i) => i * 1000))
+      expect(Array.from({ length: 50 }, (_, i) => again.get(`key ${i}`)?.length)).toEqual(
+        Array.from({ length: 50 }, (_, i) => i * 1000),
+      )
       expect([again.get('last'), again.get('uncommitted')]).toEqual(['49', undefined])
       await cache.close()
     })
 
-    it.each(['relaxed', 'durable'] as const)('a commit of a cache that is %s by default can be of the other durability', async (durability) => {
-      const dir = newDir()
-      const cache = await open(dir, { durability })
-      expect(cache.status().durability).toBe(durability)
-      const namespace = cache.namespace('a', { codec: 'json' })
-      for (const override of ['durable', 'relaxed', undefined] as const) {
-        namespace.put(String(override), 1)
-        await cache.commit({ durability: override })
-      }
-      await cache.flush()
-      await cache.close()
-      const again = await open(dir)
-      expect(again.namespace('a', { codec: 'json' }).getMany(['durable', 'relaxed', 'undefined'])).toEqual([1, 1, 1])
-      await again.close()
-    })
+    it.each(['relaxed', 'durable'] as const)(
+      'a commit of a cache that is %s by default can be of the other durability',
+      async (durability) => {
+        const dir = newDir()
+        const cache = await open(dir, { durability })
+        expect(cache.status().durability).toBe(durability)
+        const namespace = cache.namespace('a', { codec: 'json' })
+        for (const override of ['durable', 'relaxed', undefined] as const) {
+          namespace.put(String(override), 1)
+          await cache.commit({ durability: override })
+        }
+        await cache.flush()
+        await cache.close()
+        const again = await open(dir)
+        expect(again.namespace('a', { codec: 'json' }).getMany(['durable', 'relaxed', 'undefined'])).toEqual([1, 1, 1])
+        await again.close()
+      },
+    )
   })
 
   describe('handles', () => {
@@ -201,10 +210,14 @@ export function commitsContract({ newDir, open }: Subject): void {
       const refused = (other: string): unknown =>
         expect.objectContaining({
           code: 'INVALID_ARGUMENT',
-          message: expect.stringContaining(`namespace 'a' is open with version '1' and codec 'bytes', not with ${other}. `),
+          message: expect.stringContaining(
+            `namespace 'a' is open with version '1' and codec 'bytes', not with ${other}. `,
+          ),
         })
       expect(() => cache.namespace('a', { version: '2' })).toThrow(refused("version '2' and codec 'bytes'"))
-      expect(() => cache.namespace('a', { version: '1', codec: 'json' })).toThrow(refused("version '1' and codec 'json'"))
+      expect(() => cache.namespace('a', { version: '1', codec: 'json' })).toThrow(
+        refused("version '1' and codec 'json'"),
+      )
       expect(() => cache.namespace('a')).toThrow(refused("version '' and codec 'bytes'"))
       await cache.close()
     })
@@ -223,7 +236,9 @@ export function commitsContract({ newDir, open }: Subject): void {
       await cache.close()
       const again = await open(dir)
       for (const number of [0, 7_000, 17_000, 19_000]) {
-        expect(again.namespace(`module ${number}`, { version: String(number), codec: 'text' }).get('key')).toBe(`value ${number}`)
+        expect(again.namespace(`module ${number}`, { version: String(number), codec: 'text' }).get('key')).toBe(
+          `value ${number}`,
+        )
       }
       await again.close()
     })

@@ -23,10 +23,14 @@ export function historyContract({ newDir, open }: Subject): void {
   }
   async function exported(cache: Cache): Promise<string> {
     let text = ''
-    await cache.exportJson(new Writable({ write: (chunk, _, done) => {
-      text += String(chunk)
-      done()
-    } }))
+    await cache.exportJson(
+      new Writable({
+        write: (chunk, _, done) => {
+          text += String(chunk)
+          done()
+        },
+      }),
+    )
     return text
   }
 
@@ -49,13 +53,28 @@ export function historyContract({ newDir, open }: Subject): void {
       const [record, ...others] = await historyOf(dir)
       expect([record, others]).toEqual([
         {
-          name: expect.any(String), startMs: expect.any(Number), durationMs: expect.any(Number), hits: 2, misses: 2, reasons: { new: 2 },
-          savedMs: 0, readBytes: 10, writtenBytes: expect.any(Number), engine, layers: 0, remote: null,
-          namespaces: ['a'], namespaceCount: 1,
+          name: expect.any(String),
+          startMs: expect.any(Number),
+          durationMs: expect.any(Number),
+          hits: 2,
+          misses: 2,
+          reasons: { new: 2 },
+          savedMs: 0,
+          readBytes: 10,
+          writtenBytes: expect.any(Number),
+          engine,
+          layers: 0,
+          remote: null,
+          namespaces: ['a'],
+          namespaceCount: 1,
         },
         [],
       ])
-      expect([(record?.startMs ?? 0) >= before, (record?.writtenBytes ?? 0) > 8, (record?.durationMs ?? -1) >= 0]).toEqual([true, true, true])
+      expect([
+        (record?.startMs ?? 0) >= before,
+        (record?.writtenBytes ?? 0) > 8,
+        (record?.durationMs ?? -1) >= 0,
+      ]).toEqual([true, true, true])
     })
 
     it('a watching build updates its record with each commit that writes entries, and is recorded if it is killed', async () => {
@@ -74,7 +93,9 @@ export function historyContract({ newDir, open }: Subject): void {
       expect((await historyOf(dir)).map(({ hits, misses }) => [hits, misses])).toEqual([[0, 3]])
       namespace.put('second', 'value')
       await cache.commit()
-      expect((await historyOf(dir)).map(({ hits, misses, reasons }) => [hits, misses, reasons])).toEqual([[2, 4, { new: 3, file: 1 }]])
+      expect((await historyOf(dir)).map(({ hits, misses, reasons }) => [hits, misses, reasons])).toEqual([
+        [2, 4, { new: 3, file: 1 }],
+      ])
       const before = await historyOf(dir)
       await cache.close() // the record has everything, so nothing is written
       expect(await historyOf(dir)).toEqual(before)
@@ -104,7 +125,9 @@ export function historyContract({ newDir, open }: Subject): void {
       const first = await open(dir)
       await first.task('slow').run({ id: 'a' }, (context) => {
         for (const wrong of [-1, Number.NaN, '5']) {
-          expect(() => Reflect.apply(context.addWorkMs, context, [wrong])).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }))
+          expect(() => Reflect.apply(context.addWorkMs, context, [wrong])).toThrow(
+            expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
+          )
         }
         context.addWorkMs(40_000)
         context.addWorkMs(2000)
@@ -125,7 +148,9 @@ export function historyContract({ newDir, open }: Subject): void {
       const reader = await open(dir, { history: 'always' })
       expect(reader.namespace('a', { codec: 'text' }).get('one')).toBe('value')
       await reader.close()
-      expect((await historyOf(dir)).map(({ hits, misses, writtenBytes }) => [hits, misses, writtenBytes])).toEqual([[1, 0, 0]])
+      expect((await historyOf(dir)).map(({ hits, misses, writtenBytes }) => [hits, misses, writtenBytes])).toEqual([
+        [1, 0, 0],
+      ])
     })
 
     it('a tool that counts itself has its own counts in the record', async () => {
@@ -134,10 +159,19 @@ export function historyContract({ newDir, open }: Subject): void {
       await cache.task('work').run({ id: 'id' }, () => 1)
       cache.recordBuild({ hits: 1998, misses: 1, reasons: { 'file babel.config.js': 1 }, savedMs: 14_200 })
       cache.recordBuild({ hits: 0, misses: 1, reasons: { 'file babel.config.js': 1 } })
-      expect(() => cache.recordBuild({ hits: -1, misses: 0 })).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }))
-      expect(() => Reflect.apply(cache.recordBuild, cache, [{ hits: 1 }])).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }))
+      expect(() => cache.recordBuild({ hits: -1, misses: 0 })).toThrow(
+        expect.objectContaining({ code: 'INVALID_OPTION' }),
+      )
+      expect(() => Reflect.apply(cache.recordBuild, cache, [{ hits: 1 }])).toThrow(
+        expect.objectContaining({ code: 'INVALID_OPTION' }),
+      )
       await cache.close()
-      expect((await historyOf(dir))[0]).toMatchObject({ hits: 1998, misses: 2, reasons: { 'file babel.config.js': 2 }, savedMs: 14_200 })
+      expect((await historyOf(dir))[0]).toMatchObject({
+        hits: 1998,
+        misses: 2,
+        reasons: { 'file babel.config.js': 2 },
+        savedMs: 14_200,
+      })
       expect(() => cache.history()).toThrow(expect.objectContaining({ code: 'CLOSED' }))
     })
 
@@ -147,13 +181,21 @@ export function historyContract({ newDir, open }: Subject): void {
       const task = cache.task('transform')
       for (const id of ['a', 'b', 'c', 'd']) await task.run({ id }, () => id)
       const modules = cache.namespace('modules', { codec: 'text' })
-      modules.putMany([['a', '1'], ['b', '2'], ['c', '3'], ['d', '4']])
+      modules.putMany([
+        ['a', '1'],
+        ['b', '2'],
+        ['c', '3'],
+        ['d', '4'],
+      ])
       expect(modules.getMany(['a', 'b', 'x'])).toEqual(['1', '2', undefined])
       for (const name of ['resolve', 'other']) cache.namespace(name, { codec: 'text' }).put('key', 'value')
       expect(cache.namespace('resolve', { codec: 'text' }).get('key')).toBe('value')
       cache.namespace('unused')
       await cache.close()
-      expect((await historyOf(dir))[0]).toMatchObject({ namespaces: ['task:transform', 'modules', 'resolve'], namespaceCount: 4 })
+      expect((await historyOf(dir))[0]).toMatchObject({
+        namespaces: ['task:transform', 'modules', 'resolve'],
+        namespaceCount: 4,
+      })
     })
 
     it('a record keeps a long reason and long names of namespaces by their first characters', async () => {
@@ -175,7 +217,9 @@ export function historyContract({ newDir, open }: Subject): void {
       const empty = await open(dir)
       empty.namespace('a', { codec: 'text' }).put('key', 'value')
       const huge = Number.MAX_SAFE_INTEGER
-      const reasons = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`file ${'ü'.repeat(100)}${index}`, huge - index]))
+      const reasons = Object.fromEntries(
+        Array.from({ length: 50 }, (_, index) => [`file ${'ü'.repeat(100)}${index}`, huge - index]),
+      )
       empty.recordBuild({ hits: huge, misses: huge, reasons, savedMs: huge })
       await empty.close()
       const [record] = await historyOf(dir)
@@ -186,17 +230,26 @@ export function historyContract({ newDir, open }: Subject): void {
     it('the oldest of more than 1,000 records are removed, and values that are no records are never returned', async () => {
       const dir = newDir()
       await build(dir, 'first')
-      const record = (startMs: number): string => JSON.stringify(['old', startMs, 1, 1, 1, 1, 1, 1, 'native', 0, [1, 'a'], 'new', 1])
-      const line = (key: string, text: string): string => JSON.stringify({ namespace: 'varve:history', version: '1', key, text })
+      const record = (startMs: number): string =>
+        JSON.stringify(['old', startMs, 1, 1, 1, 1, 1, 1, 'native', 0, [1, 'a'], 'new', 1])
+      const line = (key: string, text: string): string =>
+        JSON.stringify({ namespace: 'varve:history', version: '1', key, text })
       const keyOf = (startMs: number): string => `${startMs.toString(36).padStart(9, '0')}-abcdef`
       const old = Array.from({ length: RECORDS_MAX + 20 }, (_, startMs) => line(keyOf(startMs), record(startMs)))
       const one = record(1)
       const noNames = [one.replace('[1,"a"]', '1'), one.replace('[1,"a"]', '[1,"a","b"]')]
-      const noFields = [one.replace('1', '"1"'), one.replace('"native"', '"x"'), one.replace(/,1\]$/, ']'), one.replace('new', 'n'.repeat(200))]
+      const noFields = [
+        one.replace('1', '"1"'),
+        one.replace('"native"', '"x"'),
+        one.replace(/,1\]$/, ']'),
+        one.replace('new', 'n'.repeat(200)),
+      ]
       const wrong = [...noNames, ...noFields]
       const noRecords = ['', '{}', '[]', 'null', ...wrong]
       const importer = await open(dir)
-      await importer.importJson(Readable.from([[...old, ...noRecords.map((text, index) => line(`no record ${index}`, text))].join('\n')]))
+      await importer.importJson(
+        Readable.from([[...old, ...noRecords.map((text, index) => line(`no record ${index}`, text))].join('\n')]),
+      )
       expect(importer.history()).toHaveLength(1 + old.length)
       await importer.close()
       await build(dir, 'last')

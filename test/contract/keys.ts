@@ -56,7 +56,8 @@ export function keysContract({ newDir, open }: Subject): void {
       const namespace = cache.namespace('keys', { codec: 'text' })
       expect(KEYS.map((key) => namespace.get(key))).toEqual(expected)
       // Many keys are packed in one of two ways: texts of ASCII all at once, others one by one.
-      const isAscii = (key: string | Uint8Array): boolean => typeof key === 'string' && Buffer.byteLength(key) === key.length
+      const isAscii = (key: string | Uint8Array): boolean =>
+        typeof key === 'string' && Buffer.byteLength(key) === key.length
       for (const kind of [() => true, isAscii, (key: string | Uint8Array): boolean => typeof key === 'string']) {
         const keys = KEYS.filter(kind)
         expect(namespace.getMany(keys)).toEqual(keys.map((key) => `value ${KEYS.indexOf(key)}`))
@@ -122,9 +123,19 @@ export function keysContract({ newDir, open }: Subject): void {
       const cache = await open(newDir())
       const namespace = cache.namespace('keys')
       namespace.put('here', new Uint8Array([1]))
-      const tooLong = ['x'.repeat(LONGEST + 1), 'ä'.repeat(32_768), '€'.repeat(30_000), '\ud800'.repeat(40_000), new Uint8Array(LONGEST + 1)]
+      const tooLong = [
+        'x'.repeat(LONGEST + 1),
+        'ä'.repeat(32_768),
+        '€'.repeat(30_000),
+        '\ud800'.repeat(40_000),
+        new Uint8Array(LONGEST + 1),
+      ]
       for (const key of tooLong) {
-        const refused = expect.objectContaining({ name: 'VarveError', code: 'KEY_TOO_LONG', message: expect.stringContaining('65535') })
+        const refused = expect.objectContaining({
+          name: 'VarveError',
+          code: 'KEY_TOO_LONG',
+          message: expect.stringContaining('65535'),
+        })
         expect(() => namespace.get(key)).toThrow(refused)
         expect(() => namespace.has(key)).toThrow(refused)
         expect(() => namespace.put(key, new Uint8Array(1))).toThrow(refused)
@@ -161,7 +172,12 @@ export function keysContract({ newDir, open }: Subject): void {
       const found = namespace.getManyAsync(asked)
       const also = namespace.getManyAsync(['key 4', 'absent']) // a second call while the first is under way
       expect(await found).toEqual(namespace.getMany(asked))
-      expect([(await found)[1], (await found)[2], (await found)[3], (await found)[1500]]).toEqual(['new', undefined, '', undefined])
+      expect([(await found)[1], (await found)[2], (await found)[3], (await found)[1500]]).toEqual([
+        'new',
+        undefined,
+        '',
+        undefined,
+      ])
       expect(await also).toEqual(['old key 4', undefined])
       expect(await namespace.getManyAsync([])).toEqual([])
       await cache.close()

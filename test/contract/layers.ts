@@ -15,7 +15,12 @@ export function layersContract({ newDir, open }: Subject): void {
   /** A layer with three entries, one of them a blob, and the result of a task with a file. */
   async function sealed(): Promise<string> {
     const [cache, layer, tree] = [await open(newDir()), newDir(), newDir()]
-    for (const [key, value] of [['a', 'base a'], ['b', 'base b'], ['c', LARGE]] as const) textsOf(cache).put(key, value)
+    for (const [key, value] of [
+      ['a', 'base a'],
+      ['b', 'base b'],
+      ['c', LARGE],
+    ] as const)
+      textsOf(cache).put(key, value)
     await cache.task('work', { codec: 'text' }).run({ id: 'one' }, () => 'result')
     mkdirSync(tree)
     writeFileSync(join(tree, 'out.js'), 'output')
@@ -112,8 +117,14 @@ export function layersContract({ newDir, open }: Subject): void {
       await expect(open(dir, { layers: [''] })).rejects.toMatchObject({ code: 'INVALID_OPTION' })
       await expect(open(dir, { layers: 'path' as never })).rejects.toMatchObject({ code: 'INVALID_OPTION' })
       const cache = await open(dir)
-      await expect(cache.seal(layer)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT', message: expect.stringContaining('manifest-1') })
-      await expect(cache.seal(newDir(), { since: dir })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT', message: expect.stringContaining(dir) })
+      await expect(cache.seal(layer)).rejects.toMatchObject({
+        code: 'INVALID_ARGUMENT',
+        message: expect.stringContaining('manifest-1'),
+      })
+      await expect(cache.seal(newDir(), { since: dir })).rejects.toMatchObject({
+        code: 'INVALID_ARGUMENT',
+        message: expect.stringContaining(dir),
+      })
       await expect(cache.seal(newDir(), { sinse: dir } as never)).rejects.toMatchObject({ code: 'INVALID_OPTION' })
       await expect(cache.seal('')).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
       await cache.close()
@@ -130,7 +141,11 @@ export function layersContract({ newDir, open }: Subject): void {
       await cache.commit()
       await cache.seal(layer)
       await cache.close()
-      for (const [given, found] of [[secret, 'secret'], ['t'.repeat(32), undefined], [undefined, undefined]] as const) {
+      for (const [given, found] of [
+        [secret, 'secret'],
+        ['t'.repeat(32), undefined],
+        [undefined, undefined],
+      ] as const) {
         const over = await open(newDir(), { secret: given, layers: [layer], onWarning: () => undefined })
         expect(textsOf(over).get('a')).toBe(found)
         await over.close()

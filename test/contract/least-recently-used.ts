@@ -25,7 +25,10 @@ export function leastRecentlyUsedContract({ newDir, open }: Subject): void {
   async function put(cache: Cache, numbers: readonly number[]): Promise<void> {
     for (const number of numbers) {
       const random = randomOf(number)
-      cache.namespace('a').put(`key ${number}`, Uint8Array.from({ length: 1000 }, () => random(256)))
+      cache.namespace('a').put(
+        `key ${number}`,
+        Uint8Array.from({ length: 1000 }, () => random(256)),
+      )
     }
     await cache.commit()
   }

@@ -80,7 +80,9 @@ export function upkeepContract({ newDir, open }: Subject): void {
       const expected = await fill(cache, 1000, 5000)
       const progress: [number, number][] = []
       const report = await cache.compact({ full: true, onProgress: (done, total) => progress.push([done, total]) })
-      expect(Object.values(report).every((value) => typeof value === 'boolean' || Number.isSafeInteger(value))).toBe(true)
+      expect(Object.values(report).every((value) => typeof value === 'boolean' || Number.isSafeInteger(value))).toBe(
+        true,
+      )
       expect(report.bytesAfter).toBeLessThanOrEqual(report.bytesBefore)
       expect(progress.length).toBeGreaterThan(0)
       expect(progress.every(([done, total]) => done >= 0 && done <= total)).toBe(true)
@@ -101,7 +103,9 @@ export function upkeepContract({ newDir, open }: Subject): void {
       const cancelled = expect.objectContaining({ name: 'VarveError', code: 'CANCELLED' })
       await expect(cache.compact({ full: true, signal: AbortSignal.abort() })).rejects.toThrow(cancelled)
       const stop = new AbortController()
-      await expect(cache.compact({ full: true, signal: stop.signal, onProgress: () => stop.abort() })).rejects.toThrow(cancelled)
+      await expect(cache.compact({ full: true, signal: stop.signal, onProgress: () => stop.abort() })).rejects.toThrow(
+        cancelled,
+      )
       await expect(cache.verify({ signal: AbortSignal.abort() })).rejects.toThrow(cancelled)
       expect(contentOf(cache)).toEqual(expected)
       await cache.compact({ full: true })
@@ -124,7 +128,12 @@ export function upkeepContract({ newDir, open }: Subject): void {
         calls++
         expect([value, undefined]).toContain(entries.get(key))
         entries.has(key)
-        for (const use of [() => entries.put('new', 'new'), () => cache.status(), () => cache.refresh(), () => entries.count()]) {
+        for (const use of [
+          () => entries.put('new', 'new'),
+          () => cache.status(),
+          () => cache.refresh(),
+          () => entries.count(),
+        ]) {
           try {
             use()
           } catch (error) {
@@ -133,7 +142,12 @@ export function upkeepContract({ newDir, open }: Subject): void {
         }
       }
       const watch = { onProgress }
-      for (const call of [() => cache.compact({ full: true, ...watch }), () => cache.verify(watch), () => cache.repair(watch)]) await call()
+      for (const call of [
+        () => cache.compact({ full: true, ...watch }),
+        () => cache.verify(watch),
+        () => cache.repair(watch),
+      ])
+        await call()
       await cache.files.verify(undefined, watch)
       expect([calls > 0, [...codes].filter((code) => code !== 'BUSY')]).toEqual([true, []])
       expect([entries.get(key), entries.has(key), (await cache.verify()).sound]).toEqual([value, true, true])
@@ -215,7 +229,8 @@ export function upkeepContract({ newDir, open }: Subject): void {
         () => cache.status(),
       ]
       for (const call of synchronous) expect(call).toThrow(code)
-      for (const call of [cache.commit(), cache.flush(), cache.compact(), cache.stats(), cache.verify()]) await expect(call).rejects.toThrow(code)
+      for (const call of [cache.commit(), cache.flush(), cache.compact(), cache.stats(), cache.verify()])
+        await expect(call).rejects.toThrow(code)
       await closed
       await expect(underWay).resolves.toMatchObject({ entries: 1 })
       for (const call of synchronous) expect(call).toThrow(code)
@@ -241,7 +256,10 @@ export function upkeepContract({ newDir, open }: Subject): void {
   describe('options', () => {
     it('unknown options are refused with a suggestion', async () => {
       const wrong: object = { readonly: true }
-      const refused = expect.objectContaining({ code: 'INVALID_OPTION', message: expect.stringContaining("did you mean 'readOnly'?") })
+      const refused = expect.objectContaining({
+        code: 'INVALID_OPTION',
+        message: expect.stringContaining("did you mean 'readOnly'?"),
+      })
       await expect(open(newDir(), wrong)).rejects.toThrow(refused)
       const cache = await open(newDir())
       expect(() => Reflect.apply(cache.namespace, cache, ['a', { vresion: '1' }])).toThrow(/did you mean 'version'\?/)

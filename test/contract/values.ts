@@ -6,12 +6,37 @@ import type { Subject } from './subject.ts'
 /** Around every limit of the implementation: on-heap copies, pooled copies, scratch memory, files. */
 const SIZES = [0, 1, 2, 63, 64, 65, 4095, 8192, 8193, 65_535, 131_071, 131_072, 131_073, 1 << 20, 10 << 20]
 
-const TEXTS = ['', 'a', '\0', 'line\nbreak', 'Käse', '日本語', '😀', '\ufeffwith a mark', '\ud800', 'a\udc00b', 'é\ud83d', '\uffff']
+const TEXTS = [
+  '',
+  'a',
+  '\0',
+  'line\nbreak',
+  'Käse',
+  '日本語',
+  '😀',
+  '\ufeffwith a mark',
+  '\ud800',
+  'a\udc00b',
+  'é\ud83d',
+  '\uffff',
+]
 
 const cyclic: Record<string, unknown> = { name: 'cyclic' }
 cyclic['self'] = cyclic
 
-const JSON_VALUES = [null, true, 0, -1.5, '', 'text', [], {}, { a: [{ b: null }] }, JSON.parse('{"__proto__":{"polluted":1}}'), 'x'.repeat(100_000)]
+const JSON_VALUES = [
+  null,
+  true,
+  0,
+  -1.5,
+  '',
+  'text',
+  [],
+  {},
+  { a: [{ b: null }] },
+  JSON.parse('{"__proto__":{"polluted":1}}'),
+  'x'.repeat(100_000),
+]
 
 const V8_VALUES = [
   null,
@@ -36,7 +61,9 @@ export function valuesContract({ newDir, open }: Subject): void {
       const namespace = cache.namespace<V>(codec, { codec: codec as 'v8' })
       if (moment === 'buffered') values.forEach((value, index) => namespace.put(`key ${index}`, value))
       if (moment === 'committed') await cache.commit()
-      values.forEach((value, index) => expect(namespace.get(`key ${index}`), `${moment}, value ${index}`).toStrictEqual(value))
+      values.forEach((value, index) =>
+        expect(namespace.get(`key ${index}`), `${moment}, value ${index}`).toStrictEqual(value),
+      )
       expect(namespace.getMany(values.map((_, index) => `key ${index}`))).toStrictEqual(values)
       expect(await namespace.getManyAsync(values.map((_, index) => `key ${index}`))).toStrictEqual(values)
       if (moment !== 'committed') continue
@@ -65,11 +92,23 @@ export function valuesContract({ newDir, open }: Subject): void {
     it('a getter of a value or an option that puts another value does not change what is put', async () => {
       const cache = await open(newDir())
       const [texts, json] = [cache.namespace('texts', { codec: 'text' }), cache.namespace('json', { codec: 'json' })]
-      const files = { get files() { return texts.put('inner', 'other text'), [] } }
+      const files = {
+        get files() {
+          return (texts.put('inner', 'other text'), [])
+        },
+      }
       texts.put('outer', 'the text', files)
-      const lazy = { get kind() { return json.put('inner', 'x'.repeat(50)), 'lazy' } }
+      const lazy = {
+        get kind() {
+          return (json.put('inner', 'x'.repeat(50)), 'lazy')
+        },
+      }
       json.put('outer', lazy)
-      expect([texts.get('outer'), texts.get('inner'), json.get('outer')]).toEqual(['the text', 'other text', { kind: 'lazy' }])
+      expect([texts.get('outer'), texts.get('inner'), json.get('outer')]).toEqual([
+        'the text',
+        'other text',
+        { kind: 'lazy' },
+      ])
       await cache.close()
     })
 
@@ -157,7 +196,9 @@ export function valuesContract({ newDir, open }: Subject): void {
       const namespace = cache.namespace('bytes')
       const limit = valueBytesMax(() => namespace.put('key', new Uint8Array(65 << 20)))
       expect(limit).toBe(64 << 20)
-      expect(() => namespace.put('key', new Uint8Array(limit + 1))).toThrow(expect.objectContaining({ code: 'VALUE_TOO_LONG' }))
+      expect(() => namespace.put('key', new Uint8Array(limit + 1))).toThrow(
+        expect.objectContaining({ code: 'VALUE_TOO_LONG' }),
+      )
       expect(namespace.has('key')).toBe(false)
       namespace.put('key', new Uint8Array(limit).fill(5))
       await cache.commit()
@@ -172,23 +213,44 @@ export function valuesContract({ newDir, open }: Subject): void {
       }
       const nested = { modules: [{ map: new Map([['a', 1]]) }] }
       const json: [value: unknown, what: string][] = [
-        [nested, "'value.modules[0].map' is a Map"], [new Set(), 'it is a Set'], [{ test: /x/ }, "'value.test' is a RegExp"],
-        [{ at: new Date(0) }, "'value.at' is a Date"], [[Number.NaN], "'value[0]' is NaN"], [-Infinity, 'it is -Infinity'],
-        [[1, undefined], "'value[1]' is undefined"], [Array(2), "'value[0]' is undefined"], [{ a: { b: () => 1 } }, "'value.a.b' is a function"],
-        [new Point(), 'it is a Point'], [{ bytes: Buffer.from('x') }, "'value.bytes' is a Buffer"], [{ big: 1n }, "'value.big' is a bigint"],
-        [{ symbol: Symbol('x') }, "'value.symbol' is a symbol"], [new String('x'), 'it is a String'], [cyclic, 'a cycle'],
-        [{ match: /a/.exec('a') }, "'value.match' is a match"], [[new (class List extends Array {})()], "'value[0]' is a List"],
-        [{ toJSON: () => 1 }, "'value.toJSON' is a function"], [Object.assign(Object.create({}), { a: 1 }), 'it is'],
+        [nested, "'value.modules[0].map' is a Map"],
+        [new Set(), 'it is a Set'],
+        [{ test: /x/ }, "'value.test' is a RegExp"],
+        [{ at: new Date(0) }, "'value.at' is a Date"],
+        [[Number.NaN], "'value[0]' is NaN"],
+        [-Infinity, 'it is -Infinity'],
+        [[1, undefined], "'value[1]' is undefined"],
+        [Array(2), "'value[0]' is undefined"],
+        [{ a: { b: () => 1 } }, "'value.a.b' is a function"],
+        [new Point(), 'it is a Point'],
+        [{ bytes: Buffer.from('x') }, "'value.bytes' is a Buffer"],
+        [{ big: 1n }, "'value.big' is a bigint"],
+        [{ symbol: Symbol('x') }, "'value.symbol' is a symbol"],
+        [new String('x'), 'it is a String'],
+        [cyclic, 'a cycle'],
+        [{ match: /a/.exec('a') }, "'value.match' is a match"],
+        [[new (class List extends Array {})()], "'value[0]' is a List"],
+        [{ toJSON: () => 1 }, "'value.toJSON' is a function"],
+        [Object.assign(Object.create({}), { a: 1 }), 'it is'],
       ]
       const v8: [value: unknown, what: string][] = [
-        [[new Point()], "'value[0]' is a Point"], [new Map([['a', { call: () => 1 }]]), "'value[0][1].call' is a function"],
-        [new Set([Symbol('x')]), "'value[0]' is a symbol"], [{ promise: Promise.resolve() }, 'Promise'], [new WeakMap(), 'WeakMap'],
-        [{ at: new URL('file:///a') }, "'value.at' is a URL"], [[new URLSearchParams('a=1')], "'value[0]' is a URLSearchParams"],
-        [[new (class Failure extends Error {})('x')], "'value[0]' is a Failure"], [new AggregateError([1]), 'it is a AggregateError'],
-        [new (class Table extends Map {})(), 'it is a Table'], [{ error: Object.assign(new Error('x'), { code: 'X' }) }, "'value.error' is a Error"],
+        [[new Point()], "'value[0]' is a Point"],
+        [new Map([['a', { call: () => 1 }]]), "'value[0][1].call' is a function"],
+        [new Set([Symbol('x')]), "'value[0]' is a symbol"],
+        [{ promise: Promise.resolve() }, 'Promise'],
+        [new WeakMap(), 'WeakMap'],
+        [{ at: new URL('file:///a') }, "'value.at' is a URL"],
+        [[new URLSearchParams('a=1')], "'value[0]' is a URLSearchParams"],
+        [[new (class Failure extends Error {})('x')], "'value[0]' is a Failure"],
+        [new AggregateError([1]), 'it is a AggregateError'],
+        [new (class Table extends Map {})(), 'it is a Table'],
+        [{ error: Object.assign(new Error('x'), { code: 'X' }) }, "'value.error' is a Error"],
       ]
       const cache = await open(newDir())
-      for (const [codec, values] of [['json', json], ['v8', v8]] as const) {
+      for (const [codec, values] of [
+        ['json', json],
+        ['v8', v8],
+      ] as const) {
         const namespace = cache.namespace(codec, { codec: codec as 'v8' })
         for (const [value, what] of values) {
           const refused = expect.objectContaining({ code: 'INVALID_ARGUMENT', message: expect.stringContaining(what) })
@@ -208,7 +270,14 @@ export function valuesContract({ newDir, open }: Subject): void {
         expect(json.get('key')).toEqual(JSON.parse(JSON.stringify(value)))
       }
       const v8 = cache.namespace('v8', { codec: 'v8' })
-      for (const value of [cyclic, new Map([[new Date(0), /x/g]]), [undefined, Number.NaN, 1n], new TypeError('x'), Buffer.from('x'), new Date(0)]) {
+      for (const value of [
+        cyclic,
+        new Map([[new Date(0), /x/g]]),
+        [undefined, Number.NaN, 1n],
+        new TypeError('x'),
+        Buffer.from('x'),
+        new Date(0),
+      ]) {
         v8.put('key', value)
         expect(v8.get('key')).toEqual(value)
       }

@@ -21,7 +21,11 @@ export function writesNothingContract({ newDir, open }: Subject): void {
       const before = snapshot(dir)
       const cache = await open(dir, { readOnly })
       const namespace = cache.namespace('a', { codec: 'text' })
-      expect([namespace.get('key'), namespace.get('other'), cache.status().readOnly]).toEqual(['value', undefined, readOnly])
+      expect([namespace.get('key'), namespace.get('other'), cache.status().readOnly]).toEqual([
+        'value',
+        undefined,
+        readOnly,
+      ])
       cache.refresh()
       await cache.stats()
       await cache.verify()

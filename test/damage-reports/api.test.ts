@@ -22,7 +22,9 @@ async function watched(dir: string, engine: EngineName, options: Partial<CacheOp
 /** The entries of `makeCache` that are there; a wrong value fails. */
 function readable(cache: Cache): number[] {
   const space = cache.namespace('n', { codec: 'text' })
-  const found = Array.from({ length: COUNT }, (_, number) => number).filter((number) => space.get(keyOf(number)) !== undefined)
+  const found = Array.from({ length: COUNT }, (_, number) => number).filter(
+    (number) => space.get(keyOf(number)) !== undefined,
+  )
   for (const number of found) expect(space.get(keyOf(number))).toBe(valueOf(number))
   return found
 }
@@ -50,7 +52,8 @@ describe.each(ENGINES)('damage: %s', (engine) => {
     await soon()
     expect(reported.length).toBe(2)
     const name = basename(fileOf(dir, '.table'))
-    for (const place of reported) expect(place).toMatchObject({ file: name, offset: expect.any(Number), namespace: 'n' })
+    for (const place of reported)
+      expect(place).toMatchObject({ file: name, offset: expect.any(Number), namespace: 'n' })
     expect(reported.map((place) => place.what)).toContain('block of values')
     expect(warnings.map(({ code, message }) => [code, message.includes(String(name))])).toEqual([['DAMAGED', true]])
     readable(cache)
@@ -84,7 +87,10 @@ describe.each(ENGINES)('damage: %s', (engine) => {
     expect([reported.length, warnings.length]).toEqual([1, 1])
     expect(readdirSync(join(dir, 'v1')).filter((name) => name.endsWith('.bad')).length).toBeGreaterThan(0)
     const after = await watched(dir, engine)
-    expect([after.cache.namespace('n', { codec: 'text' }).get('new'), (await after.cache.verify()).sound]).toEqual(['value', true])
+    expect([after.cache.namespace('n', { codec: 'text' }).get('new'), (await after.cache.verify()).sound]).toEqual([
+      'value',
+      true,
+    ])
     await after.cache.close()
   })
 
@@ -170,8 +176,13 @@ describe.each(ENGINES)('damage: %s', (engine) => {
     const keys = place?.keys
     expect(place).toMatchObject({ file: basename(table), what: 'block of values', namespace: 'n' })
     const lost = COUNT - readable(cache).length
-    expect(keys).toMatchObject({ entries: lost, first: expect.stringMatching(/^key \d+$/), last: expect.stringMatching(/^key \d+$/) })
-    for (const key of [keys?.first, keys?.last]) expect(cache.namespace('n', { codec: 'text' }).get(key ?? '')).toBeUndefined()
+    expect(keys).toMatchObject({
+      entries: lost,
+      first: expect.stringMatching(/^key \d+$/),
+      last: expect.stringMatching(/^key \d+$/),
+    })
+    for (const key of [keys?.first, keys?.last])
+      expect(cache.namespace('n', { codec: 'text' }).get(key ?? '')).toBeUndefined()
     expect((keys?.firstHash ?? 1) <= (keys?.lastHash ?? 0)).toBe(true)
     await cache.close()
     expect(snapshot(dir)).toEqual(before)
@@ -188,12 +199,20 @@ describe.each(ENGINES)('damage: %s', (engine) => {
     expect(planned).toMatchObject({ sound: false, unrecoverable: false, quarantined: [basename(table)] })
     expect(snapshot(dir)).toEqual(before)
     const done = await cache.repair()
-    expect(done).toMatchObject({ sound: true, quarantined: planned.quarantined, remaining: [], entriesAfter: found.length + 1 })
+    expect(done).toMatchObject({
+      sound: true,
+      quarantined: planned.quarantined,
+      remaining: [],
+      entriesAfter: found.length + 1,
+    })
     expect(readable(cache)).toEqual(found)
     expect(readdirSync(join(dir, 'v1'))).toContain(`${basename(table)}.bad`)
     await cache.close()
     const again = await watched(dir, engine)
-    expect([readable(again.cache), again.cache.namespace('n', { codec: 'text' }).get('later')]).toEqual([found, 'value'])
+    expect([readable(again.cache), again.cache.namespace('n', { codec: 'text' }).get('later')]).toEqual([
+      found,
+      'value',
+    ])
     expect(await again.cache.repair()).toMatchObject({ sound: true, damage: [], quarantined: [] })
     await again.cache.close()
     const reader = await watched(dir, engine, { readOnly: true })

@@ -10,35 +10,47 @@ import { COUNT, fileOf, flip, makeCache } from './caches.ts'
 describe.each(ENGINES)('varve verify and repair: %s', (engine) => {
   const varve = (...args: string[]): Ran => runVarve(args, { env: { VARVE_ENGINE: engine } })
 
-  it('varve verify names damage, varve repair repairs it, and verify then finds nothing', slowOnWasm(engine), async () => {
-    const dir = await makeCache(engine)
-    expect(varve('verify', '--dir', dir).status).toBe(0)
-    expect(varve('repair', '--dir', dir)).toMatchObject({ status: 0, out: expect.stringContaining('nothing to repair') })
-    const table = fileOf(dir, '.table')
-    flip(table, 100)
-    const before = snapshot(dir)
-    const name = basename(table)
-    const text = varve('verify', '--dir', dir)
-    expect(text.status).toBe(1)
-    expect(text.out).toMatch(new RegExp(`${name} .* block of values .* n .*\\d+ entries: key \\d+ \\.\\.\\. key \\d+ \\(hashes `))
-    const json = varve('verify', '--dir', dir, '--json')
-    const [{ sound, damage }] = JSON.parse(json.out).caches
-    expect([json.status, sound, damage.length, damage[0].file, damage[0].namespace]).toEqual([1, false, 1, name, 'n'])
-    const dry = varve('repair', '--dry-run', '--dir', dir)
-    expect([dry.status, dry.out]).toEqual([1, expect.stringContaining(`To be quarantined as *.bad: ${name}`)])
-    expect(snapshot(dir)).toEqual(before)
-    const done = varve('repair', '--dir', dir, '--json')
-    const [report] = JSON.parse(done.out).caches
-    expect([done.status, report.sound, report.quarantined, report.dryRun]).toEqual([0, true, [name], false])
-    expect(report.entriesAfter).toBe(COUNT + 1 - report.damage[0].keys.entries)
-    expect(varve('verify', '--dir', dir, '--json')).toMatchObject({ status: 0 })
-  })
+  it(
+    'varve verify names damage, varve repair repairs it, and verify then finds nothing',
+    slowOnWasm(engine),
+    async () => {
+      const dir = await makeCache(engine)
+      expect(varve('verify', '--dir', dir).status).toBe(0)
+      expect(varve('repair', '--dir', dir)).toMatchObject({
+        status: 0,
+        out: expect.stringContaining('nothing to repair'),
+      })
+      const table = fileOf(dir, '.table')
+      flip(table, 100)
+      const before = snapshot(dir)
+      const name = basename(table)
+      const text = varve('verify', '--dir', dir)
+      expect(text.status).toBe(1)
+      expect(text.out).toMatch(
+        new RegExp(`${name} .* block of values .* n .*\\d+ entries: key \\d+ \\.\\.\\. key \\d+ \\(hashes `),
+      )
+      const json = varve('verify', '--dir', dir, '--json')
+      const [{ sound, damage }] = JSON.parse(json.out).caches
+      expect([json.status, sound, damage.length, damage[0].file, damage[0].namespace]).toEqual([1, false, 1, name, 'n'])
+      const dry = varve('repair', '--dry-run', '--dir', dir)
+      expect([dry.status, dry.out]).toEqual([1, expect.stringContaining(`To be quarantined as *.bad: ${name}`)])
+      expect(snapshot(dir)).toEqual(before)
+      const done = varve('repair', '--dir', dir, '--json')
+      const [report] = JSON.parse(done.out).caches
+      expect([done.status, report.sound, report.quarantined, report.dryRun]).toEqual([0, true, [name], false])
+      expect(report.entriesAfter).toBe(COUNT + 1 - report.damage[0].keys.entries)
+      expect(varve('verify', '--dir', dir, '--json')).toMatchObject({ status: 0 })
+    },
+  )
 
   it('varve verify and repair report a cache that is unrecoverable', async () => {
     const dir = await makeCache(engine)
     flip(fileOf(dir, 'manifest-'), 50)
     expect(varve('verify', '--dir', dir).status).toBe(1)
-    expect(varve('repair', '--dir', dir)).toMatchObject({ status: 0, out: expect.stringMatching(/the newest entries are unknown[^]*0 entries kept/) })
+    expect(varve('repair', '--dir', dir)).toMatchObject({
+      status: 0,
+      out: expect.stringMatching(/the newest entries are unknown[^]*0 entries kept/),
+    })
     expect(varve('verify', '--dir', dir).status).toBe(0)
   })
 })

@@ -19,6 +19,12 @@ console.log(texts.get('key'), texts.count(), second.status().reason)
 `
 
 it('a host without Node.js opens the WebAssembly engine in memory', () => {
-  const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', CODE], { cwd: REPOSITORY, encoding: 'utf8' })
-  expect([stdout, stderr]).toEqual(['value 1 WebAssembly in memory: this host is not Node.js, and there is no node:fs\n', ''])
+  const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', CODE], {
+    cwd: REPOSITORY,
+    encoding: 'utf8',
+  })
+  expect([stdout, stderr]).toEqual([
+    'value 1 WebAssembly in memory: this host is not Node.js, and there is no node:fs\n',
+    '',
+  ])
 })

@@ -13,4 +13,6 @@ const report = await cache.commit()
 const { degraded } = cache.status()
 const values = [space.get('before') ?? null, space.get('key')]
 await cache.close()
-process.stdout.write(JSON.stringify({ mode: degraded?.mode, why: degraded?.why, inMemory: report.inMemory, values, warnings }))
+process.stdout.write(
+  JSON.stringify({ mode: degraded?.mode, why: degraded?.why, inMemory: report.inMemory, values, warnings }),
+)

@@ -68,20 +68,29 @@ const REMOTE_PROGRAM = `${CONTEXT}
   await directory(process.env.DIRECTORY + '/file').put('a', Buffer.from('x')).catch(({ code }) => console.log(code))
 `
 
-it.each(['native', 'wasm'])('%s: a new cache opens in a context of its own, where no error of Node is an Error', (engine) => {
-  const folder = makeFolder()
-  const env = { ...process.env, VARVE_ENGINE: engine, DIRECTORY: join(folder, 'cache'), VARVE_MODULE: MODULE }
-  const output = execFileSync(process.execPath, [...FLAGS, PROGRAM], { cwd: folder, env, encoding: 'utf8' })
-  expect(output).toBe(`${engine} undefined value\nINVALID_ARGUMENT\n`)
-})
+it.each(['native', 'wasm'])(
+  '%s: a new cache opens in a context of its own, where no error of Node is an Error',
+  (engine) => {
+    const folder = makeFolder()
+    const env = { ...process.env, VARVE_ENGINE: engine, DIRECTORY: join(folder, 'cache'), VARVE_MODULE: MODULE }
+    const output = execFileSync(process.execPath, [...FLAGS, PROGRAM], { cwd: folder, env, encoding: 'utf8' })
+    expect(output).toBe(`${engine} undefined value\nINVALID_ARGUMENT\n`)
+  },
+)
 
 it('a directory that Node.js hides above the cache is no reason against the cache in such a context', () => {
   const folder = realpathSync(makeFolder())
   const env = { ...process.env, VARVE_ENGINE: 'wasm', DIRECTORY: join(folder, 'cache'), VARVE_MODULE: MODULE }
-  const permission = process.allowedNodeEnvironmentFlags.has('--permission') ? '--permission' : '--experimental-permission'
+  const permission = process.allowedNodeEnvironmentFlags.has('--permission')
+    ? '--permission'
+    : '--experimental-permission'
   const repository = fileURLToPath(new URL('../../', import.meta.url))
   const allowed = [`--allow-fs-read=${folder}/*`, `--allow-fs-read=${repository}*`, `--allow-fs-write=${folder}/*`]
-  const output = execFileSync(process.execPath, [permission, ...allowed, ...FLAGS, PROGRAM], { cwd: folder, env, encoding: 'utf8' })
+  const output = execFileSync(process.execPath, [permission, ...allowed, ...FLAGS, PROGRAM], {
+    cwd: folder,
+    env,
+    encoding: 'utf8',
+  })
   expect(output).toMatch(/^wasm \{\n {2}mode: 'unsynced'[^]*\} value\nINVALID_ARGUMENT\n$/m)
 })
 

@@ -13,7 +13,10 @@ import { attempt, codeOf, IS_ROOT, made, opened, UNUSABLE } from './folders.ts'
 it('a Node.js without what Varve needs is refused with the supported versions', async () => {
   const missing = vi.spyOn(process, 'getBuiltinModule').mockReturnValue(undefined)
   const call = opened('unused', 'wasm').finally(() => missing.mockRestore())
-  await expect(call).rejects.toMatchObject({ code: 'ENGINE_UNAVAILABLE', message: expect.stringMatching(/Node.js .* is not supported: .* 20.19/) })
+  await expect(call).rejects.toMatchObject({
+    code: 'ENGINE_UNAVAILABLE',
+    message: expect.stringMatching(/Node.js .* is not supported: .* 20.19/),
+  })
 })
 
 const SECRET = 'a long secret of the trusted branch'
@@ -44,8 +47,14 @@ describe.each(ENGINES)('degrading: %s', (engine) => {
     const dir = name === 'a file above it' ? join(path, 'below') : path
     const before = tree(dirname(path))
     const { cache, space, warnings } = await opened(dir, engine)
-    expect(cache.status().degraded).toMatchObject({ mode: 'memory', why: expect.stringMatching(why), fix: expect.stringMatching(fix) })
-    expect(warnings.map(({ code, message }) => [code, why.test(message)])).toEqual([[cache.status().degraded?.code, true]])
+    expect(cache.status().degraded).toMatchObject({
+      mode: 'memory',
+      why: expect.stringMatching(why),
+      fix: expect.stringMatching(fix),
+    })
+    expect(warnings.map(({ code, message }) => [code, why.test(message)])).toEqual([
+      [cache.status().degraded?.code, true],
+    ])
     space.put('key', 'value')
     expect(await cache.commit()).toMatchObject({ entries: 1, inMemory: true })
     const [code] = [cache.status().degraded?.code]
@@ -73,7 +82,10 @@ describe.each(ENGINES)('degrading: %s', (engine) => {
       await cache.compact({ full: true })
       await cache.close()
       const below = readdirSync(dir, { recursive: true, withFileTypes: true })
-      const modes = below.map((entry) => [entry.isFile(), (statSync(join(entry.parentPath, entry.name)).mode & 0o777).toString(8)])
+      const modes = below.map((entry) => [
+        entry.isFile(),
+        (statSync(join(entry.parentPath, entry.name)).mode & 0o777).toString(8),
+      ])
       expect(new Set(modes.map(String))).toEqual(new Set(['true,600', 'false,700']))
     } finally {
       process.umask(umask)
@@ -81,22 +93,28 @@ describe.each(ENGINES)('degrading: %s', (engine) => {
   })
 
   /** It was looked at when the cache was opened, and only then. */
-  it.skipIf(process.platform === 'win32')('a directory that others may write to, made after the cache was opened, is not used', async () => {
-    const dir = join(makeFolder(), 'cache')
-    const { cache, space, warnings } = await opened(dir, engine)
-    mkdirSync(dir)
-    attempt('chmod', ['777', dir])
-    expect(cache.refresh()).toBe(false)
-    space.put('key', 'value')
-    expect([await cache.commit(), space.get('key')]).toEqual([{ entries: 0, bytes: 0, maintenanceDue: false, inMemory: true }, 'value'])
-    expect([await codeOf(cache.flush()), await codeOf(cache.compact())]).toEqual(['PERMISSION', 'PERMISSION'])
-    expect(cache.status().degraded).toMatchObject({ mode: 'memory', why: expect.stringContaining('(mode 777)') })
-    expect([readdirSync(dir), warnings.map(({ code }) => code)]).toEqual([[], ['PERMISSION']])
-    attempt('chmod', ['700', dir])
-    expect(await cache.commit()).toMatchObject({ entries: 1 })
-    expect(cache.status().degraded).toBeUndefined()
-    await cache.close()
-  })
+  it.skipIf(process.platform === 'win32')(
+    'a directory that others may write to, made after the cache was opened, is not used',
+    async () => {
+      const dir = join(makeFolder(), 'cache')
+      const { cache, space, warnings } = await opened(dir, engine)
+      mkdirSync(dir)
+      attempt('chmod', ['777', dir])
+      expect(cache.refresh()).toBe(false)
+      space.put('key', 'value')
+      expect([await cache.commit(), space.get('key')]).toEqual([
+        { entries: 0, bytes: 0, maintenanceDue: false, inMemory: true },
+        'value',
+      ])
+      expect([await codeOf(cache.flush()), await codeOf(cache.compact())]).toEqual(['PERMISSION', 'PERMISSION'])
+      expect(cache.status().degraded).toMatchObject({ mode: 'memory', why: expect.stringContaining('(mode 777)') })
+      expect([readdirSync(dir), warnings.map(({ code }) => code)]).toEqual([[], ['PERMISSION']])
+      attempt('chmod', ['700', dir])
+      expect(await cache.commit()).toMatchObject({ entries: 1 })
+      expect(cache.status().degraded).toBeUndefined()
+      await cache.close()
+    },
+  )
 
   it('a folder of another user is not even read', async ({ skip }) => {
     if (!IS_ROOT) return skip('only root may give files away')
@@ -105,7 +123,11 @@ describe.each(ENGINES)('degrading: %s', (engine) => {
       chownSync(folder, 12_345, 12_345)
       const { cache, space, warnings } = await opened(dir, engine)
       expect(space.get('before')).toBeUndefined()
-      expect(cache.status().degraded).toMatchObject({ mode: 'memory', code: 'PERMISSION', why: expect.stringContaining('user 12345') })
+      expect(cache.status().degraded).toMatchObject({
+        mode: 'memory',
+        code: 'PERMISSION',
+        why: expect.stringContaining('user 12345'),
+      })
       expect(warnings.length).toBe(1)
       await cache.close()
       const trusting = await opened(dir, engine, { shared: true })
@@ -115,30 +137,40 @@ describe.each(ENGINES)('degrading: %s', (engine) => {
     }
   })
 
-  it.for([undefined, SECRET])('a read-only disk is read, new entries stay in memory until it is writable (secret: %s)', async (secret, { skip }) => {
-    const dir = makeFolder()
-    if (!attempt('mount', ['-t', 'tmpfs', '-o', 'mode=700', 'tmpfs', dir])) return skip('only root may mount')
-    try {
-      await made(engine, dir, { secret })
-      attempt('mount', ['-o', 'remount,ro', dir])
-      const { cache, space, warnings } = await opened(dir, engine, { secret })
-      expect(cache.status().degraded).toMatchObject({ mode: 'unwritable', code: 'PERMISSION', why: expect.stringContaining('read-only') })
-      space.put('more', 'in memory')
-      expect(await cache.commit()).toEqual({ entries: 0, bytes: 0, maintenanceDue: false, inMemory: true })
-      expect([space.get('before'), space.get('more'), warnings.length]).toEqual(['safe', 'in memory', 1])
-      expect([await codeOf(cache.commit({ durability: 'durable' })), await codeOf(cache.flush())]).toEqual(['PERMISSION', 'PERMISSION'])
-      attempt('mount', ['-o', 'remount,rw', dir])
-      await new Promise((resolve) => setTimeout(resolve, 1100))
-      expect(await cache.commit()).toMatchObject({ entries: 1 })
-      expect(cache.status().degraded).toBeUndefined()
-      await cache.close()
-      const again = await opened(dir, engine, { secret })
-      expect([again.space.get('before'), again.space.get('more')]).toEqual(['safe', 'in memory'])
-      await again.cache.close()
-    } finally {
-      attempt('umount', ['-l', dir])
-    }
-  })
+  it.for([undefined, SECRET])(
+    'a read-only disk is read, new entries stay in memory until it is writable (secret: %s)',
+    async (secret, { skip }) => {
+      const dir = makeFolder()
+      if (!attempt('mount', ['-t', 'tmpfs', '-o', 'mode=700', 'tmpfs', dir])) return skip('only root may mount')
+      try {
+        await made(engine, dir, { secret })
+        attempt('mount', ['-o', 'remount,ro', dir])
+        const { cache, space, warnings } = await opened(dir, engine, { secret })
+        expect(cache.status().degraded).toMatchObject({
+          mode: 'unwritable',
+          code: 'PERMISSION',
+          why: expect.stringContaining('read-only'),
+        })
+        space.put('more', 'in memory')
+        expect(await cache.commit()).toEqual({ entries: 0, bytes: 0, maintenanceDue: false, inMemory: true })
+        expect([space.get('before'), space.get('more'), warnings.length]).toEqual(['safe', 'in memory', 1])
+        expect([await codeOf(cache.commit({ durability: 'durable' })), await codeOf(cache.flush())]).toEqual([
+          'PERMISSION',
+          'PERMISSION',
+        ])
+        attempt('mount', ['-o', 'remount,rw', dir])
+        await new Promise((resolve) => setTimeout(resolve, 1100))
+        expect(await cache.commit()).toMatchObject({ entries: 1 })
+        expect(cache.status().degraded).toBeUndefined()
+        await cache.close()
+        const again = await opened(dir, engine, { secret })
+        expect([again.space.get('before'), again.space.get('more')]).toEqual(['safe', 'in memory'])
+        await again.cache.close()
+      } finally {
+        attempt('umount', ['-l', dir])
+      }
+    },
+  )
 
   it('the directory of a cache with a secret that others may write to is not read, the one without a secret beside it is', async () => {
     const dir = await made(engine)
@@ -148,16 +180,26 @@ describe.each(ENGINES)('degrading: %s', (engine) => {
     attempt('chmod', ['777', join(dir, name)])
     const before = tree(dir)
     const { cache, space, warnings } = await opened(dir, engine, { secret: SECRET })
-    expect(cache.status().degraded).toMatchObject({ mode: 'memory', code: 'PERMISSION', why: expect.stringContaining(`${name}' (mode 777)`) })
+    expect(cache.status().degraded).toMatchObject({
+      mode: 'memory',
+      code: 'PERMISSION',
+      why: expect.stringContaining(`${name}' (mode 777)`),
+    })
     space.put('key', 'value')
-    expect([space.get('before'), await cache.commit(), warnings.length]).toMatchObject([undefined, { entries: 1, inMemory: true }, 1])
+    expect([space.get('before'), await cache.commit(), warnings.length]).toMatchObject([
+      undefined,
+      { entries: 1, inMemory: true },
+      1,
+    ])
     await cache.close()
     const open = await opened(dir, engine)
     expect([open.space.get('before'), open.cache.status().degraded, tree(dir)]).toEqual(['safe', undefined, before])
     await open.cache.close()
   })
 
-  it('a disk that fills up: commit rejects, everything stays readable, the next one writes all of it', async ({ skip }) => {
+  it('a disk that fills up: commit rejects, everything stays readable, the next one writes all of it', async ({
+    skip,
+  }) => {
     const root = makeFolder()
     if (!attempt('mount', ['-t', 'tmpfs', '-o', 'size=4m,mode=700', 'tmpfs', root])) return skip('only root may mount')
     try {
@@ -169,8 +211,16 @@ describe.each(ENGINES)('degrading: %s', (engine) => {
         space.put(key, key.repeat(20_000))
         expect(await codeOf(cache.commit())).toBe('DISK_FULL')
       }
-      expect(cache.status().degraded).toMatchObject({ mode: 'unwritable', code: 'DISK_FULL', fix: expect.stringContaining('free some space') })
-      expect([space.get('before'), space.get('one')?.length, space.get('two')?.length]).toEqual(['safe', 60_000, 60_000])
+      expect(cache.status().degraded).toMatchObject({
+        mode: 'unwritable',
+        code: 'DISK_FULL',
+        fix: expect.stringContaining('free some space'),
+      })
+      expect([space.get('before'), space.get('one')?.length, space.get('two')?.length]).toEqual([
+        'safe',
+        60_000,
+        60_000,
+      ])
       rmSync(filler)
       expect(await cache.commit()).toMatchObject({ entries: 2 })
       expect(cache.status().degraded).toBeUndefined()
@@ -195,7 +245,9 @@ describe.each(ENGINES)('degrading: %s', (engine) => {
         space.put('one', 'x'.repeat(20_000))
         expect(hasFailed ? await codeOf(cache.commit()) : 'DISK_FULL').toBe('DISK_FULL')
         await cache.close()
-        expect(warnings.map(({ code, message }) => [code, message])).toEqual([['DISK_FULL', expect.stringMatching(/1 entry \(2\d{4} bytes\)/)]])
+        expect(warnings.map(({ code, message }) => [code, message])).toEqual([
+          ['DISK_FULL', expect.stringMatching(/1 entry \(2\d{4} bytes\)/)],
+        ])
         expect(openBelow(dir)).toEqual([])
         rmSync(filler)
         const again = await opened(dir, engine)
@@ -215,11 +267,16 @@ describe.each(ENGINES)('degrading: %s', (engine) => {
       let failures = 0
       for (let index = 0; index < 40; index++) {
         space.put(`k${index}`, randomBytes(30_000).toString('hex'))
-        if ((await codeOf(cache.commit({ durability: index % 2 === 0 ? 'relaxed' : 'durable' }))) === 'DISK_FULL') failures++
+        if ((await codeOf(cache.commit({ durability: index % 2 === 0 ? 'relaxed' : 'durable' }))) === 'DISK_FULL')
+          failures++
       }
       expect(await codeOf(cache.compact({ full: true }))).toBe('DISK_FULL')
       await cache.close()
-      expect([failures > 0, warnings.filter(({ code }) => code !== 'DISK_FULL'), openBelow(root)]).toEqual([true, [], []])
+      expect([failures > 0, warnings.filter(({ code }) => code !== 'DISK_FULL'), openBelow(root)]).toEqual([
+        true,
+        [],
+        [],
+      ])
       const again = await opened(join(root, 'cache'), engine)
       expect(again.space.get('k0')?.length).toBe(60_000)
       await again.cache.close()
@@ -240,15 +297,18 @@ describe.each(ENGINES)('degrading: %s', (engine) => {
     expect(openBelow(dir)).toEqual([])
   })
 
-  it.each(['a file where the folder should be', 'others may write to it'])('%s: close() neither fails nor warns of what was put', async (name) => {
-    const dir = join(makeFolder(), 'cache')
-    UNUSABLE[name]?.(dir)
-    const before = tree(dirname(dir))
-    const { cache, space, warnings } = await opened(dir, engine)
-    space.put('key', 'value')
-    await cache.close()
-    expect([tree(dirname(dir)), warnings.length]).toEqual([before, 1])
-  })
+  it.each(['a file where the folder should be', 'others may write to it'])(
+    '%s: close() neither fails nor warns of what was put',
+    async (name) => {
+      const dir = join(makeFolder(), 'cache')
+      UNUSABLE[name]?.(dir)
+      const before = tree(dirname(dir))
+      const { cache, space, warnings } = await opened(dir, engine)
+      space.put('key', 'value')
+      await cache.close()
+      expect([tree(dirname(dir)), warnings.length]).toEqual([before, 1])
+    },
+  )
 
   it('nothing is written through links planted in the folder', async () => {
     const dir = await made(engine)

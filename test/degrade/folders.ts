@@ -11,12 +11,22 @@ export const IS_ROOT = process.geteuid?.() === 0
 /** A cache and its warnings. */
 export async function opened(dir: string, engine: EngineName, options: Partial<CacheOptions> = {}) {
   const warnings: VarveError[] = []
-  const cache: Cache = await openCache({ name: 'degrade', dir, engine, onWarning: (warning) => void warnings.push(warning), ...options })
+  const cache: Cache = await openCache({
+    name: 'degrade',
+    dir,
+    engine,
+    onWarning: (warning) => void warnings.push(warning),
+    ...options,
+  })
   return { cache, space: cache.namespace('n', { codec: 'text' }), warnings }
 }
 
 /** A closed cache with one entry. */
-export async function made(engine: EngineName, dir: string = join(makeFolder(), 'cache'), options: Partial<CacheOptions> = {}): Promise<string> {
+export async function made(
+  engine: EngineName,
+  dir: string = join(makeFolder(), 'cache'),
+  options: Partial<CacheOptions> = {},
+): Promise<string> {
   const { cache, space } = await opened(dir, engine, options)
   space.put('before', 'safe')
   await cache.commit()
@@ -71,4 +81,7 @@ export function attempt(command: string, args: string[]): boolean {
 }
 
 export const codeOf = async (call: Promise<unknown>): Promise<unknown> =>
-  call.then(() => 'resolved', (error: unknown) => (error instanceof VarveError ? error.code : error))
+  call.then(
+    () => 'resolved',
+    (error: unknown) => (error instanceof VarveError ? error.code : error),
+  )

@@ -17,7 +17,11 @@ const STEPS = {
     return cache.commit()
   },
   refresh: async () => cache.refresh(),
-  store: () => cache.files.store(import.meta.filename).then(() => 'stored', (error) => error.code),
+  store: () =>
+    cache.files.store(import.meta.filename).then(
+      () => 'stored',
+      (error) => error.code,
+    ),
   get: async () => space.get('before') ?? null,
   status: async () => ({ mode: cache.status().degraded?.mode, why: cache.status().degraded?.why, warnings }),
 }

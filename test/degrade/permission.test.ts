@@ -17,7 +17,12 @@ const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))
 const FLAG = process.allowedNodeEnvironmentFlags.has('--permission') ? '--permission' : '--experimental-permission'
 
 /** Runs the program with these permissions; what it printed. */
-function run(permissions: readonly string[], args: readonly string[], cwd: string = makeFolder(), program = PROGRAM): Record<string, unknown> {
+function run(
+  permissions: readonly string[],
+  args: readonly string[],
+  cwd: string = makeFolder(),
+  program = PROGRAM,
+): Record<string, unknown> {
   const env = { ...process.env, VARVE_DIR: '', CACHE_DIR: '', VARVE_ENGINE: '', NODE_OPTIONS: '' }
   const all = ['--no-warnings', FLAG, ...permissions, program, ...args]
   const { status, stdout, stderr } = spawnSync(process.execPath, all, { cwd, env, encoding: 'utf8' })
@@ -34,10 +39,17 @@ describe('Node.js with --permission', () => {
     for (const dir of [join(makeFolder(), 'cache'), await made('native')]) {
       const found = run([READ_ALL], [dir])
       expect(found).toMatchObject({
-        used: 'wasm', mode: 'unwritable', inMemory: true, warnings: ['PERMISSION'],
-        why: expect.stringContaining('without the permission to write'), fix: expect.stringContaining(`--allow-fs-write=`),
+        used: 'wasm',
+        mode: 'unwritable',
+        inMemory: true,
+        warnings: ['PERMISSION'],
+        why: expect.stringContaining('without the permission to write'),
+        fix: expect.stringContaining(`--allow-fs-write=`),
       })
-      expect([(found['values'] as unknown[]).slice(1), (found['codes'] as unknown[]).slice(0, 2)]).toEqual([['value', 'made'], DURABLE])
+      expect([(found['values'] as unknown[]).slice(1), (found['codes'] as unknown[]).slice(0, 2)]).toEqual([
+        ['value', 'made'],
+        DURABLE,
+      ])
     }
   })
 
@@ -45,7 +57,12 @@ describe('Node.js with --permission', () => {
     const dir = join(makeFolder(), 'cache')
     for (const before of [null, 'value']) {
       const found = run([READ_ALL, writeTo(dir)], [dir])
-      expect(found).toMatchObject({ used: 'wasm', mode: 'unsynced', why: expect.stringContaining('fsync'), warnings: ['PERMISSION'] })
+      expect(found).toMatchObject({
+        used: 'wasm',
+        mode: 'unsynced',
+        why: expect.stringContaining('fsync'),
+        warnings: ['PERMISSION'],
+      })
       expect(found).not.toHaveProperty('inMemory')
       expect(found['codes']).toEqual([...DURABLE, 'resolved'])
       const [, ...values] = found['values'] as unknown[]
@@ -58,7 +75,12 @@ describe('Node.js with --permission', () => {
     run([READ_ALL, writeTo(dir)], [dir])
     const { cache, space, warnings } = await opened(dir, 'native')
     // What no durable commit took, close() committed.
-    expect([space.get('key'), space.get('durable'), (await cache.verify()).sound, warnings]).toEqual(['value', 'value', true, []])
+    expect([space.get('key'), space.get('durable'), (await cache.verify()).sound, warnings]).toEqual([
+      'value',
+      'value',
+      true,
+      [],
+    ])
     await cache.close()
   })
 
@@ -70,14 +92,22 @@ describe('Node.js with --permission', () => {
     const expected = { mode: 'memory', inMemory: true, values: [null, 'value', 'made'], warnings: ['PERMISSION'] }
     expect(found).toMatchObject({ ...expected, fix: expect.stringContaining('--allow-fs-read=') })
     // Without a folder that is named, and without the right to look for the project.
-    expect(run([`--allow-fs-read=${REPOSITORY}/*`], [''], folder)).toMatchObject({ mode: 'memory', inMemory: true, warnings: ['PERMISSION'] })
+    expect(run([`--allow-fs-read=${REPOSITORY}/*`], [''], folder)).toMatchObject({
+      mode: 'memory',
+      inMemory: true,
+      warnings: ['PERMISSION'],
+    })
     expect(readdirSync(dir, { recursive: true })).toEqual(before)
   })
 
   it('without the right to write, the program does not write through the addon either; with it, commits are synced', async () => {
     const dir = await made('native')
     const before = readdirSync(dir, { recursive: true })
-    expect(run([READ_ALL, '--allow-addons'], [dir])).toMatchObject({ used: 'wasm', mode: 'unwritable', values: ['safe', 'value', 'made'] })
+    expect(run([READ_ALL, '--allow-addons'], [dir])).toMatchObject({
+      used: 'wasm',
+      mode: 'unwritable',
+      values: ['safe', 'value', 'made'],
+    })
     expect(readdirSync(dir, { recursive: true })).toEqual(before)
     const found = run([READ_ALL, writeTo(dir), '--allow-addons'], [dir])
     expect(found).toMatchObject({ used: 'native', codes: ['resolved', 'resolved', 'resolved'], warnings: [] })
@@ -95,7 +125,11 @@ describe('Node.js with --permission', () => {
     const project = join(folder, 'project')
     mkdirSync(join(project, 'below'), { recursive: true })
     writeFileSync(join(project, 'package.json'), '{}')
-    const found = run([`--allow-fs-read=${REPOSITORY}/*`, `--allow-fs-read=${project}/*`, writeTo(project)], [''], join(project, 'below'))
+    const found = run(
+      [`--allow-fs-read=${REPOSITORY}/*`, `--allow-fs-read=${project}/*`, writeTo(project)],
+      [''],
+      join(project, 'below'),
+    )
     expect(found).toMatchObject({ mode: 'unsynced', values: [null, 'value', 'made'] })
     expect(readdirSync(join(project, 'node_modules/.cache/varve/degrade/v1')).length).toBeGreaterThan(0)
   })
@@ -109,20 +143,37 @@ describe('Deno', () => {
   }
   /** Answers as Deno does without a terminal. */
   const deny = (...denied: readonly string[]): void => {
-    vi.stubGlobal('Deno', { permissions: { querySync: ({ name }: { name: string }) => ({ state: denied.includes(name) ? 'prompt' : 'granted' }) } })
+    vi.stubGlobal('Deno', {
+      permissions: {
+        querySync: ({ name }: { name: string }) => ({ state: denied.includes(name) ? 'prompt' : 'granted' }),
+      },
+    })
   }
 
-  const LIMITS = [['write', 'unwritable'], ['read', 'memory']]
-  it.each(LIMITS)('a Deno process without the right to %s has a degraded cache and one warning', async (right, mode) => {
-    const dir = await made('wasm')
-    deny(right)
-    const { cache, space, warnings } = await opened(dir, 'wasm')
-    expect(cache.status().degraded).toMatchObject({ mode, code: 'PERMISSION', fix: expect.stringContaining(`--allow-${right}=`) })
-    space.put('key', 'value')
-    expect([await cache.commit(), await codeOf(cache.commit({ durability: 'durable' }))]).toMatchObject([{ inMemory: true }, expect.anything()])
-    expect([space.get('key'), warnings.map(({ code }) => code)]).toEqual(['value', ['PERMISSION']])
-    await cache.close()
-  })
+  const LIMITS = [
+    ['write', 'unwritable'],
+    ['read', 'memory'],
+  ]
+  it.each(LIMITS)(
+    'a Deno process without the right to %s has a degraded cache and one warning',
+    async (right, mode) => {
+      const dir = await made('wasm')
+      deny(right)
+      const { cache, space, warnings } = await opened(dir, 'wasm')
+      expect(cache.status().degraded).toMatchObject({
+        mode,
+        code: 'PERMISSION',
+        fix: expect.stringContaining(`--allow-${right}=`),
+      })
+      space.put('key', 'value')
+      expect([await cache.commit(), await codeOf(cache.commit({ durability: 'durable' }))]).toMatchObject([
+        { inMemory: true },
+        expect.anything(),
+      ])
+      expect([space.get('key'), warnings.map(({ code }) => code)]).toEqual(['value', ['PERMISSION']])
+      await cache.close()
+    },
+  )
 
   it('a Deno process without the right to know its user or its variables opens its cache', async () => {
     const dir = await made('wasm')
@@ -133,7 +184,10 @@ describe('Deno', () => {
     const env = new Proxy({}, { get: refuse })
     vi.spyOn(process, 'env', 'get').mockReturnValue(env)
     const { cache, warnings } = await opened(dir, 'wasm')
-    expect(cache.status().degraded).toMatchObject({ mode: 'memory', fix: expect.stringMatching(/--allow-sys=uid.*shared: true/) })
+    expect(cache.status().degraded).toMatchObject({
+      mode: 'memory',
+      fix: expect.stringMatching(/--allow-sys=uid.*shared: true/),
+    })
     expect(warnings.map(({ code }) => code)).toEqual(['PERMISSION'])
     await cache.close()
     const shared = await opened(dir, 'wasm', { shared: true })

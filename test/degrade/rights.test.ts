@@ -16,7 +16,11 @@ const USER = 12_345
 function run(cwd: string, args: readonly string[], env: Readonly<Record<string, string>> = {}) {
   const asUser = IS_ROOT ? ['setpriv', `--reuid=${USER}`, `--regid=${USER}`, '--clear-groups'] : []
   const [command = process.execPath, ...rest] = [...asUser, process.execPath, ...args]
-  return spawnSync(command, rest, { cwd, encoding: 'utf8', env: { ...process.env, CACHE_DIR: '', VARVE_DIR: '', ...env } })
+  return spawnSync(command, rest, {
+    cwd,
+    encoding: 'utf8',
+    env: { ...process.env, CACHE_DIR: '', VARVE_DIR: '', ...env },
+  })
 }
 
 /** A folder that the user may reach and owns. */
@@ -48,7 +52,12 @@ describe.skipIf(!canRun).each(ENGINES)('rights: %s', (engine) => {
     const dir = await given(engine, folder)
     chmodSync(join(dir, 'v1'), 0o500)
     const found = build(folder, dir)
-    expect(found).toMatchObject({ mode: 'unwritable', inMemory: true, values: ['safe', 'value'], warnings: ['PERMISSION'] })
+    expect(found).toMatchObject({
+      mode: 'unwritable',
+      inMemory: true,
+      values: ['safe', 'value'],
+      warnings: ['PERMISSION'],
+    })
     const { status, stdout } = run(folder, [MAIN, 'doctor', '--dir', dir, '--json'])
     const usable = JSON.parse(stdout).findings.find(({ what }: { what: string }) => what === 'usable')
     const said = { found: expect.stringContaining('may not be written'), advice: expect.stringContaining('VARVE_DIR') }
@@ -61,10 +70,19 @@ describe.skipIf(!canRun).each(ENGINES)('rights: %s', (engine) => {
     const folder = ownFolder()
     const dir = await given(engine, folder)
     chmodSync(join(dir, 'v1'), 0o000)
-    expect(build(folder, dir)).toMatchObject({ mode: 'memory', inMemory: true, values: [null, 'value'], warnings: ['PERMISSION'] })
+    expect(build(folder, dir)).toMatchObject({
+      mode: 'memory',
+      inMemory: true,
+      values: [null, 'value'],
+      warnings: ['PERMISSION'],
+    })
     chmodSync(join(dir, 'v1'), 0o700)
     chmodSync(folder, 0o500)
-    expect(build('/', join(folder, 'new'))).toMatchObject({ mode: 'unwritable', inMemory: true, values: [null, 'value'] })
+    expect(build('/', join(folder, 'new'))).toMatchObject({
+      mode: 'unwritable',
+      inMemory: true,
+      values: [null, 'value'],
+    })
     expect(readdirSync(folder)).toEqual(['cache'])
     chmodSync(folder, 0o700)
   })
@@ -75,7 +93,12 @@ describe.skipIf(!canRun).each(ENGINES)('rights: %s', (engine) => {
     mkdirSync(join(shared, 'below'))
     chmodSync(join(shared, 'below'), 0o1777)
     const found = build(join(shared, 'below'), '')
-    expect(found).toMatchObject({ mode: 'memory', inMemory: true, why: expect.stringContaining('all users may write'), warnings: ['PERMISSION'] })
+    expect(found).toMatchObject({
+      mode: 'memory',
+      inMemory: true,
+      why: expect.stringContaining('all users may write'),
+      warnings: ['PERMISSION'],
+    })
     expect(readdirSync(join(shared, 'below'))).toEqual([])
   })
 })

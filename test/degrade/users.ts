@@ -17,7 +17,8 @@ const LATE = fileURLToPath(new URL('late.mjs', import.meta.url))
 
 /** Whether this machine lets a test be two users, and these read the checkout. */
 export const HAS_TWO_USERS =
-  IS_ROOT && spawnSync('setpriv', [...as(BUILDER), process.execPath, BUILD, '/dev/null/none', 'wasm'], { cwd: '/' }).status === 0
+  IS_ROOT &&
+  spawnSync('setpriv', [...as(BUILDER), process.execPath, BUILD, '/dev/null/none', 'wasm'], { cwd: '/' }).status === 0
 if (!HAS_TWO_USERS) console.warn('SKIPPED: tests with two users run as root, on systems with setpriv')
 
 function as(user: number): string[] {
@@ -59,7 +60,11 @@ export interface Built {
 /** Runs a build, with the package at `from` if it is given. */
 export function build(user: number, dir: string, engine: EngineName, { program = BUILD, cwd = '/' } = {}): Built {
   const env = { ...process.env, CACHE_DIR: '', VARVE_DIR: '' }
-  const { status, stdout, stderr } = spawnSync('setpriv', [...as(user), process.execPath, program, dir, engine], { cwd, env, encoding: 'utf8' })
+  const { status, stdout, stderr } = spawnSync('setpriv', [...as(user), process.execPath, program, dir, engine], {
+    cwd,
+    env,
+    encoding: 'utf8',
+  })
   if (status !== 0 || stderr !== '') throw new Error(`the build failed (${status}): ${stderr}`)
   return JSON.parse(stdout)
 }
@@ -81,7 +86,10 @@ export class LateBuild {
   }
 
   static async begin(user: number, dir: string, engine: EngineName): Promise<LateBuild> {
-    const child = spawn('setpriv', [...as(user), process.execPath, LATE, dir, engine], { cwd: '/', stdio: ['pipe', 'pipe', 'inherit'] })
+    const child = spawn('setpriv', [...as(user), process.execPath, LATE, dir, engine], {
+      cwd: '/',
+      stdio: ['pipe', 'pipe', 'inherit'],
+    })
     const late = new LateBuild(child, createInterface({ input: child.stdout })[Symbol.asyncIterator]())
     await late.#answer()
     return late
@@ -107,7 +115,8 @@ export class LateBuild {
 export function installIn(project: string): string {
   const from = fileURLToPath(new URL('../../packages/varve', import.meta.url))
   const to = join(project, 'node_modules/varve')
-  for (const part of ['dist', 'generated', 'native', 'package.json']) cpSync(join(from, part), join(to, part), { recursive: true })
+  for (const part of ['dist', 'generated', 'native', 'package.json'])
+    cpSync(join(from, part), join(to, part), { recursive: true })
   cpSync(BUILD, join(project, 'build.mjs'))
   return join(project, 'build.mjs')
 }

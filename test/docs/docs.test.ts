@@ -13,17 +13,28 @@ import { type Block, blocksOf } from './page.ts'
 
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))
 const ALL_PAGES = [
-  'README.md', 'SECURITY.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'bench/README.md', 'crates/core/FORMAT.md', 'test/safety/README.md',
+  'README.md',
+  'SECURITY.md',
+  'CONTRIBUTING.md',
+  'CHANGELOG.md',
+  'bench/README.md',
+  'crates/core/FORMAT.md',
+  'test/safety/README.md',
   ...readdirSync(join(REPOSITORY, 'packages')).map((name) => `packages/${name}/README.md`),
   ...readdirSync(join(REPOSITORY, 'bench/limits')).map((name) => `bench/limits/${name}`),
-  ...readdirSync(join(REPOSITORY, 'docs')).filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`),
+  ...readdirSync(join(REPOSITORY, 'docs'))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
   ...readdirSync(join(REPOSITORY, 'examples')).map((name) => `examples/${name}/README.md`),
 ]
 /** All but the API reference: its blocks are declarations. */
-const PAGES_RUN = ALL_PAGES.filter((path) => path !== 'docs/api.md' && blocksOf(readPage(path)).some(({ kind }) => kind === 'run'))
+const PAGES_RUN = ALL_PAGES.filter(
+  (path) => path !== 'docs/api.md' && blocksOf(readPage(path)).some(({ kind }) => kind === 'run'),
+)
 
 /** Whether a page is about a plugin: its code runs a bundler, which takes seconds. */
-const isOfPlugin = (path: string): boolean => existsSync(join(REPOSITORY, 'packages/plugins/src', `${posix.basename(path, '.md')}.ts`))
+const isOfPlugin = (path: string): boolean =>
+  existsSync(join(REPOSITORY, 'packages/plugins/src', `${posix.basename(path, '.md')}.ts`))
 
 /** @param path relative to the repository */
 function readPage(path: string): string {
@@ -62,7 +73,18 @@ function node(folder: string, args: readonly string[], engine: string): string {
 function compile(folder: string, { language, code, line }: Block): string {
   const path = writeBlock(folder, `line-${line}.${language.replace(/^([jt])s$/, 'm$1s')}`, code)
   if (!language.endsWith('ts')) return path
-  const options = ['--strict', '--module', 'nodenext', '--target', 'es2023', '--types', 'node', '--skipLibCheck', '--outDir', folder]
+  const options = [
+    '--strict',
+    '--module',
+    'nodenext',
+    '--target',
+    'es2023',
+    '--types',
+    'node',
+    '--skipLibCheck',
+    '--outDir',
+    folder,
+  ]
   node(folder, [join(REPOSITORY, 'node_modules/typescript/bin/tsc'), ...options, path], 'auto')
   return path.replace(/\.mts$/, '.mjs')
 }
@@ -70,11 +92,15 @@ function compile(folder: string, { language, code, line }: Block): string {
 /** Runs a block: a module, or commands of `npx varve`. Returns what it printed. */
 function runBlock(folder: string, block: Block, engine: string): string {
   if (block.language !== 'sh') return node(folder, [compile(folder, block)], engine)
-  return block.code.trim().split('\n').map((line) => {
-    const [npx, varve, ...args] = line.split(' ')
-    expect([npx, varve]).toEqual(['npx', 'varve'])
-    return node(folder, [join(REPOSITORY, 'packages/varve/dist/bundle/cli.js'), ...args], engine)
-  }).join('')
+  return block.code
+    .trim()
+    .split('\n')
+    .map((line) => {
+      const [npx, varve, ...args] = line.split(' ')
+      expect([npx, varve]).toEqual(['npx', 'varve'])
+      return node(folder, [join(REPOSITORY, 'packages/varve/dist/bundle/cli.js'), ...args], engine)
+    })
+    .join('')
 }
 
 /** Runs a page: the output of its blocks and the output on the page, each with its line. */
@@ -100,7 +126,11 @@ describe.each(['native', 'wasm'] as const)('code in the documentation: %s', (eng
     expect(printed).toEqual(expected)
   }
 
-  it.each(PAGES_RUN.filter((path) => !isOfPlugin(path)))('%s prints what the page shows', slowOnWasm(engine), expectPrinted)
+  it.each(PAGES_RUN.filter((path) => !isOfPlugin(path)))(
+    '%s prints what the page shows',
+    slowOnWasm(engine),
+    expectPrinted,
+  )
   it.each(PAGES_RUN.filter(isOfPlugin))('%s prints what the page shows', slow, expectPrinted)
 })
 
@@ -109,7 +139,11 @@ describe('links in the documentation', () => {
   function anchorsOf(path: string): Set<string> {
     const counts = new Map<string, number>()
     const anchors = [...readPage(path).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => {
-      const anchor = heading.trim().toLowerCase().replace(/[^\p{L}\p{N} _-]/gu, '').replaceAll(' ', '-')
+      const anchor = heading
+        .trim()
+        .toLowerCase()
+        .replace(/[^\p{L}\p{N} _-]/gu, '')
+        .replaceAll(' ', '-')
       const count = counts.get(anchor) ?? 0
       counts.set(anchor, count + 1)
       return count === 0 ? anchor : `${anchor}-${count}`
@@ -118,8 +152,12 @@ describe('links in the documentation', () => {
   }
 
   function brokenLinks(path: string): string[] {
-    const links = readPage(path).replace(/^```[^]*?^```/gm, '').matchAll(/\]\(([^)\s]+)\)|(?:src|srcset|href)="([^"]+)"/g)
-    return [...links].map(([, markdown, html]) => markdown ?? html ?? '').filter((link) => !/^[a-z]+:/.test(link) && !leadsSomewhere(path, link))
+    const links = readPage(path)
+      .replace(/^```[^]*?^```/gm, '')
+      .matchAll(/\]\(([^)\s]+)\)|(?:src|srcset|href)="([^"]+)"/g)
+    return [...links]
+      .map(([, markdown, html]) => markdown ?? html ?? '')
+      .filter((link) => !/^[a-z]+:/.test(link) && !leadsSomewhere(path, link))
   }
 
   function leadsSomewhere(path: string, link: string): boolean {
@@ -136,7 +174,9 @@ describe('links in the documentation', () => {
   it.each(['SECURITY.md', 'CONTRIBUTING.md'])('every path and script that %s names exists', (path) => {
     const page = readPage(path)
     const { scripts }: { scripts: Record<string, string> } = JSON.parse(readPage('package.json'))
-    const paths = [...page.matchAll(/`((?:bench|crates|docs|packages|scripts|site|test)\/[^`*<>\s]+)`/g)].map(([, name = '']) => name)
+    const paths = [...page.matchAll(/`((?:bench|crates|docs|packages|scripts|site|test)\/[^`*<>\s]+)`/g)].map(
+      ([, name = '']) => name,
+    )
     const names = [...page.matchAll(/`npm run ([\w:-]+)/g)].map(([, name = '']) => name)
     expect(Math.min(paths.length, names.length)).toBeGreaterThan(5)
     const built = /^packages\/varve\/(?:native|generated)$|\/dist$/
@@ -171,8 +211,14 @@ describe('what is run of a page', () => {
   it('blocks in js and ts; files and outputs by their first line; nothing else', () => {
     const fence = (words: string, code: string): string => `text\n\n\`\`\`${words}\n${code}\n\`\`\`\n`
     const page = [
-      fence('js', 'a'), fence('ts', 'b'), fence('text output', 'c'), fence('css file=src/a.css', 'd'), fence('js skip', 'e'), fence('sh', 'f'),
-      fence('', 'g'), fence('sh run', 'npx varve ls'),
+      fence('js', 'a'),
+      fence('ts', 'b'),
+      fence('text output', 'c'),
+      fence('css file=src/a.css', 'd'),
+      fence('js skip', 'e'),
+      fence('sh', 'f'),
+      fence('', 'g'),
+      fence('sh run', 'npx varve ls'),
     ]
     expect(blocksOf(page.join('')).map(({ kind, line, path, code }) => [kind, line, path, code])).toEqual([
       ['run', 4, '', 'a\n'],
@@ -187,8 +233,13 @@ describe('what is run of a page', () => {
     const folder = makeProject()
     const block = (language: string, code: string): Block => ({ line: 1, kind: 'run', language, path: '', code })
     expect(() => node(folder, [compile(folder, block('js', "throw new Error('planted')"))], 'auto')).toThrow('planted')
-    expect(() => compile(folder, block('ts', "import { openCache } from 'varve'\nawait openCache({ nmae: 'x' })"))).toThrow('nmae')
-    const path = compile(folder, block('ts', "import { openCache } from 'varve'\nconst text: string = typeof openCache\nconsole.log(text)"))
+    expect(() =>
+      compile(folder, block('ts', "import { openCache } from 'varve'\nawait openCache({ nmae: 'x' })")),
+    ).toThrow('nmae')
+    const path = compile(
+      folder,
+      block('ts', "import { openCache } from 'varve'\nconst text: string = typeof openCache\nconsole.log(text)"),
+    )
     expect(node(folder, [path], 'auto')).toBe('function\n')
   })
 })

@@ -13,7 +13,15 @@ const read = (path: string): string => readFileSync(join(REPOSITORY, path), 'utf
 /** The cells of each row below the head of a table. */
 function rowsOf(page: string, head: string): string[][] {
   const table = page.slice(page.indexOf(head)).split('\n\n', 1).join('')
-  return table.split('\n').slice(2).map((row) => row.split('|').slice(1, -1).map((cell) => cell.trim()))
+  return table
+    .split('\n')
+    .slice(2)
+    .map((row) =>
+      row
+        .split('|')
+        .slice(1, -1)
+        .map((cell) => cell.trim()),
+    )
 }
 
 it('docs/README.md, from which the site makes its sidebar, lists every page of docs once', () => {
@@ -34,11 +42,14 @@ it('every figure and command of the table in the README stands in docs/benchmark
 })
 
 it('the picture of the rooms names every room of core', () => {
-  const names = new Set([...read('docs/images/rooms-light.svg').matchAll(/class="t">([\w/]+)/g)].map(([, name]) => name))
+  const names = new Set(
+    [...read('docs/images/rooms-light.svg').matchAll(/class="t">([\w/]+)/g)].map(([, name]) => name),
+  )
   expect(CORE_FLOORS.flat().filter((room) => !names.has(room))).toEqual([])
 })
 
 it.each(['overview', 'rooms'])('the picture %s differs between light and dark only in its colours', (name) => {
-  const shapesOf = (scheme: string): string => read(`docs/images/${name}-${scheme}.svg`).replace(/#[0-9a-f]{6}/g, '#colour')
+  const shapesOf = (scheme: string): string =>
+    read(`docs/images/${name}-${scheme}.svg`).replace(/#[0-9a-f]{6}/g, '#colour')
   expect(shapesOf('dark')).toBe(shapesOf('light'))
 })

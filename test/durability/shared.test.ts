@@ -17,9 +17,23 @@ function syncs(durability: string): string[] {
   const folder = makeFolder()
   const log = join(folder, 'trace')
   const dir = join(folder, 'cache')
-  const { signal } = spawnSync('strace', ['-f', '-y', '-qq', '-o', log, '-e', 'trace=fsync,fdatasync', process.execPath, PROGRAM, dir, durability])
+  const { signal } = spawnSync('strace', [
+    '-f',
+    '-y',
+    '-qq',
+    '-o',
+    log,
+    '-e',
+    'trace=fsync,fdatasync',
+    process.execPath,
+    PROGRAM,
+    dir,
+    durability,
+  ])
   expect(signal).toBe('SIGKILL')
-  return readFileSync(log, 'utf8').split('\n').filter((line) => line.includes(`${dir}/v1/0.log`))
+  return readFileSync(log, 'utf8')
+    .split('\n')
+    .filter((line) => line.includes(`${dir}/v1/0.log`))
 }
 
 it.skipIf(!CAN_TRACE)('a durable cache beside a relaxed one of the same folder commits durably', () => {

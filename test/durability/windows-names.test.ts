@@ -70,7 +70,12 @@ afterEach(() => {
 it('a cache opens while another process removes the table that it reads, and a third one has open, on Windows', async () => {
   const warnings: VarveError[] = []
   const dir = join(makeFolder(), 'cache')
-  const options = { name: 'windows', dir, engine: 'wasm', onWarning: (warning: VarveError) => void warnings.push(warning) } as const
+  const options = {
+    name: 'windows',
+    dir,
+    engine: 'wasm',
+    onWarning: (warning: VarveError) => void warnings.push(warning),
+  } as const
   await using holder = await openCache(options)
   holder.namespace('n').put('key', Uint8Array.of(1))
   await holder.commit()
@@ -78,7 +83,10 @@ it('a cache opens while another process removes the table that it reads, and a t
   expect(holder.namespace('n').get('key')).toEqual(Uint8Array.of(1))
   interrupt = () => void execFileSync(process.execPath, ['--input-type=module', '-e', COMPACT, dir])
   await using late = await openCache(options)
-  expect([late.namespace('n').get('key'), late.namespace('n').get('other')]).toEqual([Uint8Array.of(1), Uint8Array.of(2)])
+  expect([late.namespace('n').get('key'), late.namespace('n').get('other')]).toEqual([
+    Uint8Array.of(1),
+    Uint8Array.of(2),
+  ])
   expect(warnings).toEqual([])
   expect(denied, 'calls that the system denied').toBeGreaterThan(0)
 })

@@ -41,7 +41,10 @@ describe.each(ENGINES)('errors: %s', (engine) => {
     expect([longKey.code, longKey.message]).toEqual(['KEY_TOO_LONG', expect.stringMatching(/key.*65536.*65535.*hash/)])
     const bytes = cache.namespace('b')
     const longValue = await failureOf(() => bytes.put('k', new Uint8Array(64 * 1024 * 1024 + 1)))
-    expect([longValue.code, longValue.message]).toEqual(['VALUE_TOO_LONG', expect.stringMatching(/value.*67108865.*67108864/)])
+    expect([longValue.code, longValue.message]).toEqual([
+      'VALUE_TOO_LONG',
+      expect.stringMatching(/value.*67108865.*67108864/),
+    ])
     await cache.close()
     const closed = await failureOf(() => space.get('before'))
     expect([closed.code, closed.message]).toEqual(['CLOSED', expect.stringContaining('open it again')])
@@ -80,10 +83,26 @@ describe.each(ENGINES)('errors: %s', (engine) => {
 it.each<[string, (cache: Cache, given: never) => unknown, readonly unknown[]]>([
   ['getMany', (cache, given) => cache.namespace('o').getMany(given), [undefined, null, 5, 'ab', {}]],
   ['getManyAsync', (cache, given) => cache.namespace('o').getManyAsync(given), [undefined, null, 5, 'ab', {}]],
-  ['putMany', (cache, given) => cache.namespace('o').putMany(given), [undefined, 'ab', {}, [1], { [Symbol.iterator]: 1 }]],
-  ['addFile', (cache, given) => cache.task('t').run({ id: 'i' }, (context) => context.addFile(given)), [undefined, 5, {}, [], new Uint8Array(1)]],
-  ['addFile', (cache, given) => cache.task('t').run({ id: 'i' }, (context) => context.addFile('a', given)), [5, {}, null]],
-  ['addEnv', (cache, given) => cache.task('t').run({ id: 'i' }, (context) => context.addEnv(given)), [undefined, Symbol('a')]],
+  [
+    'putMany',
+    (cache, given) => cache.namespace('o').putMany(given),
+    [undefined, 'ab', {}, [1], { [Symbol.iterator]: 1 }],
+  ],
+  [
+    'addFile',
+    (cache, given) => cache.task('t').run({ id: 'i' }, (context) => context.addFile(given)),
+    [undefined, 5, {}, [], new Uint8Array(1)],
+  ],
+  [
+    'addFile',
+    (cache, given) => cache.task('t').run({ id: 'i' }, (context) => context.addFile('a', given)),
+    [5, {}, null],
+  ],
+  [
+    'addEnv',
+    (cache, given) => cache.task('t').run({ id: 'i' }, (context) => context.addEnv(given)),
+    [undefined, Symbol('a')],
+  ],
   ['importTar', (cache, given) => cache.files.importTar(given), [undefined, {}, []]],
   ['exportTar', (cache, given) => cache.files.exportTar({ files: [] } as never, given), [undefined, {}, []]],
   ['stream', (cache, given) => cache.exportJson(given), [undefined, {}, Buffer.from('a')]],

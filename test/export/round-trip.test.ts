@@ -36,7 +36,9 @@ interface Put {
 }
 
 const anyPut: fc.Arbitrary<Put> = fc.oneof(
-  ...SPACES.map(({ values }, space) => fc.record({ space: fc.constant(space), key: anyKey, value: values as fc.Arbitrary<unknown> })),
+  ...SPACES.map(({ values }, space) =>
+    fc.record({ space: fc.constant(space), key: anyKey, value: values as fc.Arbitrary<unknown> }),
+  ),
 )
 
 function put(cache: Cache, { space, key, value }: Put): void {
@@ -53,39 +55,43 @@ function contentOf(cache: Cache): unknown[] {
 }
 
 describe('an export', () => {
-  it('an export is imported unchanged, on both engines, in both formats, after any history', { ...slow, timeout: 120_000 }, async () => {
-    const seed = runSeed('export round trip')
-    const history = fc.record({
-      puts: fc.array(anyPut, { maxLength: 60 }),
-      cuts: fc.array(fc.nat(60)),
-      pieceBytes: fc.integer({ min: 1, max: 2000 }),
-    })
-    await fc.assert(
-      fc.asyncProperty(history, async ({ puts, cuts, pieceBytes }) => {
-        const exports = []
-        for (const engine of ENGINES) {
-          const [cache, other] = [await open(engine, { version: '1.2' }), await open(engine, { version: '1.2' })]
-          for (const [index, one] of puts.entries()) {
-            put(cache, one)
-            if (engine !== 'native' && cuts.includes(index)) await cache.commit()
+  it(
+    'an export is imported unchanged, on both engines, in both formats, after any history',
+    { ...slow, timeout: 120_000 },
+    async () => {
+      const seed = runSeed('export round trip')
+      const history = fc.record({
+        puts: fc.array(anyPut, { maxLength: 60 }),
+        cuts: fc.array(fc.nat(60)),
+        pieceBytes: fc.integer({ min: 1, max: 2000 }),
+      })
+      await fc.assert(
+        fc.asyncProperty(history, async ({ puts, cuts, pieceBytes }) => {
+          const exports = []
+          for (const engine of ENGINES) {
+            const [cache, other] = [await open(engine, { version: '1.2' }), await open(engine, { version: '1.2' })]
+            for (const [index, one] of puts.entries()) {
+              put(cache, one)
+              if (engine !== 'native' && cuts.includes(index)) await cache.commit()
+            }
+            await cache.commit()
+            if (engine === 'wasm') await cache.compact({ full: true })
+            const [json, ndjson] = [await exported(cache), await exported(cache, { format: 'ndjson' })]
+            expect(puts.length === 0 ? '[\n]\n' : `[\n${ndjson.slice(0, -1).replaceAll('\n', ',\n')}\n]\n`).toBe(json)
+            expect(JSON.parse(json)).toEqual(linesOf(ndjson))
+            await imported(other, engine === 'memory' ? json : ndjson, {}, pieceBytes)
+            expect(contentOf(other)).toEqual(contentOf(cache))
+            expect(await exported(other)).toBe(json)
+            exports.push(json)
+            await Promise.all([cache.close(), other.close()])
           }
-          await cache.commit()
-          if (engine === 'wasm') await cache.compact({ full: true })
-          const [json, ndjson] = [await exported(cache), await exported(cache, { format: 'ndjson' })]
-          expect(puts.length === 0 ? '[\n]\n' : `[\n${ndjson.slice(0, -1).replaceAll('\n', ',\n')}\n]\n`).toBe(json)
-          expect(JSON.parse(json)).toEqual(linesOf(ndjson))
-          await imported(other, engine === 'memory' ? json : ndjson, {}, pieceBytes)
-          expect(contentOf(other)).toEqual(contentOf(cache))
-          expect(await exported(other)).toBe(json)
-          exports.push(json)
-          await Promise.all([cache.close(), other.close()])
-        }
-        expect(exports[1]).toBe(exports[0])
-        expect(exports[2]).toBe(exports[0])
-      }),
-      { seed, numRuns: 60 },
-    )
-  })
+          expect(exports[1]).toBe(exports[0])
+          expect(exports[2]).toBe(exports[0])
+        }),
+        { seed, numRuns: 60 },
+      )
+    },
+  )
 
   it.each(ENGINES)('an export looks like this: %s', async (engine) => {
     const cache = await open(engine, { version: '1.2' })
@@ -109,20 +115,39 @@ describe('an export', () => {
     await cache.close()
   })
 
-  it.each(ENGINES)('an export of a JSON namespace has base64 for values that are not plain JSON: %s', async (engine) => {
-    const cache = await open(engine)
-    const values = ['{"a":1}', ' 1', '[1,\n2]', '{', '', '"\u007f"', '"\u009b31m"', '01', '"\ud83d\ude00"', '1e999', '{"a":1,"a":2}']
-    const planted = values.map((value, index) => line({ version: ' json', key: `${index}`, base64: Buffer.from(value).toString('base64') }))
-    await imported(cache, planted.join(''))
-    const text = await exported(cache, { format: 'ndjson' })
-    const embedded = linesOf(text).filter((found) => 'json' in found).map(({ key }) => values[Number(key)])
-    expect(embedded.sort()).toEqual(['{"a":1}', '"\ud83d\ude00"', '1e999', '{"a":1,"a":2}'].sort())
-    expect(text.replaceAll('\n', '')).not.toMatch(/\p{Cc}/u)
-    const other = await open(engine)
-    await imported(other, text)
-    expect(await exported(other, { format: 'ndjson' })).toBe(text)
-    await Promise.all([cache.close(), other.close()])
-  })
+  it.each(ENGINES)(
+    'an export of a JSON namespace has base64 for values that are not plain JSON: %s',
+    async (engine) => {
+      const cache = await open(engine)
+      const values = [
+        '{"a":1}',
+        ' 1',
+        '[1,\n2]',
+        '{',
+        '',
+        '"\u007f"',
+        '"\u009b31m"',
+        '01',
+        '"\ud83d\ude00"',
+        '1e999',
+        '{"a":1,"a":2}',
+      ]
+      const planted = values.map((value, index) =>
+        line({ version: ' json', key: `${index}`, base64: Buffer.from(value).toString('base64') }),
+      )
+      await imported(cache, planted.join(''))
+      const text = await exported(cache, { format: 'ndjson' })
+      const embedded = linesOf(text)
+        .filter((found) => 'json' in found)
+        .map(({ key }) => values[Number(key)])
+      expect(embedded.sort()).toEqual(['{"a":1}', '"\ud83d\ude00"', '1e999', '{"a":1,"a":2}'].sort())
+      expect(text.replaceAll('\n', '')).not.toMatch(/\p{Cc}/u)
+      const other = await open(engine)
+      await imported(other, text)
+      expect(await exported(other, { format: 'ndjson' })).toBe(text)
+      await Promise.all([cache.close(), other.close()])
+    },
+  )
 
   it('an export is a snapshot without buffered entries, and without later commits and compactions', async () => {
     for (const engine of ENGINES) {

@@ -50,7 +50,10 @@ describe.each(['native', 'wasm'] as const)('a stream, %s', (engine) => {
   })
 
   it('an export accepts a web stream', async () => {
-    const [cache, other] = [await filled(engine), await openCache({ name: 'other', dir: join(makeFolder(), 'cache'), engine })]
+    const [cache, other] = [
+      await filled(engine),
+      await openCache({ name: 'other', dir: join(makeFolder(), 'cache'), engine }),
+    ]
     const through = new TransformStream<Uint8Array, Uint8Array>()
     const reading = other.importJson(through.readable)
     const report = await cache.exportJson(through.writable)
@@ -69,7 +72,9 @@ describe.each(['native', 'wasm'] as const)('a stream, %s', (engine) => {
     const web = new WritableStream<Uint8Array>({ write: () => new Promise(() => {}) })
     await expect(cache.exportJson(web, { signal: AbortSignal.timeout(50) })).rejects.toMatchObject(cancelled)
     expect(web.locked).toBe(false)
-    await expect(cache.importJson(new PassThrough(), { signal: AbortSignal.timeout(50) })).rejects.toMatchObject(cancelled)
+    await expect(cache.importJson(new PassThrough(), { signal: AbortSignal.timeout(50) })).rejects.toMatchObject(
+      cancelled,
+    )
     const silent = new ReadableStream<Uint8Array>()
     await expect(cache.importJson(silent, { signal: AbortSignal.timeout(50) })).rejects.toMatchObject(cancelled)
     await cache.close()
@@ -89,7 +94,9 @@ describe.each(['native', 'wasm'] as const)('a stream, %s', (engine) => {
 
   it('a failing stream makes only its own export or import fail', async () => {
     const cache = await filled(engine)
-    const full = new Writable({ write: (_chunk, _encoding, done) => done(Object.assign(new Error('no space'), { code: 'ENOSPC' })) })
+    const full = new Writable({
+      write: (_chunk, _encoding, done) => done(Object.assign(new Error('no space'), { code: 'ENOSPC' })),
+    })
     const failure = await cache.exportJson(full).catch((error: unknown) => error)
     expect(failure).toBeInstanceOf(VarveError)
     expect(failure).toMatchObject({ code: 'IO', message: 'the stream failed: no space', cause: { code: 'ENOSPC' } })
@@ -98,11 +105,16 @@ describe.each(['native', 'wasm'] as const)('a stream, %s', (engine) => {
     await expect(cache.exportJson(gone)).rejects.toMatchObject({ code: 'IO' })
     const held = new PassThrough({ highWaterMark: 1 }) // without a reader
     setTimeout(() => held.destroy(), 20)
-    await expect(cache.exportJson(held)).rejects.toMatchObject({ code: 'IO', message: expect.stringContaining('closed before it took everything') })
-    const broken = Readable.from((function* () {
-      yield line({ version: ' text', key: 'half', text: '' })
-      throw new Error('cut off')
-    })())
+    await expect(cache.exportJson(held)).rejects.toMatchObject({
+      code: 'IO',
+      message: expect.stringContaining('closed before it took everything'),
+    })
+    const broken = Readable.from(
+      (function* () {
+        yield line({ version: ' text', key: 'half', text: '' })
+        throw new Error('cut off')
+      })(),
+    )
     await expect(cache.importJson(broken)).rejects.toMatchObject({ code: 'IO', message: 'the stream failed: cut off' })
     await cache.commit()
     expect(cache.namespace('n', { codec: 'text' }).has('half')).toBe(false)
@@ -168,7 +180,10 @@ describe.each(['native', 'wasm'] as const)('a stream, %s', (engine) => {
   it('a signal that is none of Node.js stops a call with onProgress, too', async () => {
     const cache = await filled(engine)
     const foreign = Object.assign(new EventTarget(), { aborted: false, reason: undefined })
-    const call = cache.exportJson(new PassThrough({ highWaterMark: 1 }), { signal: foreign as never, onProgress: () => undefined })
+    const call = cache.exportJson(new PassThrough({ highWaterMark: 1 }), {
+      signal: foreign as never,
+      onProgress: () => undefined,
+    })
     setTimeout(() => foreign.dispatchEvent(new Event('abort')), 20)
     await expect(call).rejects.toMatchObject({ code: 'CANCELLED' })
     await cache.close()
@@ -178,12 +193,15 @@ describe.each(['native', 'wasm'] as const)('a stream, %s', (engine) => {
     const cache = await filled(engine)
     const wrong = { name: 'VarveError', code: 'INVALID_ARGUMENT' }
     const anything = (value: unknown): never => value as never
-    for (const target of [undefined, null, 'cache.json', 3, {}]) await expect(cache.exportJson(anything(target))).rejects.toMatchObject(wrong)
+    for (const target of [undefined, null, 'cache.json', 3, {}])
+      await expect(cache.exportJson(anything(target))).rejects.toMatchObject(wrong)
     for (const source of [undefined, 'cache.json', Buffer.from('{}'), {}]) {
       await expect(cache.importJson(anything(source))).rejects.toMatchObject(wrong)
     }
     await expect(cache.importJson(anything([{ key: 'a' }]))).rejects.toMatchObject(wrong)
-    await expect(cache.exportJson(new PassThrough(), anything({ keyOnly: true }))).rejects.toThrow("did you mean 'keysOnly'?")
+    await expect(cache.exportJson(new PassThrough(), anything({ keyOnly: true }))).rejects.toThrow(
+      "did you mean 'keysOnly'?",
+    )
     await expect(cache.exportJson(new PassThrough(), anything({ format: 'xml' }))).rejects.toThrow("'json' or 'ndjson'")
     const locked = new WritableStream()
     locked.getWriter()

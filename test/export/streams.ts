@@ -19,7 +19,12 @@ export async function exported(cache: Cache, options: ExportOptions = {}): Promi
 }
 
 /** Imports a text that arrives in pieces of so many bytes. */
-export function imported(cache: Cache, text: string, options: ImportOptions = {}, pieceBytes: number = 1 << 16): Promise<ImportReport> {
+export function imported(
+  cache: Cache,
+  text: string,
+  options: ImportOptions = {},
+  pieceBytes: number = 1 << 16,
+): Promise<ImportReport> {
   const bytes = Buffer.from(text)
   const pieces = Array.from({ length: Math.ceil(bytes.length / pieceBytes) }, (_, index) =>
     bytes.subarray(index * pieceBytes, (index + 1) * pieceBytes),
@@ -41,7 +46,10 @@ export interface Line {
 
 /** The lines of an NDJSON export. */
 export function linesOf(ndjson: string): Line[] {
-  return ndjson.split('\n').slice(0, -1).map((text) => JSON.parse(text))
+  return ndjson
+    .split('\n')
+    .slice(0, -1)
+    .map((text) => JSON.parse(text))
 }
 
 /** A line with the fields that all have. */

@@ -1,6 +1,15 @@
 /** Archives: both engines import the same manifest from any archiver, and refuse hostile archives. */
 import { execFileSync } from 'node:child_process'
-import { createReadStream, linkSync, lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  createReadStream,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,7 +24,9 @@ import { EVERYTHING, open, read, type Tree, write } from './trees.ts'
 const TREES: Record<string, Tree> = {
   everything: EVERYTHING,
   one: { 'a.txt': 'a' },
-  many: Object.fromEntries(Array.from({ length: 300 }, (_, index) => [`d${index % 9}/f${index}.txt`, `${index} `.repeat(index * 7)])),
+  many: Object.fromEntries(
+    Array.from({ length: 300 }, (_, index) => [`d${index % 9}/f${index}.txt`, `${index} `.repeat(index * 7)]),
+  ),
 }
 
 function tar(root: string, file: string, ...options: string[]): string {
@@ -60,7 +71,9 @@ describe('archives', () => {
       }
       const packed = zstd(readFileSync(archives[0] ?? ''))
       expect((await cache.files.importTar(packed)).manifest).toEqual(manifest)
-      const web = await cache.files.importTar(Readable.toWeb(createReadStream(archives[0] ?? '')) as ReadableStream<Uint8Array>)
+      const web = await cache.files.importTar(
+        Readable.toWeb(createReadStream(archives[0] ?? '')) as ReadableStream<Uint8Array>,
+      )
       expect(web.manifest).toEqual(manifest)
       const target = makeFolder()
       await cache.files.restore(manifest, target)
@@ -112,22 +125,39 @@ describe('archives', () => {
 
     test('an import refuses links and devices by name; an option allows symbolic links that stay inside', async () => {
       const cache = await open(engine)
-      const [soft, hard, out, pipe, folder] = [write({ t: 't' }), write({ t: 't' }), makeFolder(), makeFolder(), makeFolder()]
+      const [soft, hard, out, pipe, folder] = [
+        write({ t: 't' }),
+        write({ t: 't' }),
+        makeFolder(),
+        makeFolder(),
+        makeFolder(),
+      ]
       symlinkSync('t', join(soft, 'soft'))
       linkSync(join(hard, 't'), join(hard, 'hard'))
       symlinkSync('../../etc/passwd', join(out, 'out'))
       execFileSync('mkfifo', [join(pipe, 'pipe')])
-      for (const [root, name] of [[soft, 'soft'], [out, 'out'], [pipe, 'pipe']] as const) {
+      for (const [root, name] of [
+        [soft, 'soft'],
+        [out, 'out'],
+        [pipe, 'pipe'],
+      ] as const) {
         await expect(cache.files.importTar(tar(root, join(folder, name)))).rejects.toMatchObject({
           code: expect.stringMatching(/^(BAD_ARCHIVE|UNSAFE_PATH)$/),
           message: expect.stringContaining(name),
         })
       }
-      await expect(cache.files.importTar(tar(hard, join(folder, 'hard')))).rejects.toMatchObject({ code: 'BAD_ARCHIVE' })
-      await expect(cache.files.importTar(join(folder, 'out'), { links: 'inside' })).rejects.toMatchObject({ code: 'UNSAFE_PATH' })
+      await expect(cache.files.importTar(tar(hard, join(folder, 'hard')))).rejects.toMatchObject({
+        code: 'BAD_ARCHIVE',
+      })
+      await expect(cache.files.importTar(join(folder, 'out'), { links: 'inside' })).rejects.toMatchObject({
+        code: 'UNSAFE_PATH',
+      })
       const { manifest } = await cache.files.importTar(join(folder, 'soft'), { links: 'inside' })
       expect(manifest.files).toContainEqual({ path: 'soft', link: 't' })
-      await expect(cache.files.store(pipe)).rejects.toMatchObject({ code: 'UNSAFE_PATH', message: expect.stringContaining('pipe') })
+      await expect(cache.files.store(pipe)).rejects.toMatchObject({
+        code: 'UNSAFE_PATH',
+        message: expect.stringContaining('pipe'),
+      })
       await cache.close()
     })
 
@@ -137,17 +167,29 @@ describe('archives', () => {
       const root = write({ 'in/x': 'x' })
       const evil = join(folder, 'evil.tar')
       execFileSync('tar', ['-C', root, '--absolute-names', '--transform', 's,^in,../out,', '-cf', evil, 'in/x'])
-      await expect(cache.files.importTar(evil)).rejects.toMatchObject({ code: 'UNSAFE_PATH', message: expect.stringContaining('../out/x') })
+      await expect(cache.files.importTar(evil)).rejects.toMatchObject({
+        code: 'UNSAFE_PATH',
+        message: expect.stringContaining('../out/x'),
+      })
       const big = write({ zeros: '\0'.repeat(1 << 20) })
       const bomb = tar(big, join(folder, 'bomb.tgz'), '--gzip')
       await expect(cache.files.importTar(bomb, { maxBytes: 1 << 16 })).rejects.toMatchObject({ code: 'BAD_ARCHIVE' })
-      await expect(cache.files.importTar(bomb, { maxFileBytes: 1 << 16 })).rejects.toMatchObject({ code: 'BAD_ARCHIVE' })
+      await expect(cache.files.importTar(bomb, { maxFileBytes: 1 << 16 })).rejects.toMatchObject({
+        code: 'BAD_ARCHIVE',
+      })
       await expect(cache.files.importTar(bomb, { maxFiles: 1 })).rejects.toMatchObject({ code: 'BAD_ARCHIVE' })
       const bytes = readFileSync(bomb)
-      await expect(cache.files.importTar(bytes.subarray(0, bytes.length - 20))).rejects.toMatchObject({ code: 'BAD_ARCHIVE' })
+      await expect(cache.files.importTar(bytes.subarray(0, bytes.length - 20))).rejects.toMatchObject({
+        code: 'BAD_ARCHIVE',
+      })
       await expect(cache.files.importTar(gzipSync('no archive'))).rejects.toMatchObject({ code: 'BAD_ARCHIVE' })
       await expect(cache.files.importTar(join(folder, 'missing.tar'))).rejects.toMatchObject({ code: 'IO' })
-      const failing = Readable.from((function* () { yield Buffer.alloc(10); throw new Error('network') })())
+      const failing = Readable.from(
+        (function* () {
+          yield Buffer.alloc(10)
+          throw new Error('network')
+        })(),
+      )
       await expect(cache.files.importTar(failing)).rejects.toThrow('network')
       await cache.compact({ full: true })
       expect(await cache.files.list()).toEqual([])
@@ -160,8 +202,15 @@ describe('archives', () => {
       mkdirSync(join(folder, 'd'))
       const path = join(folder, 'out.tar')
       writeFileSync(path, 'old')
-      const manifest = { kind: 'varve-files', version: 1, files: [{ path: 'a', size: 3, digest: 'ab'.repeat(32) }] } as const
-      await expect(cache.files.exportTar(manifest, path)).rejects.toMatchObject({ code: 'FILES_DAMAGED', message: expect.stringContaining("'a'") })
+      const manifest = {
+        kind: 'varve-files',
+        version: 1,
+        files: [{ path: 'a', size: 3, digest: 'ab'.repeat(32) }],
+      } as const
+      await expect(cache.files.exportTar(manifest, path)).rejects.toMatchObject({
+        code: 'FILES_DAMAGED',
+        message: expect.stringContaining("'a'"),
+      })
       expect(read(folder)).toEqual({ 'out.tar': 'old', d: { folder: true } })
       const broken = new Writable({ write: (_chunk, _encoding, done) => done(new Error('full')) })
       await expect(cache.files.exportTar(await cache.files.store(folder), broken)).rejects.toThrow('full')
@@ -176,8 +225,12 @@ describe('archives', () => {
       const soon = () => ({ signal: AbortSignal.timeout(50) })
       const silent = [new PassThrough(), new ReadableStream<Uint8Array>()]
       for (const source of silent) await expect(cache.files.importTar(source, soon())).rejects.toMatchObject(cancelled)
-      const [node, web] = [new Writable({ write: () => {} }), new WritableStream<Uint8Array>({ write: () => new Promise(() => {}) })]
-      for (const target of [node, web]) await expect(cache.files.exportTar(manifest, target, soon())).rejects.toMatchObject(cancelled)
+      const [node, web] = [
+        new Writable({ write: () => {} }),
+        new WritableStream<Uint8Array>({ write: () => new Promise(() => {}) }),
+      ]
+      for (const target of [node, web])
+        await expect(cache.files.exportTar(manifest, target, soon())).rejects.toMatchObject(cancelled)
       expect(readdirSync(tmpdir())).toEqual([])
       vi.unstubAllEnvs()
       await cache.close()
@@ -192,9 +245,21 @@ describe('archives', () => {
         await expect(cache.files.importTar(path)).rejects.toMatchObject({ name: 'VarveError', code: 'IO' })
       }
       await cache.files.exportTar(manifest, join(folder, 'n'.repeat(250)))
-      await expect(cache.files.importTar('a\0b')).rejects.toMatchObject({ name: 'VarveError', code: 'INVALID_ARGUMENT' })
-      const failing = Readable.from((function* () { yield Buffer.alloc(10); throw new Error('network') })())
-      await expect(cache.files.importTar(failing)).rejects.toMatchObject({ name: 'VarveError', code: 'IO', cause: { message: 'network' } })
+      await expect(cache.files.importTar('a\0b')).rejects.toMatchObject({
+        name: 'VarveError',
+        code: 'INVALID_ARGUMENT',
+      })
+      const failing = Readable.from(
+        (function* () {
+          yield Buffer.alloc(10)
+          throw new Error('network')
+        })(),
+      )
+      await expect(cache.files.importTar(failing)).rejects.toMatchObject({
+        name: 'VarveError',
+        code: 'IO',
+        cause: { message: 'network' },
+      })
       const gone = Uint8Array.from(readFileSync(join(folder, 'n'.repeat(250))))
       structuredClone(gone.buffer, { transfer: [gone.buffer] })
       await expect(cache.files.importTar(gone)).rejects.toMatchObject({ name: 'VarveError', code: 'INVALID_ARGUMENT' })
@@ -205,33 +270,39 @@ describe('archives', () => {
       await cache.close()
     })
 
-    test.skipIf(process.platform === 'win32')('an archive is written to a pipe, which is not replaced, and to the file of a link', async () => {
-      const cache = await open(engine)
-      const manifest = await cache.files.store(write({ a: 'a' }))
-      const folder = write({ file: 'old' })
-      const [pipe, link] = [join(folder, 'pipe'), join(folder, 'link')]
-      execFileSync('mkfifo', [pipe])
-      const reader = createReadStream(pipe)
-      await cache.files.exportTar(manifest, pipe)
-      expect((await cache.files.importTar(reader)).manifest).toEqual(manifest)
-      expect(lstatSync(pipe).isFIFO()).toBe(true)
-      symlinkSync('file', link)
-      await cache.files.exportTar(manifest, link)
-      expect(lstatSync(link).isSymbolicLink()).toBe(true)
-      expect((await cache.files.importTar(join(folder, 'file'))).manifest).toEqual(manifest)
-      expect(readdirSync(folder).sort()).toEqual(['file', 'link', 'pipe'])
-      await cache.close()
-    })
+    test.skipIf(process.platform === 'win32')(
+      'an archive is written to a pipe, which is not replaced, and to the file of a link',
+      async () => {
+        const cache = await open(engine)
+        const manifest = await cache.files.store(write({ a: 'a' }))
+        const folder = write({ file: 'old' })
+        const [pipe, link] = [join(folder, 'pipe'), join(folder, 'link')]
+        execFileSync('mkfifo', [pipe])
+        const reader = createReadStream(pipe)
+        await cache.files.exportTar(manifest, pipe)
+        expect((await cache.files.importTar(reader)).manifest).toEqual(manifest)
+        expect(lstatSync(pipe).isFIFO()).toBe(true)
+        symlinkSync('file', link)
+        await cache.files.exportTar(manifest, link)
+        expect(lstatSync(link).isSymbolicLink()).toBe(true)
+        expect((await cache.files.importTar(join(folder, 'file'))).manifest).toEqual(manifest)
+        expect(readdirSync(folder).sort()).toEqual(['file', 'link', 'pipe'])
+        await cache.close()
+      },
+    )
 
-    test.skipIf(process.platform === 'win32')('an archive to a socket, which cannot be opened, is a VarveError', async () => {
-      const cache = await open(engine)
-      const manifest = await cache.files.store(write({ a: 'a' }))
-      const path = join(makeFolder(), 'socket')
-      const server = createServer()
-      await new Promise<void>((resolve) => server.listen(path, resolve))
-      await expect(cache.files.exportTar(manifest, path)).rejects.toMatchObject({ name: 'VarveError', code: 'IO' })
-      server.close()
-      await cache.close()
-    })
+    test.skipIf(process.platform === 'win32')(
+      'an archive to a socket, which cannot be opened, is a VarveError',
+      async () => {
+        const cache = await open(engine)
+        const manifest = await cache.files.store(write({ a: 'a' }))
+        const path = join(makeFolder(), 'socket')
+        const server = createServer()
+        await new Promise<void>((resolve) => server.listen(path, resolve))
+        await expect(cache.files.exportTar(manifest, path)).rejects.toMatchObject({ name: 'VarveError', code: 'IO' })
+        server.close()
+        await cache.close()
+      },
+    )
   })
 })

@@ -15,7 +15,9 @@ async function makeCache(): Promise<string> {
   const cache = await open('native', dir)
   const outputs = cache.namespace<FileManifest>('outputs', { codec: 'json' })
   outputs.put('build\u001b[31m', await cache.files.store(write(EVERYTHING)))
-  cache.namespace<FileManifest>('v8', { codec: 'v8' }).put('types', await cache.files.store(write({ 'a.d.ts': 'declare let a' })))
+  cache
+    .namespace<FileManifest>('v8', { codec: 'v8' })
+    .put('types', await cache.files.store(write({ 'a.d.ts': 'declare let a' })))
   outputs.put('old', await cache.files.store(write({ 'old.js': 'old' })))
   await cache.commit()
   outputs.delete('old')
@@ -32,14 +34,20 @@ test('varve files ls, verify and restore write nothing into the cache', slow, as
   expect(out).toMatch(/6 files .*outputs {2}build\\x1b\[31m\n/)
   expect(out).toMatch(/1 file .*v8 {2}types\n/)
   const { manifests: listed } = JSON.parse(varve('ls', '--dir', dir, '--v8', '--json').out)
-  expect(listed.map(({ namespace, entries }: { namespace: string; entries: number }) => [namespace, entries])).toEqual([['outputs', 6], ['v8', 1]])
+  expect(listed.map(({ namespace, entries }: { namespace: string; entries: number }) => [namespace, entries])).toEqual([
+    ['outputs', 6],
+    ['v8', 1],
+  ])
   expect(JSON.parse(varve('ls', '--dir', dir, '--stored', '--json').out).contents).toHaveLength(storedFiles(dir).length)
   expect(JSON.parse(varve('verify', '--dir', dir, '--json').out).caches).toMatchObject([{ sound: true, lost: [] }])
   const target = write({ 'stale.txt': 'stale' })
   const restored = varve('restore', String.raw`build\x1b[31m`, target, '--dir', dir, '--clean', '--json')
   expect(JSON.parse(restored.out).report).toMatchObject({ entries: 6, unchanged: 0, removed: 1 })
   expect(read(target)).toEqual(EVERYTHING)
-  expect(varve('restore', 'nothing', target, '--dir', dir, '--v8')).toMatchObject({ status: 1, err: "varve: no manifest 'nothing'\n" })
+  expect(varve('restore', 'nothing', target, '--dir', dir, '--v8')).toMatchObject({
+    status: 1,
+    err: "varve: no manifest 'nothing'\n",
+  })
   expect(varve('restore', 'types', target, '--dir', dir, '--mode', 'teleport').status).toBe(2)
   expect(snapshot(dir)).toEqual(before)
 })
@@ -49,9 +57,15 @@ test('varve files deserialises values of the codec v8 only on request, and count
   const dir = await makeCache()
   const note = "varve: 1 value of codec 'v8' may be manifests, too; look at them with --v8\n"
   const plain = varve('ls', '--dir', dir, '--json')
-  expect([plain.err, JSON.parse(plain.out).manifests.map(({ namespace }: { namespace: string }) => namespace)]).toEqual([note, ['outputs']])
+  expect([plain.err, JSON.parse(plain.out).manifests.map(({ namespace }: { namespace: string }) => namespace)]).toEqual(
+    [note, ['outputs']],
+  )
   expect(varve('verify', '--dir', dir)).toMatchObject({ status: 0, err: note })
-  expect(varve('restore', 'types', makeFolder(), '--dir', dir)).toEqual({ status: 1, out: '', err: `${note}varve: no manifest 'types'\n` })
+  expect(varve('restore', 'types', makeFolder(), '--dir', dir)).toEqual({
+    status: 1,
+    out: '',
+    err: `${note}varve: no manifest 'types'\n`,
+  })
   const target = makeFolder()
   expect(varve('restore', 'types', target, '--dir', dir, '--v8').status).toBe(0)
   expect(read(target)).toEqual({ 'a.d.ts': 'declare let a' })

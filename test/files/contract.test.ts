@@ -31,7 +31,8 @@ describe.each(ENGINES)('files: %s', (engine) => {
     const v8 = cache.namespace<{ out: FileManifest }>('v8', { codec: 'v8' })
     const text = cache.namespace('text', { codec: 'text' })
     const manifests = []
-    for (const content of ['of json', 'of v8', 'of text']) manifests.push(await cache.files.store(write({ 'a.txt': content })))
+    for (const content of ['of json', 'of v8', 'of text'])
+      manifests.push(await cache.files.store(write({ 'a.txt': content })))
     const [first, second, third] = manifests as [FileManifest, FileManifest, FileManifest]
     json.put('k', first)
     v8.put('k', { out: second }, { files: second })
@@ -105,7 +106,10 @@ describe.each(ENGINES)('files: %s', (engine) => {
     const dir = join(makeFolder(), 'cache')
     const cache = await open(engine, dir)
     const manifest = await cache.files.store(write({ 'b/a.txt': 'will be flipped' }))
-    for (const hurt of [(path: string) => writeFileSync(path, 'will be FLIPPED'), (path: string) => truncateSync(path, 3)]) {
+    for (const hurt of [
+      (path: string) => writeFileSync(path, 'will be FLIPPED'),
+      (path: string) => truncateSync(path, 3),
+    ]) {
       await cache.files.store(write({ 'b/a.txt': 'will be flipped' }))
       const stored = storedFiles(dir).find((path) => !path.endsWith('.bad')) ?? ''
       hurt(stored)
@@ -132,7 +136,8 @@ describe.each(ENGINES)('files: %s', (engine) => {
     const reader = await open(engine, dir, { readOnly: true })
     const manifest = reader.namespace<FileManifest>('n', { codec: 'json' }).get('k')
     const target = makeFolder()
-    for (const mode of ['auto', 'hardlink'] as const) await reader.files.restore(manifest as FileManifest, target, { mode })
+    for (const mode of ['auto', 'hardlink'] as const)
+      await reader.files.restore(manifest as FileManifest, target, { mode })
     expect(read(target)).toEqual(EVERYTHING)
     await expect(reader.files.store(target)).rejects.toMatchObject({ code: 'READ_ONLY' })
     await reader.close()
@@ -140,7 +145,9 @@ describe.each(ENGINES)('files: %s', (engine) => {
   })
 
   test('an aborted restore leaves complete files only, and the next restore adds the others', async () => {
-    const tree = Object.fromEntries(Array.from({ length: 400 }, (_, index) => [`d${index % 7}/${index}.txt`, `${index} `.repeat(2000)]))
+    const tree = Object.fromEntries(
+      Array.from({ length: 400 }, (_, index) => [`d${index % 7}/${index}.txt`, `${index} `.repeat(2000)]),
+    )
     const cache = await open(engine)
     const manifest = await cache.files.store(write(tree))
     const target = makeFolder()
@@ -148,10 +155,15 @@ describe.each(ENGINES)('files: %s', (engine) => {
     const onProgress = (done: number): void => void (done > 0 && stop.abort())
     const restore = cache.files.restore(manifest, target, { signal: stop.signal, onProgress })
     // It may have been done before the first look at the signal.
-    const outcome = await restore.then(() => 'done', (error: unknown) => (error instanceof VarveError ? error.code : error))
+    const outcome = await restore.then(
+      () => 'done',
+      (error: unknown) => (error instanceof VarveError ? error.code : error),
+    )
     expect(['done', 'CANCELLED']).toContain(outcome)
     for (const [path, text] of Object.entries(read(target))) expect(tree[path] ?? { folder: true }).toEqual(text)
-    await expect(cache.files.restore(manifest, target, { signal: AbortSignal.abort() })).rejects.toMatchObject({ code: 'CANCELLED' })
+    await expect(cache.files.restore(manifest, target, { signal: AbortSignal.abort() })).rejects.toMatchObject({
+      code: 'CANCELLED',
+    })
     await cache.files.restore(manifest, target)
     expect(read(target)).toEqual(tree)
     await cache.close()
@@ -165,14 +177,24 @@ describe.each(ENGINES)('files: %s', (engine) => {
     expect(seen.length).toBeGreaterThan(0)
     for (const [done, total] of seen) expect(done).toBeLessThanOrEqual(Math.max(total, 0))
     const thrown = new Error('stop')
-    const restore = cache.files.restore(manifest, makeFolder(), { onProgress: () => { throw thrown } })
+    const restore = cache.files.restore(manifest, makeFolder(), {
+      onProgress: () => {
+        throw thrown
+      },
+    })
     await expect(restore).rejects.toBe(thrown)
     await cache.close()
   })
 
   test('paths of a list are relative to its base; links, devices and paths outside are refused by name', async () => {
     const cache = await open(engine)
-    const base = write({ 'src/a.js': 'a', 'out/b.js': 'b', 'out/c/d.js': 'd', 'loose.txt': 'l', link: { link: 'loose.txt' } })
+    const base = write({
+      'src/a.js': 'a',
+      'out/b.js': 'b',
+      'out/c/d.js': 'd',
+      'loose.txt': 'l',
+      link: { link: 'loose.txt' },
+    })
     const paths = async (what: string | string[], options?: object): Promise<string[]> => {
       return (await cache.files.store(what, options)).files.map((file) => file.path)
     }
@@ -180,7 +202,10 @@ describe.each(ENGINES)('files: %s', (engine) => {
     expect(await paths(join(base, 'out'))).toEqual(['b.js', 'c/d.js'])
     expect(await paths(join(base, 'out'), { base })).toEqual(['out/b.js', 'out/c/d.js'])
     expect(await paths(join(base, 'loose.txt'))).toEqual(['loose.txt'])
-    await expect(paths(['../x'], { base })).rejects.toMatchObject({ code: 'UNSAFE_PATH', message: expect.stringContaining('../x') })
+    await expect(paths(['../x'], { base })).rejects.toMatchObject({
+      code: 'UNSAFE_PATH',
+      message: expect.stringContaining('../x'),
+    })
     await expect(paths(base)).rejects.toMatchObject({ code: 'UNSAFE_PATH', message: expect.stringContaining('"link"') })
     await expect(paths(['link/b.js'], { base })).rejects.toMatchObject({ code: 'IO' })
     await expect(paths(['missing'], { base })).rejects.toMatchObject({ code: 'IO' })
@@ -196,7 +221,9 @@ describe.each(ENGINES)('files: %s', (engine) => {
     expect(read(target)).toEqual(tree)
     expect(await cache.files.restore(manifest, target)).toMatchObject({ unchanged: 2 })
     for (const link of ['/etc/passwd', '../../x', '..']) {
-      await expect(cache.files.store(write({ l: { link } }), { links: 'inside' })).rejects.toMatchObject({ code: 'UNSAFE_PATH' })
+      await expect(cache.files.store(write({ l: { link } }), { links: 'inside' })).rejects.toMatchObject({
+        code: 'UNSAFE_PATH',
+      })
     }
     await cache.close()
   })

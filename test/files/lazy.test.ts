@@ -28,6 +28,9 @@ await cache.close()
 `
 
 it('a cache under WebAssembly loads the module for archives with the first archive, and not before', () => {
-  const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', CODE, makeFolder()], { cwd: REPOSITORY, encoding: 'utf8' })
+  const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', CODE, makeFolder()], {
+    cwd: REPOSITORY,
+    encoding: 'utf8',
+  })
   expect([stdout, stderr]).toEqual(['varve_wasm_bytes.js archive: varve_archives_bytes.js ', ''])
 })

@@ -10,6 +10,9 @@ const [file] = manifest.files
 if (file === undefined || !('digest' in file)) throw new Error('no file was stored')
 truncateSync(`${dir}/v1/files/${file.digest.slice(0, 2)}/${file.digest}`, 4 * 2 ** 30)
 const options = { mode: /** @type {'auto' | 'hardlink'} */ (mode) }
-const code = await cache.files.restore(manifest, target, options).then(() => 'restored', (error) => error.code)
+const code = await cache.files.restore(manifest, target, options).then(
+  () => 'restored',
+  (error) => error.code,
+)
 process.stdout.write(JSON.stringify({ code, peakMiB: Math.round(process.resourceUsage().maxRSS / 1024) }))
 process.exit()

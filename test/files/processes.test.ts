@@ -12,10 +12,14 @@ const run = promisify(execFile)
 
 test('processes of both engines that store the same content store it once, and complete', async () => {
   const dir = join(makeFolder(), 'cache')
-  const tree = Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`d${index % 4}/${index}.txt`, `content ${index} `.repeat(50)]))
+  const tree = Object.fromEntries(
+    Array.from({ length: 60 }, (_, index) => [`d${index % 4}/${index}.txt`, `content ${index} `.repeat(50)]),
+  )
   const root = write(tree)
   const storer = join(import.meta.dirname, 'storer.mjs')
-  const processes = ['native', 'wasm', 'native', 'wasm'].map((engine) => run(process.execPath, [storer, dir, engine, root, '8']))
+  const processes = ['native', 'wasm', 'native', 'wasm'].map((engine) =>
+    run(process.execPath, [storer, dir, engine, root, '8']),
+  )
   await Promise.all(processes)
   for (const engine of ENGINES) {
     const cache = await open(engine, dir)

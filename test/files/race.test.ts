@@ -32,26 +32,33 @@ turn()
 /** For each engine. */
 const SWAPS = 1500
 
-test.each(ENGINES)('a restore never writes through a folder that is swapped for a link meanwhile: %s', async (engine) => {
-  const all = makeFolder()
-  const [outside, target] = [join(all, 'outside'), join(all, 'target')]
-  write({ 'f0.txt': 'untouched', 'sub/f0.txt': 'untouched', 'victim.txt': 'untouched' }, outside)
-  const before = snapshot(outside)
-  const cache = await open(engine)
-  const manifest = await cache.files.store(write(Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`d/f${index}.txt`, `text ${index}`]))))
-  mkdirSync(join(target, 'd'), { recursive: true })
-  const swapper = spawn(process.execPath, ['-e', SWAPPER, join(target, 'd'), outside], { stdio: ['pipe', 'pipe', 'inherit'] })
-  const seen = { swaps: 0, refused: 0 }
-  const isEnough = (): boolean => seen.swaps >= SWAPS && seen.refused > 0
-  swapper.stdout.on('data', (said: Buffer) => void (seen.swaps = Number(String(said).trimEnd().split('\n').at(-1))))
-  await once(swapper.stdout, 'data')
-  for (let round = 0; !isEnough(); round++) {
-    const options = { clean: round % 3 === 0, mode: round % 2 === 0 ? 'auto' : 'hardlink' } as const
-    // Refusing is right, and so is failing because a folder vanished; writing elsewhere is not.
-    await cache.files.restore(manifest, target, options).catch(() => seen.refused++)
-  }
-  swapper.stdin.write('stop')
-  await once(swapper, 'exit')
-  expect(snapshot(outside)).toEqual(before)
-  await cache.close()
-})
+test.each(ENGINES)(
+  'a restore never writes through a folder that is swapped for a link meanwhile: %s',
+  async (engine) => {
+    const all = makeFolder()
+    const [outside, target] = [join(all, 'outside'), join(all, 'target')]
+    write({ 'f0.txt': 'untouched', 'sub/f0.txt': 'untouched', 'victim.txt': 'untouched' }, outside)
+    const before = snapshot(outside)
+    const cache = await open(engine)
+    const manifest = await cache.files.store(
+      write(Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`d/f${index}.txt`, `text ${index}`]))),
+    )
+    mkdirSync(join(target, 'd'), { recursive: true })
+    const swapper = spawn(process.execPath, ['-e', SWAPPER, join(target, 'd'), outside], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    })
+    const seen = { swaps: 0, refused: 0 }
+    const isEnough = (): boolean => seen.swaps >= SWAPS && seen.refused > 0
+    swapper.stdout.on('data', (said: Buffer) => void (seen.swaps = Number(String(said).trimEnd().split('\n').at(-1))))
+    await once(swapper.stdout, 'data')
+    for (let round = 0; !isEnough(); round++) {
+      const options = { clean: round % 3 === 0, mode: round % 2 === 0 ? 'auto' : 'hardlink' } as const
+      // Refusing is right, and so is failing because a folder vanished; writing elsewhere is not.
+      await cache.files.restore(manifest, target, options).catch(() => seen.refused++)
+    }
+    swapper.stdin.write('stop')
+    await once(swapper, 'exit')
+    expect(snapshot(outside)).toEqual(before)
+    await cache.close()
+  },
+)

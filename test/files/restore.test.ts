@@ -22,42 +22,54 @@ function placeOf(dir: string, { files: [file] }: FileManifest): string {
 
 describe.each(ENGINES)('restoring files: %s', (engine) => {
   /** Size, modification time and inode were compared; the time of the last change was not. */
-  test.skipIf(process.platform === 'win32')('a file that was rewritten with the same size and time is restored', slow, async () => {
-    const cache = await open(engine)
-    const target = makeFolder()
-    const file = join(target, 'main.js')
-    const manifest = await cache.files.store(write({ 'main.js': 'good()' }))
-    await cache.files.restore(manifest, target)
-    await sleep(2100) // what changed in the last two seconds is read anyway
-    await cache.files.restore(manifest, target)
-    expect(await cache.files.restore(manifest, target)).toMatchObject({ unchanged: 1 })
-    const reference = join(makeFolder(), 'reference')
-    execFileSync('touch', ['-r', file, reference]) // Node sets times in microseconds
-    writeFileSync(file, 'evil()')
-    execFileSync('touch', ['-r', reference, file])
-    expect(await cache.files.restore(manifest, target)).toMatchObject({ unchanged: 0 })
-    expect(readFileSync(file, 'utf8')).toBe('good()')
-    await cache.close()
-  })
+  test.skipIf(process.platform === 'win32')(
+    'a file that was rewritten with the same size and time is restored',
+    slow,
+    async () => {
+      const cache = await open(engine)
+      const target = makeFolder()
+      const file = join(target, 'main.js')
+      const manifest = await cache.files.store(write({ 'main.js': 'good()' }))
+      await cache.files.restore(manifest, target)
+      await sleep(2100) // what changed in the last two seconds is read anyway
+      await cache.files.restore(manifest, target)
+      expect(await cache.files.restore(manifest, target)).toMatchObject({ unchanged: 1 })
+      const reference = join(makeFolder(), 'reference')
+      execFileSync('touch', ['-r', file, reference]) // Node sets times in microseconds
+      writeFileSync(file, 'evil()')
+      execFileSync('touch', ['-r', reference, file])
+      expect(await cache.files.restore(manifest, target)).toMatchObject({ unchanged: 0 })
+      expect(readFileSync(file, 'utf8')).toBe('good()')
+      await cache.close()
+    },
+  )
 
   /** Two engines waited forever for the other end of the FIFO. */
-  test.skipIf(process.platform === 'win32').each(MODES)('a FIFO in place of a stored file is a missing file: %s', async (mode) => {
-    const dir = join(makeFolder(), 'cache')
-    const cache = await open(engine, dir)
-    const manifest = await cache.files.store(write({ 'a.txt': 'hello' }))
-    rmSync(placeOf(dir, manifest))
-    execFileSync('mkfifo', [placeOf(dir, manifest)])
-    await expect(cache.files.restore(manifest, makeFolder(), { mode })).rejects.toMatchObject({ code: 'FILES_DAMAGED' })
-    await cache.close()
-  })
+  test.skipIf(process.platform === 'win32').each(MODES)(
+    'a FIFO in place of a stored file is a missing file: %s',
+    async (mode) => {
+      const dir = join(makeFolder(), 'cache')
+      const cache = await open(engine, dir)
+      const manifest = await cache.files.store(write({ 'a.txt': 'hello' }))
+      rmSync(placeOf(dir, manifest))
+      execFileSync('mkfifo', [placeOf(dir, manifest)])
+      await expect(cache.files.restore(manifest, makeFolder(), { mode })).rejects.toMatchObject({
+        code: 'FILES_DAMAGED',
+      })
+      await cache.close()
+    },
+  )
 
   /** All of it was read before its length was compared. */
-  test.skipIf(process.platform === 'win32').each(MODES)('a stored file replaced by 4 GiB of zeros needs no memory: %s', (mode) => {
-    const args = [PEAK, join(makeFolder(), 'cache'), write({ 'a.txt': 'hello' }), makeFolder(), engine, mode]
-    const { code, peakMiB } = JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8' }))
-    expect(code).toBe('FILES_DAMAGED')
-    expect(peakMiB).toBeLessThan(256)
-  })
+  test.skipIf(process.platform === 'win32').each(MODES)(
+    'a stored file replaced by 4 GiB of zeros needs no memory: %s',
+    (mode) => {
+      const args = [PEAK, join(makeFolder(), 'cache'), write({ 'a.txt': 'hello' }), makeFolder(), engine, mode]
+      const { code, peakMiB } = JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8' }))
+      expect(code).toBe('FILES_DAMAGED')
+      expect(peakMiB).toBeLessThan(256)
+    },
+  )
 
   /** The stored file was quarantined, and every other manifest that names it lost it. */
   test('a manifest with a wrong size does not remove the stored file', async () => {
@@ -96,7 +108,9 @@ describe.each(ENGINES)('restoring files: %s', (engine) => {
   test('a restore detects a change, also one of the same size at the same time', async () => {
     const cache = await open(engine)
     const target = makeFolder()
-    const manifest = await cache.files.store(write({ 'a.txt': 'right', 'x.sh': { executable: 'run' }, 'same.txt': 'same' }))
+    const manifest = await cache.files.store(
+      write({ 'a.txt': 'right', 'x.sh': { executable: 'run' }, 'same.txt': 'same' }),
+    )
     await cache.files.restore(manifest, target)
     await cache.files.restore(manifest, target)
     const { atime, mtime } = statSync(join(target, 'a.txt'))
@@ -112,7 +126,13 @@ describe.each(ENGINES)('restoring files: %s', (engine) => {
     const cache = await open(engine)
     const outside = write({ 'precious.txt': 'keep me' })
     const manifest = await cache.files.store(write({ 'a.txt': 'a', 'b/c.txt': 'c' }))
-    const target = write({ 'a.txt': 'old', 'stale/x/y.txt': 'y', 'b/old.txt': 'old', link: { link: outside }, 'a.txt.d/z': 'z' })
+    const target = write({
+      'a.txt': 'old',
+      'stale/x/y.txt': 'y',
+      'b/old.txt': 'old',
+      link: { link: outside },
+      'a.txt.d/z': 'z',
+    })
     symlinkSync(join(outside, 'precious.txt'), join(target, 'b/c.txt'))
     const report = await cache.files.restore(manifest, target, { clean: true })
     expect(report.removed).toBe(8)
@@ -126,7 +146,10 @@ describe.each(ENGINES)('restoring files: %s', (engine) => {
     const manifest = await cache.files.store(write({ 'a/b.txt': 'b' }))
     for (const obstacle of [{ a: 'a file' }, { 'a/b.txt/c': 'a folder' }, { a: { link: makeFolder() } }]) {
       const target = write(obstacle)
-      await expect(cache.files.restore(manifest, target)).rejects.toMatchObject({ code: 'UNSAFE_PATH', message: expect.stringContaining('a/b.txt') })
+      await expect(cache.files.restore(manifest, target)).rejects.toMatchObject({
+        code: 'UNSAFE_PATH',
+        message: expect.stringContaining('a/b.txt'),
+      })
       await cache.files.restore(manifest, target, { clean: true })
       expect(read(target)).toEqual({ 'a/b.txt': 'b' })
     }

@@ -1,17 +1,33 @@
 /** Trees of files for the tests of `cache.files`. */
-import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type Cache, type CacheOptions, openCache } from 'varve'
 import type { EngineName } from '../engines.ts'
 import { makeFolder } from '../folders.ts'
 
 /** Opens a cache in `dir`, by default a new folder. */
-export function open(engine: EngineName, dir: string = join(makeFolder(), 'cache'), options: Partial<CacheOptions> = {}): Promise<Cache> {
+export function open(
+  engine: EngineName,
+  dir: string = join(makeFolder(), 'cache'),
+  options: Partial<CacheOptions> = {},
+): Promise<Cache> {
   return openCache({ name: 'files', dir, engine, ...options })
 }
 
 /** A tree as data: text of a file, or `executable`, `link` or `folder`. */
-export type Tree = Record<string, string | { readonly executable: string } | { readonly link: string } | { readonly folder: true }>
+export type Tree = Record<
+  string,
+  string | { readonly executable: string } | { readonly link: string } | { readonly folder: true }
+>
 
 /** Writes a tree below a new folder, and returns that. */
 export function write(tree: Tree, root: string = makeFolder()): string {
@@ -62,6 +78,8 @@ export const EVERYTHING: Tree = {
 
 /** The only file that is stored in the cache at `dir`, or the first of several. */
 export function storedFiles(dir: string): string[] {
-  const found = readdirSync(join(dir, 'v1', 'files'), { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
+  const found = readdirSync(join(dir, 'v1', 'files'), { recursive: true, withFileTypes: true }).filter((entry) =>
+    entry.isFile(),
+  )
   return found.map((entry) => join(entry.parentPath, entry.name))
 }

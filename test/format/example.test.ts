@@ -32,13 +32,17 @@ function compare(folder: string, file: string): void {
   const rows = rowsOf(file)
   expect(rows.length, `rows of ${file}`).toBeGreaterThan(4)
   for (const { offset, bytes } of rows) {
-    expect(written.subarray(offset, offset + bytes.length).toString('hex'), `${file} at ${offset}`).toBe(bytes.toString('hex'))
+    expect(written.subarray(offset, offset + bytes.length).toString('hex'), `${file} at ${offset}`).toBe(
+      bytes.toString('hex'),
+    )
   }
 }
 
 it('the example of FORMAT.md shows the bytes that the engine writes', async () => {
   vi.useFakeTimers({ toFake: ['Date'], now: 1_700_000_000_000 })
-  vi.spyOn(crypto, 'getRandomValues').mockImplementation((array) => (array instanceof BigUint64Array ? array.fill(ID) : array))
+  vi.spyOn(crypto, 'getRandomValues').mockImplementation((array) =>
+    array instanceof BigUint64Array ? array.fill(ID) : array,
+  )
   const folder = makeFolder()
   const cache = await openCache({ name: 'example', dir: folder, engine: 'wasm' })
   cache.namespace('a', { version: '1' }).put('k', Buffer.from('hello'))

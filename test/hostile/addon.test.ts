@@ -24,7 +24,8 @@ const OTHER = 'plan9-mips'
 function project(root: string, platforms?: readonly string[]): string {
   const folder = join(root, 'home/project')
   const to = join(folder, 'node_modules/varve')
-  for (const part of ['dist', 'generated', 'package.json']) cpSync(join(PACKAGE, part), join(to, part), { recursive: true })
+  for (const part of ['dist', 'generated', 'package.json'])
+    cpSync(join(PACKAGE, part), join(to, part), { recursive: true })
   writeRelease(platforms === undefined ? undefined : { version, platforms }, join(to, 'generated'))
   return folder
 }
@@ -53,7 +54,11 @@ function load(cwd: string, ...flags: readonly string[]): Loaded {
     const { engine, reason } = (await open('./d')).status()
     console.log(JSON.stringify({ engine, reason, warnings }))`
   const options = { cwd, encoding: 'utf8', env: { ...process.env, VARVE_ENGINE: '' } } as const
-  const { status, stdout, stderr } = spawnSync(process.execPath, [...flags, '--input-type=module', '--eval', program], options)
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    [...flags, '--input-type=module', '--eval', program],
+    options,
+  )
   expect([status, stderr]).toEqual([0, ''])
   return JSON.parse(stdout)
 }
@@ -66,23 +71,33 @@ const UNLISTED: readonly [name: string, of: string, platforms?: readonly string[
   [NAME, 'a release without this platform', [OTHER]],
   [NAME, 'a checkout'],
 ]
-it.each(UNLISTED)('a package that is not in the release is not loaded, wherever it lies: %s of %s', (name, _, platforms) => {
-  const root = makeFolder()
-  const folder = project(root, platforms)
-  for (const where of [root, dirname(folder), folder]) plant(where, name, version, ADDON)
-  expect(load(folder)).toMatchObject({ engine: 'wasm', reason: expect.stringMatching(/^WebAssembly: /) })
-})
+it.each(UNLISTED)(
+  'a package that is not in the release is not loaded, wherever it lies: %s of %s',
+  (name, _, platforms) => {
+    const root = makeFolder()
+    const folder = project(root, platforms)
+    for (const where of [root, dirname(folder), folder]) plant(where, name, version, ADDON)
+    expect(load(folder)).toMatchObject({ engine: 'wasm', reason: expect.stringMatching(/^WebAssembly: /) })
+  },
+)
 
 /** Every reason is in the status of each cache, and one warning of the first cache. */
 function expectReported(found: Loaded, reason: RegExp): void {
-  expect(found).toEqual({ engine: 'wasm', reason: expect.stringMatching(reason), warnings: [expect.stringMatching(reason)] })
+  expect(found).toEqual({
+    engine: 'wasm',
+    reason: expect.stringMatching(reason),
+    warnings: [expect.stringMatching(reason)],
+  })
   expect(found.warnings[0]).toContain('ENGINE_UNAVAILABLE: Varve uses its WebAssembly engine')
 }
 
 it('a package of another version is not loaded, and both versions are named', () => {
   const folder = project(makeFolder(), [MACHINE, OTHER])
   plant(folder, NAME, '9.9.9', ADDON)
-  expectReported(load(folder), new RegExp(`has version 9.9.9, but varve ${version}; run 'npm install varve@${version}'`))
+  expectReported(
+    load(folder),
+    new RegExp(`has version 9.9.9, but varve ${version}; run 'npm install varve@${version}'`),
+  )
 })
 
 it('after an installation with --omit=optional, a warning names the missing package and the command that installs it', () => {
@@ -93,7 +108,10 @@ it('after an installation with --omit=optional, a warning names the missing pack
 it('node_modules of another platform, as Docker copies it, causes a warning that names both packages', () => {
   const folder = project(makeFolder(), [MACHINE, OTHER])
   plant(folder, `@varve/${OTHER}`, version, ADDON)
-  expectReported(load(folder), new RegExp(`'${NAME}' is not installed, but '@varve/${OTHER}' is: .* run 'npm ci' .* .dockerignore`))
+  expectReported(
+    load(folder),
+    new RegExp(`'${NAME}' is not installed, but '@varve/${OTHER}' is: .* run 'npm ci' .* .dockerignore`),
+  )
 })
 
 it('an addon that the system cannot load causes a warning with the error, and WebAssembly runs', () => {
@@ -104,15 +122,24 @@ it('an addon that the system cannot load causes a warning with the error, and We
 
 it('a process that forbids addons gets no warning that one is missing', () => {
   const folder = project(makeFolder(), [MACHINE, OTHER])
-  expect(load(folder, '--no-addons')).toEqual({ engine: 'wasm', reason: 'WebAssembly: node runs with --no-addons', warnings: [] })
+  expect(load(folder, '--no-addons')).toEqual({
+    engine: 'wasm',
+    reason: 'WebAssembly: node runs with --no-addons',
+    warnings: [],
+  })
 })
 
 it('a worker thread whose program is a text, and so has a global __filename, loads the addon', () => {
   const folder = project(makeFolder(), [MACHINE])
   plant(folder, NAME, version, ADDON)
-  const worker = "import('varve').then(({ openCache }) => openCache({ name: 'x', dir: './c' })).then((cache) => console.log(cache.status().reason))"
+  const worker =
+    "import('varve').then(({ openCache }) => openCache({ name: 'x', dir: './c' })).then((cache) => console.log(cache.status().reason))"
   const program = `new (require('node:worker_threads').Worker)(${JSON.stringify(worker)}, { eval: true })`
-  const { stdout } = spawnSync(process.execPath, ['--eval', program], { cwd: folder, encoding: 'utf8', env: { ...process.env, VARVE_ENGINE: '' } })
+  const { stdout } = spawnSync(process.execPath, ['--eval', program], {
+    cwd: folder,
+    encoding: 'utf8',
+    env: { ...process.env, VARVE_ENGINE: '' },
+  })
   expect(stdout.trim()).toBe('native: the addon loaded')
 })
 
@@ -122,17 +149,30 @@ it('a package of exactly this version is loaded, and its addon works', async () 
   await cache.close()
   const folder = project(makeFolder(), [MACHINE, OTHER])
   plant(folder, NAME, version, ADDON)
-  expect([engine, load(folder)]).toEqual(['native', { engine: 'native', reason: 'native: the addon loaded', warnings: [] }])
+  expect([engine, load(folder)]).toEqual([
+    'native',
+    { engine: 'native', reason: 'native: the addon loaded', warnings: [] },
+  ])
 })
 
 it('a method of an open store that is called on anything else throws an error', () => {
-  const addon: { openSmall(order: string): Store } = createRequire(import.meta.url)(join(PACKAGE, `native/varve.${MACHINE}.node`))
+  const addon: { openSmall(order: string): Store } = createRequire(import.meta.url)(
+    join(PACKAGE, `native/varve.${MACHINE}.node`),
+  )
   interface Store {
     readonly constructor: new () => object
     pendingBytes(): number
   }
   const open = (name: string): Store =>
-    addon.openSmall(JSON.stringify({ folder: join(makeFolder(), name), durability: 'relaxed', readOnly: false, bytesMax: 1e9, layers: [] }))
+    addon.openSmall(
+      JSON.stringify({
+        folder: join(makeFolder(), name),
+        durability: 'relaxed',
+        readOnly: false,
+        bytesMax: 1e9,
+        layers: [],
+      }),
+    )
   const [store, second] = [open('c'), open('d')]
   for (const other of [{}, undefined, 1, Object.create(store), new store.constructor(), new Uint8Array(8)])
     expect(() => Reflect.apply(store.pendingBytes, other, [])).toThrow(/not an open store|Illegal invocation/)

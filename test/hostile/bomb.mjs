@@ -8,5 +8,7 @@ const warnings = []
 const options = { name: 'bomb', dir, engine: /** @type {'native' | 'wasm'} */ (engine) }
 const cache = await openCache({ ...options, onWarning: (warning) => void warnings.push(warning.code) })
 const value = cache.namespace('n', { version: '1', codec: 'json' }).get('key')
-process.stdout.write(JSON.stringify({ found: value !== undefined, warnings, peakMiB: Math.round(process.resourceUsage().maxRSS / 1024) }))
+process.stdout.write(
+  JSON.stringify({ found: value !== undefined, warnings, peakMiB: Math.round(process.resourceUsage().maxRSS / 1024) }),
+)
 await cache.close()

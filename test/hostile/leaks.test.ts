@@ -27,10 +27,20 @@ describe.each(['native', 'wasm'])('leaks: %s', (engine) => {
   it('no cache file contains the environment, the user, the host, a path or a process', () => {
     const root = join(makeFolder(), `cwd-${MARK}`)
     const dir = join(root, 'cache')
-    const identity = { USER: `user-${MARK}`, LOGNAME: `user-${MARK}`, HOME: `/home/${MARK}`, HOSTNAME: `host-${MARK}`, SECRET_TOKEN: `token-${MARK}` }
+    const identity = {
+      USER: `user-${MARK}`,
+      LOGNAME: `user-${MARK}`,
+      HOME: `/home/${MARK}`,
+      HOSTNAME: `host-${MARK}`,
+      SECRET_TOKEN: `token-${MARK}`,
+    }
     const env = { ...process.env, ...identity, LEAK_ASKED: `asked-${MARK}`, VARVE_ENGINE: engine }
     const entry = new URL('../../packages/varve/dist/bundle/index.js', import.meta.url).href
-    const ran = spawnSync(process.execPath, ['--input-type=module', '--eval', PROGRAM, entry, dir], { cwd: makeFolder(), env, encoding: 'utf8' })
+    const ran = spawnSync(process.execPath, ['--input-type=module', '--eval', PROGRAM, entry, dir], {
+      cwd: makeFolder(),
+      env,
+      encoding: 'utf8',
+    })
     expect([ran.status, ran.stderr]).toEqual([0, ''])
     const files = readdirSync(dir, { recursive: true, withFileTypes: true }).filter((each) => each.isFile())
     expect(files.length).toBeGreaterThan(2)

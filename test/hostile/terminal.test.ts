@@ -10,9 +10,25 @@ import { makeFolder } from '../folders.ts'
 
 /** Hostile names, each with a part that commands do not print otherwise. */
 const HOSTILE = [
-  'esc-\u001b[2J\u001b]0;title\u0007', 'csi-\u009b31m', 'osc-\u001b]8;;http://x\u001b\\link', 'back-\b\b\b', 'return-\rok', 'line-\nnext',
-  'nul-\0', 'del-\u007f', 'turn-\u202e', 'isolate-\u2066', 'join-\u200d', 'mark-\ufeff', 'separator-\u2028', 'lone-\ud800', 'back-\\x1b',
-  'quote-"\'`$(id)', '__proto__', '-\u001b[0m', '--json',
+  'esc-\u001b[2J\u001b]0;title\u0007',
+  'csi-\u009b31m',
+  'osc-\u001b]8;;http://x\u001b\\link',
+  'back-\b\b\b',
+  'return-\rok',
+  'line-\nnext',
+  'nul-\0',
+  'del-\u007f',
+  'turn-\u202e',
+  'isolate-\u2066',
+  'join-\u200d',
+  'mark-\ufeff',
+  'separator-\u2028',
+  'lone-\ud800',
+  'back-\\x1b',
+  'quote-"\'`$(id)',
+  '__proto__',
+  '-\u001b[0m',
+  '--json',
 ]
 
 /** Nothing but printable characters, and the ends of lines. */
@@ -30,7 +46,8 @@ async function hostileCache(dir: string, count: number = HOSTILE.length): Promis
   }
   const bytes = cache.namespace('bytes')
   bytes.put(new Uint8Array([0xff, 0x1b, 0x5b, 0x32, 0x4a]), new Uint8Array(3000))
-  for (const name of HOSTILE) await cache.task(`t ${name}`, { version: name }).run({ id: name, inputs: { [name]: name } }, () => name)
+  for (const name of HOSTILE)
+    await cache.task(`t ${name}`, { version: name }).run({ id: name, inputs: { [name]: name } }, () => name)
   await cache.commit()
   await cache.compact({ full: true })
   await cache.close()
@@ -49,9 +66,23 @@ describe('hostile names', () => {
 
   const id = HOSTILE[0] ?? ''
   it.each([
-    ['stats'], ['ls'], ['ls', '--long'], ['ls', '--task'], ['top'], ['verify'], ['doctor'], ['repair', '--dry-run'], ['get', 'no such key'],
-    ['files', 'ls'], ['files', 'verify'], ['export', '--keys-only'], ['export', '--format', 'ndjson', '--keys-only'], ['why', 'esc-'],
-    ['ls', '--namespace', id], ['get', id, '--namespace', id], ['clear', '--namespace', id],
+    ['stats'],
+    ['ls'],
+    ['ls', '--long'],
+    ['ls', '--task'],
+    ['top'],
+    ['verify'],
+    ['doctor'],
+    ['repair', '--dry-run'],
+    ['get', 'no such key'],
+    ['files', 'ls'],
+    ['files', 'verify'],
+    ['export', '--keys-only'],
+    ['export', '--format', 'ndjson', '--keys-only'],
+    ['why', 'esc-'],
+    ['ls', '--namespace', id],
+    ['get', id, '--namespace', id],
+    ['clear', '--namespace', id],
   ])('varve %s %s %s escapes hostile names', slow, (...args) => {
     for (const folder of [dir, damaged]) {
       const { out, err } = varve(...args, '--dir', folder)
@@ -60,7 +91,11 @@ describe('hostile names', () => {
       expect([(isData ? CONTROL : UNSAFE).exec(out), UNSAFE.exec(err)]).toEqual([null, null])
       if (isData) continue
       const json = varve(...args, '--dir', folder, '--json')
-      expect([UNSAFE.exec(json.out), UNSAFE.exec(json.err), typeof JSON.parse(json.out)]).toEqual([null, null, 'object'])
+      expect([UNSAFE.exec(json.out), UNSAFE.exec(json.err), typeof JSON.parse(json.out)]).toEqual([
+        null,
+        null,
+        'object',
+      ])
     }
   })
 
@@ -98,12 +133,15 @@ describe.skipIf(!HAS_SCRIPT)('get, to a terminal', () => {
     return { status, out: stdout, err: '' }
   }
 
-  it.each(['clipboard', 'direction', 'return', 'binary'])('varve get refuses to print control characters to a terminal: %s', (key) => {
-    const { status, out } = typed(key)
-    expect([status, UNSAFE.exec(out.replaceAll('\r', ''))]).toEqual([2, null])
-    expect(out).toContain('--raw')
-    expect(typed(`${key} --json`).status).toBe(0)
-  })
+  it.each(['clipboard', 'direction', 'return', 'binary'])(
+    'varve get refuses to print control characters to a terminal: %s',
+    (key) => {
+      const { status, out } = typed(key)
+      expect([status, UNSAFE.exec(out.replaceAll('\r', ''))]).toEqual([2, null])
+      expect(out).toContain('--raw')
+      expect(typed(`${key} --json`).status).toBe(0)
+    },
+  )
 
   it('varve get prints plain text to a terminal, and everything with --raw', () => {
     expect(typed('plain')).toMatchObject({ status: 0, out: expect.stringContaining('if (') })

@@ -49,7 +49,9 @@ describe('VARVE_LAYERS', () => {
     const missing = join(makeFolder(), 'missing')
     vi.stubEnv('VARVE_LAYERS', [makeFolder(), missing].join(delimiter))
     const warnings: string[] = []
-    expect(await valueIn(join(makeFolder(), 'cache'), { onWarning: ({ message }: Error) => void warnings.push(message) })).toBeUndefined()
+    expect(
+      await valueIn(join(makeFolder(), 'cache'), { onWarning: ({ message }: Error) => void warnings.push(message) }),
+    ).toBeUndefined()
     expect(warnings).toEqual([expect.stringContaining(`'${join(missing, 'tool')}'`)])
   })
 })
@@ -71,8 +73,12 @@ it.each(ENGINES)('a layer that %s sealed is read by both engines, and below a ca
   await cache.commit()
   await cache.seal(layer)
   await cache.close()
-  const places = [...ENGINES.map((reader) => ({ dir: join(makeFolder(), 'cache'), engine: reader })), { inMemory: true }]
-  for (const place of places) expect(await valueIn('', { dir: undefined, layers: [layer], ...place })).toBe('value '.repeat(400_000))
+  const places = [
+    ...ENGINES.map((reader) => ({ dir: join(makeFolder(), 'cache'), engine: reader })),
+    { inMemory: true },
+  ]
+  for (const place of places)
+    expect(await valueIn('', { dir: undefined, layers: [layer], ...place })).toBe('value '.repeat(400_000))
 })
 
 describe('commands', () => {
@@ -106,71 +112,92 @@ describe('a build over a layer', () => {
   const order = { options: { dir: 'caches/vite' } }
 
   for (const engine of ENGINES) {
-    it(`hits everything and writes nothing; another checkout first records its file times (${engine})`, slowOnWasm(engine), async () => {
-      const isWasm = engine === 'wasm'
-      const [main, worktree, out] = [makeApplication(), makeApplication(), join(makeFolder(), 'layers')]
-      const { digest } = await build(main, order, isWasm)
-      expect(runVarve(['seal', out, '--dir', join(main, 'caches')]).status).toBe(0)
-      const before = snapshot(out)
-      vi.stubEnv('VARVE_LAYERS', out)
-      rmSync(join(main, 'caches'), { recursive: true })
-      const all = { failure: null, digest, misses: 0, ran: [] }
-      expect(await build(main, order, isWasm)).toMatchObject(all)
-      expect(existsSync(join(main, 'caches'))).toBe(false)
-      expect(await build(worktree, order, isWasm)).toMatchObject(all)
-      const recorded = snapshot(join(worktree, 'caches'))
-      expect(await build(worktree, order, isWasm)).toMatchObject(all)
-      expect([snapshot(join(worktree, 'caches')), snapshot(out)]).toEqual([recorded, before])
-    })
+    it(
+      `hits everything and writes nothing; another checkout first records its file times (${engine})`,
+      slowOnWasm(engine),
+      async () => {
+        const isWasm = engine === 'wasm'
+        const [main, worktree, out] = [makeApplication(), makeApplication(), join(makeFolder(), 'layers')]
+        const { digest } = await build(main, order, isWasm)
+        expect(runVarve(['seal', out, '--dir', join(main, 'caches')]).status).toBe(0)
+        const before = snapshot(out)
+        vi.stubEnv('VARVE_LAYERS', out)
+        rmSync(join(main, 'caches'), { recursive: true })
+        const all = { failure: null, digest, misses: 0, ran: [] }
+        expect(await build(main, order, isWasm)).toMatchObject(all)
+        expect(existsSync(join(main, 'caches'))).toBe(false)
+        expect(await build(worktree, order, isWasm)).toMatchObject(all)
+        const recorded = snapshot(join(worktree, 'caches'))
+        expect(await build(worktree, order, isWasm)).toMatchObject(all)
+        expect([snapshot(join(worktree, 'caches')), snapshot(out)]).toEqual([recorded, before])
+      },
+    )
   }
 
   for (const engine of ENGINES) {
-    it(`by webpack hits everything and writes nothing (${engine})`, { timeout: 120_000, ...slowOnWasm(engine) }, async () => {
-      const [folder, out] = [makeApplication(), join(makeFolder(), 'layers')]
-      const rules = "module: { rules: [{ test: /text$/, type: 'asset/source' }] }"
-      writeFileSync(join(folder, 'webpack.config.mjs'), `export default () => ({ entry: './main.js', ${rules} })\n`)
-      vi.stubEnv('VARVE_ENGINE', engine)
-      const dir = join(folder, 'varve-cache')
-      const [cold] = await buildWebpack([{ folder, cache: 'varve' }])
-      const cache = await openCache({ name: 'webpack', dir })
-      await cache.seal(join(out, 'webpack'))
-      await cache.close()
-      const before = snapshot(out)
-      vi.stubEnv('VARVE_LAYERS', out)
-      rmSync(dir, { recursive: true })
-      const [warm] = await buildWebpack([{ folder, cache: 'varve' }])
-      expect(warm).toMatchObject({ errors: [], complaints: [], built: 0, taken: cold?.built, files: cold?.files })
-      expect([existsSync(dir), snapshot(out)]).toEqual([false, before])
-    })
+    it(
+      `by webpack hits everything and writes nothing (${engine})`,
+      { timeout: 120_000, ...slowOnWasm(engine) },
+      async () => {
+        const [folder, out] = [makeApplication(), join(makeFolder(), 'layers')]
+        const rules = "module: { rules: [{ test: /text$/, type: 'asset/source' }] }"
+        writeFileSync(join(folder, 'webpack.config.mjs'), `export default () => ({ entry: './main.js', ${rules} })\n`)
+        vi.stubEnv('VARVE_ENGINE', engine)
+        const dir = join(folder, 'varve-cache')
+        const [cold] = await buildWebpack([{ folder, cache: 'varve' }])
+        const cache = await openCache({ name: 'webpack', dir })
+        await cache.seal(join(out, 'webpack'))
+        await cache.close()
+        const before = snapshot(out)
+        vi.stubEnv('VARVE_LAYERS', out)
+        rmSync(dir, { recursive: true })
+        const [warm] = await buildWebpack([{ folder, cache: 'varve' }])
+        expect(warm).toMatchObject({ errors: [], complaints: [], built: 0, taken: cold?.built, files: cold?.files })
+        expect([existsSync(dir), snapshot(out)]).toEqual([false, before])
+      },
+    )
   }
 })
 
 describe('the cap', () => {
-  it.each(ENGINES)('counts the cache that is written, and not its layers: a small cache over a large layer evicts nothing (%s)', async (engine) => {
-    const [base, out, dir] = [join(makeFolder(), 'base'), join(makeFolder(), 'layer'), join(makeFolder(), 'cache')]
-    const open = (where: string, options: object = {}): ReturnType<typeof openCache> => openCache({ name: 'tool', dir: where, engine, ...options })
-    const large = await open(base)
-    for (let index = 0; index < 100; index++) large.namespace('n').put(`base ${index}`, randomBytes(10_000))
-    await large.commit()
-    await large.seal(out)
-    await large.close()
-    const options = { layers: [out], maxBytes: 200_000 }
-    const cache = await open(dir, options)
-    for (let index = 0; index < 10; index++) cache.namespace('n').put(`own ${index}`, randomBytes(10_000))
-    await cache.commit()
-    await cache.compact({ full: true })
-    await cache.close()
-    const again = await open(dir, options)
-    const keys = ['base', 'own'].flatMap((name) => Array.from({ length: name === 'own' ? 10 : 100 }, (_, index) => `${name} ${index}`))
-    expect(keys.filter((key) => again.namespace('n').get(key)?.length !== 10_000)).toEqual([])
-    for (let index = 10; index < 60; index++) again.namespace('n').put(`own ${index}`, randomBytes(10_000))
-    await again.commit()
-    await again.compact({ full: true })
-    const { bytes } = await again.stats()
-    await again.close()
-    const last = await open(dir, options)
-    const own = Array.from({ length: 60 }, (_, index) => last.namespace('n').get(`own ${index}`)).filter((value) => value !== undefined)
-    expect([bytes <= 200_000, own.length > 0, own.length < 60, last.namespace('n').get('base 7')?.length]).toEqual([true, true, true, 10_000])
-    await last.close()
-  })
+  it.each(ENGINES)(
+    'counts the cache that is written, and not its layers: a small cache over a large layer evicts nothing (%s)',
+    async (engine) => {
+      const [base, out, dir] = [join(makeFolder(), 'base'), join(makeFolder(), 'layer'), join(makeFolder(), 'cache')]
+      const open = (where: string, options: object = {}): ReturnType<typeof openCache> =>
+        openCache({ name: 'tool', dir: where, engine, ...options })
+      const large = await open(base)
+      for (let index = 0; index < 100; index++) large.namespace('n').put(`base ${index}`, randomBytes(10_000))
+      await large.commit()
+      await large.seal(out)
+      await large.close()
+      const options = { layers: [out], maxBytes: 200_000 }
+      const cache = await open(dir, options)
+      for (let index = 0; index < 10; index++) cache.namespace('n').put(`own ${index}`, randomBytes(10_000))
+      await cache.commit()
+      await cache.compact({ full: true })
+      await cache.close()
+      const again = await open(dir, options)
+      const keys = ['base', 'own'].flatMap((name) =>
+        Array.from({ length: name === 'own' ? 10 : 100 }, (_, index) => `${name} ${index}`),
+      )
+      expect(keys.filter((key) => again.namespace('n').get(key)?.length !== 10_000)).toEqual([])
+      for (let index = 10; index < 60; index++) again.namespace('n').put(`own ${index}`, randomBytes(10_000))
+      await again.commit()
+      await again.compact({ full: true })
+      const { bytes } = await again.stats()
+      await again.close()
+      const last = await open(dir, options)
+      const own = Array.from({ length: 60 }, (_, index) => last.namespace('n').get(`own ${index}`)).filter(
+        (value) => value !== undefined,
+      )
+      expect([bytes <= 200_000, own.length > 0, own.length < 60, last.namespace('n').get('base 7')?.length]).toEqual([
+        true,
+        true,
+        true,
+        10_000,
+      ])
+      await last.close()
+    },
+  )
 })

@@ -29,7 +29,11 @@ const OTHER = 65_534
 function canSwitchUser(): boolean {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) return false
   try {
-    execFileSync(SET_USER, [...asOther(), process.execPath, '-e', `require('node:fs').readdirSync(${JSON.stringify(VARVE)})`], { stdio: 'ignore' })
+    execFileSync(
+      SET_USER,
+      [...asOther(), process.execPath, '-e', `require('node:fs').readdirSync(${JSON.stringify(VARVE)})`],
+      { stdio: 'ignore' },
+    )
     return true
   } catch {
     return false
@@ -56,31 +60,39 @@ interface Ran {
 
 /** Builds in a folder, as this user or another. */
 function build(folder: string, layers: string, program = process.execPath, args: readonly string[] = []): Ran {
-  const env = { PATH: process.env['PATH'], VARVE_LAYERS: layers, VARVE_TEST_PACKAGE: pathToFileURL(join(VARVE, 'index.js')).href, HOME: folder }
+  const env = {
+    PATH: process.env['PATH'],
+    VARVE_LAYERS: layers,
+    VARVE_TEST_PACKAGE: pathToFileURL(join(VARVE, 'index.js')).href,
+    HOME: folder,
+  }
   return JSON.parse(execFileSync(program, [...args, 'build.mjs'], { cwd: folder, env, encoding: 'utf8' }))
 }
 
 describe('docs/layers.md', () => {
-  it.runIf(canSwitchUser())('Docker: a layer that root has sealed and made readable is used by another user of the image', async () => {
-    expect(PAGE).toContain('npx varve seal /opt/varve-base && chmod -R a+rX /opt/varve-base')
-    const [base, image] = [makeProject(), makeProject()]
-    expect(build(base, '')).toEqual({ ran: 2, layers: 0, degraded: null })
-    const sealed = join(base, 'varve-base')
-    const cache = await openCache({ name: 'my-tool', dir: join(base, 'node_modules/.cache/varve/my-tool') })
-    await cache.seal(join(sealed, 'my-tool'))
-    await cache.close()
-    const copied = join(image, 'varve-base')
-    cpSync(sealed, copied, { recursive: true })
-    chownSync(image, OTHER, OTHER)
-    const other = (): Ran => build(image, copied, SET_USER, [...asOther(), process.execPath])
-    execFileSync('chmod', ['-R', 'go=', copied])
-    expect(other()).toMatchObject({ ran: 2, layers: 0 }) // sealed for its owner only
-    execFileSync('rm', ['-rf', join(image, 'node_modules')])
-    execFileSync('chmod', ['-R', 'a+rX', copied])
-    const before = snapshot(copied)
-    expect(other()).toEqual({ ran: 0, layers: 1, degraded: null })
-    expect(snapshot(copied)).toEqual(before)
-  })
+  it.runIf(canSwitchUser())(
+    'Docker: a layer that root has sealed and made readable is used by another user of the image',
+    async () => {
+      expect(PAGE).toContain('npx varve seal /opt/varve-base && chmod -R a+rX /opt/varve-base')
+      const [base, image] = [makeProject(), makeProject()]
+      expect(build(base, '')).toEqual({ ran: 2, layers: 0, degraded: null })
+      const sealed = join(base, 'varve-base')
+      const cache = await openCache({ name: 'my-tool', dir: join(base, 'node_modules/.cache/varve/my-tool') })
+      await cache.seal(join(sealed, 'my-tool'))
+      await cache.close()
+      const copied = join(image, 'varve-base')
+      cpSync(sealed, copied, { recursive: true })
+      chownSync(image, OTHER, OTHER)
+      const other = (): Ran => build(image, copied, SET_USER, [...asOther(), process.execPath])
+      execFileSync('chmod', ['-R', 'go=', copied])
+      expect(other()).toMatchObject({ ran: 2, layers: 0 }) // sealed for its owner only
+      execFileSync('rm', ['-rf', join(image, 'node_modules')])
+      execFileSync('chmod', ['-R', 'a+rX', copied])
+      const before = snapshot(copied)
+      expect(other()).toEqual({ ran: 0, layers: 1, degraded: null })
+      expect(snapshot(copied)).toEqual(before)
+    },
+  )
 
   it('a Git worktree begins with what the main checkout had, and adds to a cache of its own', () => {
     const commands = /```sh\n(npx varve seal \.varve-layers[^]*?)```/.exec(PAGE)?.[1] ?? ''
@@ -96,10 +108,20 @@ describe('docs/layers.md', () => {
     const cli = join(VARVE, 'bundle/cli.js')
     writeFileSync(join(bin, 'npx'), `#!/bin/sh\nshift\nexec "${process.execPath}" "${cli}" "$@"\n`, { mode: 0o755 })
     // 'npm ci' and 'npm run build' of the recipe
-    writeFileSync(join(bin, 'npm'), `#!/bin/sh\n[ "$1" = ci ] || exec "${process.execPath}" build.mjs\n`, { mode: 0o755 })
-    const env = { PATH: `${bin}:${process.env['PATH']}`, HOME: main, VARVE_TEST_PACKAGE: pathToFileURL(join(VARVE, 'index.js')).href }
+    writeFileSync(join(bin, 'npm'), `#!/bin/sh\n[ "$1" = ci ] || exec "${process.execPath}" build.mjs\n`, {
+      mode: 0o755,
+    })
+    const env = {
+      PATH: `${bin}:${process.env['PATH']}`,
+      HOME: main,
+      VARVE_TEST_PACKAGE: pathToFileURL(join(VARVE, 'index.js')).href,
+    }
     const place = `feature-${dirname(main).length}-${process.pid}-${Date.now()}`
-    const out = execFileSync('sh', ['-e', '-c', commands.replaceAll('../feature', `../${place}`)], { cwd: main, env, encoding: 'utf8' })
+    const out = execFileSync('sh', ['-e', '-c', commands.replaceAll('../feature', `../${place}`)], {
+      cwd: main,
+      env,
+      encoding: 'utf8',
+    })
     expect(JSON.parse(out.trim().split('\n').at(-1) ?? '')).toEqual({ ran: 0, layers: 1, degraded: null })
     expect(existsSync(join(main, '..', place, 'node_modules/.cache/varve/my-tool'))).toBe(false)
     git('worktree', 'remove', '--force', `../${place}`)

@@ -13,7 +13,9 @@ const PROGRAM = fileURLToPath(new URL('loaded.mjs', import.meta.url))
 
 it('the published types contain nothing that is marked internal', () => {
   const folders = ['packages/varve/dist', 'packages/plugins/dist'].map((path) => join(REPOSITORY, path))
-  const all = folders.flatMap((folder) => readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((path) => join(folder, path)))
+  const all = folders.flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((path) => join(folder, path)),
+  )
   const paths = all.filter((path) => path.endsWith('.d.ts'))
   expect(paths.length).toBeGreaterThan(50)
   expect(paths.filter((path) => readFileSync(path, 'utf8').includes('@internal'))).toEqual([])
@@ -27,13 +29,16 @@ it('no module of the plugins uses a property of import.meta that config loaders 
   expect(unsupported).toEqual([])
 })
 
-it.each(['webpack', 'rspack'])('a config that jiti translates does not have the %s plugin translated by Babel at each clean build', (tool) => {
-  const path = createRequire(import.meta.url).resolve(`@varve/plugins/${tool}`)
-  expect(path).toMatch(/\.cjs$/) // jiti 1 loads this extension natively
-  // Vitest would transform the import.
-  const program = `import('@varve/plugins/${tool}').then((imported) => console.log(imported === require('@varve/plugins/${tool}')))`
-  expect(execFileSync(process.execPath, ['-e', program], { cwd: REPOSITORY, encoding: 'utf8' })).toBe('true\n')
-})
+it.each(['webpack', 'rspack'])(
+  'a config that jiti translates does not have the %s plugin translated by Babel at each clean build',
+  (tool) => {
+    const path = createRequire(import.meta.url).resolve(`@varve/plugins/${tool}`)
+    expect(path).toMatch(/\.cjs$/) // jiti 1 loads this extension natively
+    // Vitest would transform the import.
+    const program = `import('@varve/plugins/${tool}').then((imported) => console.log(imported === require('@varve/plugins/${tool}')))`
+    expect(execFileSync(process.execPath, ['-e', program], { cwd: REPOSITORY, encoding: 'utf8' })).toBe('true\n')
+  },
+)
 
 it.each(['webpack', 'rspack'])('a program that imports what require.resolve finds for %s gets the plugin', (tool) => {
   const program = `import(require('node:url').pathToFileURL(require.resolve('@varve/plugins/${tool}')))
@@ -41,15 +46,27 @@ it.each(['webpack', 'rspack'])('a program that imports what require.resolve find
   expect(execFileSync(process.execPath, ['-e', program], { cwd: REPOSITORY, encoding: 'utf8' })).toBe('true\n')
 })
 
-it.each(['babel', 'esbuild', 'jest', 'keyv', 'loader', 'metro', 'parcel', 'rolldown', 'rollup', 'rspack', 'unstorage', 'vite', 'webpack'])(
-  'importing the plugin for %s replaces functions of node:fs only if that records reads',
-  (tool) => {
-    const isSame = "console.log(readFileSync === require('fs').readFileSync)"
-    const program = `const { readFileSync } = require('fs'); import('@varve/plugins/${tool}').then(() => ${isSame})`
-    const isUnchanged = execFileSync(process.execPath, ['-e', program], { cwd: REPOSITORY, encoding: 'utf8' }) === 'true\n'
-    expect(isUnchanged).toBe(['jest', 'keyv', 'metro', 'parcel', 'unstorage'].includes(tool))
-  },
-)
+it.each([
+  'babel',
+  'esbuild',
+  'jest',
+  'keyv',
+  'loader',
+  'metro',
+  'parcel',
+  'rolldown',
+  'rollup',
+  'rspack',
+  'unstorage',
+  'vite',
+  'webpack',
+])('importing the plugin for %s replaces functions of node:fs only if that records reads', (tool) => {
+  const isSame = "console.log(readFileSync === require('fs').readFileSync)"
+  const program = `const { readFileSync } = require('fs'); import('@varve/plugins/${tool}').then(() => ${isSame})`
+  const isUnchanged =
+    execFileSync(process.execPath, ['-e', program], { cwd: REPOSITORY, encoding: 'utf8' }) === 'true\n'
+  expect(isUnchanged).toBe(['jest', 'keyv', 'metro', 'parcel', 'unstorage'].includes(tool))
+})
 
 /** The text of a module, without comments. */
 function codeOf(path: string): string {

@@ -30,7 +30,8 @@ const ROUNDS = 6
 
 /** Runs the promises with a tool's program. */
 export function adapterContract(program: string): void {
-  const run = (order: Order, nodeArgs: string[] = []): Promise<Counts> => runProgram(program, { first: 0, count: COUNT, ...order }, { nodeArgs })
+  const run = (order: Order, nodeArgs: string[] = []): Promise<Counts> =>
+    runProgram(program, { first: 0, count: COUNT, ...order }, { nodeArgs })
   const all = { hits: COUNT, misses: 0, wrong: 0 }
   const none = { hits: 0, misses: COUNT, wrong: 0 }
 

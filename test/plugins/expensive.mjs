@@ -33,7 +33,13 @@ export function expensive() {
         const lines = code.split('\n').length - 1
         return {
           code: `${code}${end.join('\n')}\n`,
-          map: { version: 3, sources: [id], sourcesContent: [code], names: [], mappings: `AAAA${';AACA'.repeat(lines)}` },
+          map: {
+            version: 3,
+            sources: [id],
+            sourcesContent: [code],
+            names: [],
+            mappings: `AAAA${';AACA'.repeat(lines)}`,
+          },
           meta: { expensive: { number } },
           moduleSideEffects: number % 10 === 2 ? 'no-treeshake' : true,
         }
@@ -41,7 +47,9 @@ export function expensive() {
     },
     generateBundle() {
       const found = [...this.getModuleIds()].map((id) => [id.slice(folder.length), this.getModuleInfo(id)])
-      const lines = found.map(([id, info]) => JSON.stringify([id, typeof info === 'object' ? info?.meta['expensive'] : null])).sort()
+      const lines = found
+        .map(([id, info]) => JSON.stringify([id, typeof info === 'object' ? info?.meta['expensive'] : null]))
+        .sort()
       this.emitFile({ type: 'asset', fileName: 'meta.txt', source: lines.join('\n') })
     },
   }

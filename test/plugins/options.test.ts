@@ -47,13 +47,16 @@ function refusalOf(make: Make, options: object): string {
 
 const SECRET = 'a secret of thirty-two characters'
 
-it.each(Object.entries(BUILD))('%s refuses a key and a secret with advice that names cacheKey and VARVE_SECRET', (_, make) => {
-  expect(refusalOf(make, { key: SECRET })).toMatch(/has no option 'key'; did you mean 'cacheKey'\?.*VARVE_SECRET/)
-  expect(refusalOf(make, { secret: SECRET })).toMatch(/has no option 'secret'; set a secret as VARVE_SECRET/)
-  expect(refusalOf(make, { readonly: true })).toContain("did you mean 'readOnly'?")
-  expect(refusalOf(make, { engine: 'memory' })).toContain("option 'engine' is 'memory'")
-  expect(refusalOf(make, { cacheKey: 1, readOnly: true })).toBe('accepted')
-})
+it.each(Object.entries(BUILD))(
+  '%s refuses a key and a secret with advice that names cacheKey and VARVE_SECRET',
+  (_, make) => {
+    expect(refusalOf(make, { key: SECRET })).toMatch(/has no option 'key'; did you mean 'cacheKey'\?.*VARVE_SECRET/)
+    expect(refusalOf(make, { secret: SECRET })).toMatch(/has no option 'secret'; set a secret as VARVE_SECRET/)
+    expect(refusalOf(make, { readonly: true })).toContain("did you mean 'readOnly'?")
+    expect(refusalOf(make, { engine: 'memory' })).toContain("option 'engine' is 'memory'")
+    expect(refusalOf(make, { cacheKey: 1, readOnly: true })).toBe('accepted')
+  },
+)
 
 it.each(Object.entries(STORES))('%s refuses a key with advice that names secret', (_, make) => {
   expect(refusalOf(make, { key: SECRET })).toContain("has no option 'key'; did you mean 'secret'?")
@@ -64,7 +67,9 @@ it.each(Object.entries(STORES))('%s refuses a key with advice that names secret'
 
 it('Parcel refuses a key and a secret, which it would send to its workers', () => {
   for (const name of ['key', 'secret']) {
-    expect(refusalOf((options) => new VarveParcelCache(options), { [name]: SECRET })).toContain('set a secret as VARVE_SECRET')
+    expect(refusalOf((options) => new VarveParcelCache(options), { [name]: SECRET })).toContain(
+      'set a secret as VARVE_SECRET',
+    )
   }
 })
 
@@ -107,5 +112,8 @@ it.each([
 
 it('cachedBabel() without Babel names what it takes', async () => {
   const failing = Reflect.apply(cachedBabel, undefined, [{ dir: 'cache' }])
-  await expect(failing).rejects.toMatchObject({ code: 'INVALID_ARGUMENT', message: expect.stringContaining("'@babel/core'") })
+  await expect(failing).rejects.toMatchObject({
+    code: 'INVALID_ARGUMENT',
+    message: expect.stringContaining("'@babel/core'"),
+  })
 })

@@ -55,7 +55,8 @@ let [hasEnded, hasChanged] = [false, false]
  * end after the change, and without it.
  */
 export function noteEnd() {
-  const isBuilt = () => filesIn(join(folder, order.output)).some((path) => readFileSync(path, 'utf8').includes('changed'))
+  const isBuilt = () =>
+    filesIn(join(folder, order.output)).some((path) => readFileSync(path, 'utf8').includes('changed'))
   if (hasChanged && isBuilt()) process.kill(process.pid, 'SIGKILL')
   if (!hasEnded) setTimeout(changeShared, 500)
   hasEnded = true
@@ -74,7 +75,9 @@ export async function report(build) {
   /** @type {string | null} */
   let failure = null
   await build().catch((error) => void (failure = String(error?.message ?? error)))
-  process.stdout.write(JSON.stringify({ failure, warnings: warnings.toSorted(), digest: digestOf(join(folder, order.output)), ...stats }))
+  process.stdout.write(
+    JSON.stringify({ failure, warnings: warnings.toSorted(), digest: digestOf(join(folder, order.output)), ...stats }),
+  )
 }
 
 /** Digest of all files of a folder. @param {string} output */

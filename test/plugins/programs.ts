@@ -14,8 +14,15 @@ export interface RunOptions {
 }
 
 /** Runs a program to its end. If it prints no answer, rejects with its error output. */
-export async function runProgram<Answer>(program: string, order: object, { nodeArgs = [], cwd, env = {} }: RunOptions = {}): Promise<Answer> {
-  const child = spawn(process.execPath, [...nodeArgs, program, JSON.stringify(order)], { cwd, env: { ...process.env, ...env } })
+export async function runProgram<Answer>(
+  program: string,
+  order: object,
+  { nodeArgs = [], cwd, env = {} }: RunOptions = {},
+): Promise<Answer> {
+  const child = spawn(process.execPath, [...nodeArgs, program, JSON.stringify(order)], {
+    cwd,
+    env: { ...process.env, ...env },
+  })
   let [out, err] = ['', '']
   child.stdout.on('data', (chunk: Buffer) => void (out += chunk.toString()))
   child.stderr.on('data', (chunk: Buffer) => void (err += chunk.toString()))

@@ -4,7 +4,16 @@
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { appendFileSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { openCache } from 'varve'
 import { expect, it, onTestFinished } from 'vitest'
@@ -57,13 +66,19 @@ export function makeApplication(): string {
   names.forEach((name, index) => writeFileSync(join(folder, name), `export const value = ${index} * 2\n`))
   const imports = names.map((name, index) => `import { value as v${index} } from './${name}'`)
   const sum = names.map((_, index) => `v${index}`).join(' + ')
-  writeFileSync(join(folder, 'main.js'), `${imports.join('\n')}\nimport text from './some.text'\nconsole.log(text, ${sum})\n`)
+  writeFileSync(
+    join(folder, 'main.js'),
+    `${imports.join('\n')}\nimport text from './some.text'\nconsole.log(text, ${sum})\n`,
+  )
   writeFileSync(join(folder, 'other.js'), "import { value } from './own.js'\nconsole.log('other', value)\n")
   writeFileSync(join(folder, 'own.js'), 'export const value = 1\n')
   writeFileSync(join(folder, 'extra.js'), "console.log('extra')\n")
   writeFileSync(join(folder, 'some.text'), 'some text\n')
   writeFileSync(join(folder, 'shared.txt'), 'shared\n')
-  writeFileSync(join(folder, 'package.json'), '{"name": "application", "version": "1.0.0", "type": "module", "sideEffects": true}')
+  writeFileSync(
+    join(folder, 'package.json'),
+    '{"name": "application", "version": "1.0.0", "type": "module", "sideEffects": true}',
+  )
   return folder
 }
 
@@ -84,7 +99,12 @@ export function buildWith(program: string, isAddon: boolean): Build {
     child.stderr.on('data', (chunk: Buffer) => void (err += chunk.toString()))
     await once(child, 'close')
     if (!out.startsWith('{')) throw new Error(`the build died: ${out}${err}`)
-    const ran = existsSync(runs) ? readFileSync(runs, 'utf8').trim().split('\n').map((path) => path.replace(/^.*[\\/]/, '')) : []
+    const ran = existsSync(runs)
+      ? readFileSync(runs, 'utf8')
+          .trim()
+          .split('\n')
+          .map((path) => path.replace(/^.*[\\/]/, ''))
+      : []
     return { ...JSON.parse(out), ran: ran.sort() }
   }
 }
@@ -103,7 +123,13 @@ export function scenarios(build: Build, calls: number): void {
     const warm = await build(folder)
     expect(none).toMatchObject({ failure: null })
     expect(cold).toMatchObject({ failure: null, digest: none.digest, warnings: none.warnings, hits: 0, misses: calls })
-    expect(warm).toMatchObject({ failure: null, digest: none.digest, warnings: none.warnings, ran: [], uncacheable: {} })
+    expect(warm).toMatchObject({
+      failure: null,
+      digest: none.digest,
+      warnings: none.warnings,
+      ran: [],
+      uncacheable: {},
+    })
     expect(hitRate(warm)).toBeGreaterThanOrEqual(0.95)
   })
 
@@ -181,16 +207,20 @@ export function keyScenario(build: Build, calls: number): void {
 
 /** For tools that watch. */
 export function watchScenario(build: Build): void {
-  it('watch mode watches the files of replayed calls, and keeps each build even if the process is killed', slow, async () => {
-    const folder = makeApplication()
-    const shared = join(folder, 'shared.txt')
-    for (const hasRun of [true, false]) {
-      writeFileSync(shared, 'shared\n')
-      await expect(build(folder, { watches: true })).rejects.toThrow('the build died')
-      expect(readFileSync(shared, 'utf8')).toBe('changed\n')
-      expect(existsSync(join(folder, 'runs.txt'))).toBe(hasRun)
-    }
-  })
+  it(
+    'watch mode watches the files of replayed calls, and keeps each build even if the process is killed',
+    slow,
+    async () => {
+      const folder = makeApplication()
+      const shared = join(folder, 'shared.txt')
+      for (const hasRun of [true, false]) {
+        writeFileSync(shared, 'shared\n')
+        await expect(build(folder, { watches: true })).rejects.toThrow('the build died')
+        expect(readFileSync(shared, 'utf8')).toBe('changed\n')
+        expect(existsSync(join(folder, 'runs.txt'))).toBe(hasRun)
+      }
+    },
+  )
 }
 
 function placesAndProcesses(build: Build, calls: number): void {
@@ -247,7 +277,12 @@ function troubles(build: Build, calls: number): void {
     const folder = makeApplication()
     const { digest } = await build(folder, { isCached: false, asks: true })
     expect(await build(folder, { asks: true })).toMatchObject({ failure: null, digest, misses: calls - 1 })
-    expect(await build(folder, { asks: true })).toMatchObject({ failure: null, digest, misses: 0, ran: ['module-3.js'] })
+    expect(await build(folder, { asks: true })).toMatchObject({
+      failure: null,
+      digest,
+      misses: 0,
+      ran: ['module-3.js'],
+    })
   })
 
   it('an unusable cache directory costs one warning, not the build', slow, async () => {

@@ -9,7 +9,13 @@ const options = { name: 'readonly', dir, readOnly, engine: /** @type {'native' |
 const cache = await openCache({ ...options, onWarning() {} })
 const space = cache.namespace('n')
 const keys = Array.from({ length: 50 }, (_, number) => `key ${number}`)
-const found = [space.get('key 1'), space.has('key 2'), ...space.getMany(keys), ...(await space.getManyAsync(keys)), space.get('large')]
+const found = [
+  space.get('key 1'),
+  space.has('key 2'),
+  ...space.getMany(keys),
+  ...(await space.getManyAsync(keys)),
+  space.get('large'),
+]
 space.put('mine', new Uint8Array(3))
 await cache.commit().catch(() => undefined)
 await cache.compact({ full: true }).catch(() => undefined)

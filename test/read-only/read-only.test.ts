@@ -38,7 +38,12 @@ describe.skipIf(!CAN_TRACE).each(ENGINES)('readOnly: %s', (engine) => {
     const dir = await makeCache(engine)
     const { status, writes } = traced(dir, [PROGRAM, dir, engine, 'writing'])
     const found = new Set(writes.map((call) => call.slice(0, call.indexOf('('))))
-    expect([status, found.has('openat'), found.has('write') || found.has('writev'), found.has('unlink')]).toEqual([0, true, true, true])
+    expect([status, found.has('openat'), found.has('write') || found.has('writev'), found.has('unlink')]).toEqual([
+      0,
+      true,
+      true,
+      true,
+    ])
   })
 
   it('no call of a read-only cache writes, in a sound directory and in damaged ones', slowOnWasm(engine), async () => {
@@ -65,7 +70,16 @@ describe.skipIf(!CAN_TRACE).each(ENGINES)('readOnly: %s', (engine) => {
     const dir = await makeCache(engine)
     if (isDamaged) flip(fileOf(dir, '.table'), 300)
     const before = snapshot(dir)
-    const looking = [['ls'], ['get', 'key 1'], ['stats'], ['verify'], ['doctor'], ['repair', '--dry-run'], ['top'], ['export']]
+    const looking = [
+      ['ls'],
+      ['get', 'key 1'],
+      ['stats'],
+      ['verify'],
+      ['doctor'],
+      ['repair', '--dry-run'],
+      ['top'],
+      ['export'],
+    ]
     for (const [name = '', ...rest] of isDamaged ? looking.slice(3, 6) : looking) {
       const { status, calls, writes } = traced(dir, [MAIN, name, ...rest, '--dir', dir], env)
       expect([name, status === 0 || status === 1, calls > 0, writes]).toEqual([name, true, true, []])

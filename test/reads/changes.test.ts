@@ -21,7 +21,11 @@ function setVariable(value: string | undefined): void {
 }
 
 /** What work reads, and a change of it to and fro. */
-const CHANGES: readonly [name: string, read: (project: Project) => unknown, change: (project: Project, isSecond: boolean) => unknown][] = [
+const CHANGES: readonly [
+  name: string,
+  read: (project: Project) => unknown,
+  change: (project: Project, isSecond: boolean) => unknown,
+][] = [
   ['a variable', () => process.env['VARVETEST_READ'], (_, isSecond) => setVariable(isSecond ? 'two' : undefined)],
   [
     'whether a file exists',
@@ -41,7 +45,15 @@ const CHANGES: readonly [name: string, read: (project: Project) => unknown, chan
 ]
 
 onEngine('native', (subject) => {
-  it.each(CHANGES.flatMap((row) => [[...row, 'never'], [...row, 'after each run']] as const))(
+  it.each(
+    CHANGES.flatMap(
+      (row) =>
+        [
+          [...row, 'never'],
+          [...row, 'after each run'],
+        ] as const,
+    ),
+  )(
     'what the program changes between runs of one task: the result of its old state is used ($0, commits: $3)',
     async (_, read, change, commits) => {
       const project = subject.project()

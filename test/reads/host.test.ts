@@ -30,7 +30,8 @@ async function copyOfVarve(change = (code: string): string => code): Promise<{ c
   const path = fileURLToPath(new URL('../../packages/varve/', import.meta.url))
   for (const name of ['package.json', 'dist']) fs.cpSync(join(path, name), join(folder, name), { recursive: true })
   const bundle = join(folder, 'dist/bundle')
-  for (const name of fs.readdirSync(bundle)) fs.writeFileSync(join(bundle, name), change(fs.readFileSync(join(bundle, name), 'utf8')))
+  for (const name of fs.readdirSync(bundle))
+    fs.writeFileSync(join(bundle, name), change(fs.readFileSync(join(bundle, name), 'utf8')))
   return { copy: await import(pathToFileURL(join(bundle, 'reads.js')).href), folder }
 }
 
@@ -71,7 +72,7 @@ describe('the recorder', () => {
     expect(String(Reflect.get(Object(error), 'stack'))).toContain('host.test.ts')
   })
 
-  it('an error that Varve\'s own work catches costs no stack', () => {
+  it("an error that Varve's own work catches costs no stack", () => {
     installReads()
     const { prepareStackTrace } = Error
     let stacks = 0
@@ -94,7 +95,12 @@ describe('the recorder', () => {
     const scope = new ReadScope({ name: 'test', root: folder })
     scope.run(() => library.globSync(['*.md', `${folder}/deep/er/**`, '../other/*.md'], { cwd: join(folder, 'in') }))
     scope.end()
-    expect(scope.recorded().files.filter((file) => !file.includes('..'))).toEqual(['deep/er', 'in', 'library.cjs', 'other'])
+    expect(scope.recorded().files.filter((file) => !file.includes('..'))).toEqual([
+      'deep/er',
+      'in',
+      'library.cjs',
+      'other',
+    ])
   })
 
   it('the recorder records default, named and promise functions, promisify and native variants', async () => {
@@ -105,19 +111,43 @@ describe('the recorder', () => {
     expect(filesOf((path) => promisify(fs.exists)(path))).toEqual(['a.txt'])
     expect(filesOf((path) => fs.promises.readFile(path))).toEqual(['a.txt'])
     expect(filesOf((path) => fs.realpathSync.native(path))).toEqual(['a.txt'])
-    expect(filesOf((path) => fs.createReadStream(path).on('error', () => undefined).destroy())).toEqual(['a.txt'])
+    expect(
+      filesOf((path) =>
+        fs
+          .createReadStream(path)
+          .on('error', () => undefined)
+          .destroy(),
+      ),
+    ).toEqual(['a.txt'])
     expect(filesOf(() => undefined)).toEqual([])
     await Promise.resolve()
   })
 
   it('a path is recorded resolved, however a call writes it', () => {
     const folder = makeFolder()
-    const below = ['a.txt', '.a', '..a', 'a..', '...', 'b/a b', './a', 'b/../a', 'b/./a', 'b//a', 'b/', 'b/.', 'b/..', '']
+    const below = [
+      'a.txt',
+      '.a',
+      '..a',
+      'a..',
+      '...',
+      'b/a b',
+      './a',
+      'b/../a',
+      'b/./a',
+      'b//a',
+      'b/',
+      'b/.',
+      'b/..',
+      '',
+    ]
     const given = [...below.map((path) => `${folder}/${path}`), `/${folder}`, 'a.txt', '..', '/', '/.', '/..']
     const recorded: string[] = []
     const none = { wrote: noop, variable: noop, variables: noop, changedVariable: noop, opaque: noop }
     const sink = { ...none, read: (_: string, path: string) => recorded.push(path) }
-    installReads()?.storage.run(sink, () => { for (const path of given) existsSync(path) })
+    installReads()?.storage.run(sink, () => {
+      for (const path of given) existsSync(path)
+    })
     expect(recorded).toEqual(given.map((path) => resolved(path)))
   })
 
@@ -183,7 +213,10 @@ describe('the recorder', () => {
     installReads()
     const folder = makeFolder()
     fs.writeFileSync(join(folder, 'a.txt'), 'text')
-    const [scope, other] = [new ReadScope({ name: 'test', root: folder }), new ReadScope({ name: 'other', root: folder })]
+    const [scope, other] = [
+      new ReadScope({ name: 'test', root: folder }),
+      new ReadScope({ name: 'other', root: folder }),
+    ]
     let late: Promise<void> | undefined
     scope.run(() => {
       late = new Promise((resolve) => setTimeout(resolve, 5)).then(() => void readFileSync(join(folder, 'a.txt')))
@@ -200,7 +233,10 @@ describe('the recorder', () => {
     installReads()
     const folder = makeFolder()
     fs.writeFileSync(join(folder, 'a.txt'), 'text')
-    const [outer, inner] = [new ReadScope({ name: 'outer', root: folder }), new ReadScope({ name: 'inner', root: folder })]
+    const [outer, inner] = [
+      new ReadScope({ name: 'outer', root: folder }),
+      new ReadScope({ name: 'inner', root: folder }),
+    ]
     outer.run(() => inner.run(() => fs.readFileSync(join(folder, 'a.txt'))))
     for (const one of [outer, inner]) one.end()
     expect(outer.recorded().files).toContain('a.txt')
@@ -217,7 +253,10 @@ describe('the recorder', () => {
 
   it('functions that a library exports in an object are recorded though it took them before', () => {
     const folder = makeFolder()
-    fs.writeFileSync(join(folder, 'adapter.cjs'), `const fs = require('fs'); exports.adapter = { readFileSync: fs.readFileSync }`)
+    fs.writeFileSync(
+      join(folder, 'adapter.cjs'),
+      `const fs = require('fs'); exports.adapter = { readFileSync: fs.readFileSync }`,
+    )
     const { adapter }: { adapter: Pick<typeof fs, 'readFileSync'> } = require(join(folder, 'adapter.cjs'))
     installReads()
     expect(filesOf((path) => adapter.readFileSync(path))).toEqual(['a.txt'])
@@ -230,7 +269,10 @@ describe('the recorder', () => {
     expect(copy.installReads).not.toBe(installReads)
     expect(copy.installReads()).toBe(installReads())
     fs.writeFileSync(join(folder, 'a.txt'), 'text')
-    const [one, other] = [new ReadScope({ name: 'one', root: folder }), new copy.ReadScope({ name: 'other', root: folder })]
+    const [one, other] = [
+      new ReadScope({ name: 'one', root: folder }),
+      new copy.ReadScope({ name: 'other', root: folder }),
+    ]
     one.run(() => other.run(() => readFileSync(join(folder, 'a.txt'))))
     other.run(() => one.run(() => existsSync(join(folder, 'b.txt'))))
     for (const scope of [one, other]) scope.end()
@@ -244,27 +286,33 @@ describe('the recorder', () => {
    * `@varve/plugins` brings its own copy of `varve` if the project has another version, whose recorder may have another shape. The copy
    * that came second took the wrappers of the first for its own, and recorded nothing: its results were stale after any change.
    */
-  it.each(['first', 'second'])('copies of Varve with recorders of different shapes both record, the %s one before the other', async (first) => {
-    const { copy, folder } = await copyOfVarve((code) => code.replaceAll('varve.reads.6', 'varve.reads.7'))
-    const env = process.env
-    const copies = first === 'first' ? [reads, copy] : [copy, reads]
-    for (const { installReads: install } of copies) expect(install()).toBeDefined()
-    fs.writeFileSync(join(folder, 'a.txt'), 'text')
-    for (const { ReadScope: Scope } of copies) {
-      const scope = new Scope({ name: 'test', root: folder })
-      scope.run(() => [readFileSync(join(folder, 'a.txt')), process.env['NODE_ENV']])
-      scope.end()
-      expect(scope.recorded().files).toContain('a.txt')
-      expect(scope.recorded().variables).toContain('NODE_ENV')
-    }
-    for (const { uninstallReads: uninstall } of copies.toReversed()) uninstall()
-    expect(fs.readFileSync).toBe(original.readFileSync)
-    expect(Object.getOwnPropertyDescriptor(process, 'env')).toMatchObject({ value: env, writable: true })
-  })
+  it.each(['first', 'second'])(
+    'copies of Varve with recorders of different shapes both record, the %s one before the other',
+    async (first) => {
+      const { copy, folder } = await copyOfVarve((code) => code.replaceAll('varve.reads.6', 'varve.reads.7'))
+      const env = process.env
+      const copies = first === 'first' ? [reads, copy] : [copy, reads]
+      for (const { installReads: install } of copies) expect(install()).toBeDefined()
+      fs.writeFileSync(join(folder, 'a.txt'), 'text')
+      for (const { ReadScope: Scope } of copies) {
+        const scope = new Scope({ name: 'test', root: folder })
+        scope.run(() => [readFileSync(join(folder, 'a.txt')), process.env['NODE_ENV']])
+        scope.end()
+        expect(scope.recorded().files).toContain('a.txt')
+        expect(scope.recorded().variables).toContain('NODE_ENV')
+      }
+      for (const { uninstallReads: uninstall } of copies.toReversed()) uninstall()
+      expect(fs.readFileSync).toBe(original.readFileSync)
+      expect(Object.getOwnPropertyDescriptor(process, 'env')).toMatchObject({ value: env, writable: true })
+    },
+  )
 
   it('a function that a local module keeps for itself escapes, and the module is an input', () => {
     const folder = makeFolder()
-    fs.writeFileSync(join(folder, 'captured.cjs'), `const { readdirSync } = require('fs'); exports.read = (path) => readdirSync(path)`)
+    fs.writeFileSync(
+      join(folder, 'captured.cjs'),
+      `const { readdirSync } = require('fs'); exports.read = (path) => readdirSync(path)`,
+    )
     const { read }: { read(path: string): unknown } = require(join(folder, 'captured.cjs'))
     installReads()
     const scope = new ReadScope({ name: 'test', root: folder })

@@ -10,7 +10,10 @@ const PROGRAM = fileURLToPath(new URL('imports.mjs', import.meta.url))
 const RUNTIMES = fileURLToPath(new URL('../../target/runtimes/node_modules', import.meta.url))
 const HOOKED = `process.exit(typeof process.getBuiltinModule?.('node:module').registerHooks === 'function' ? 0 : 1)`
 
-const nodes = [process.execPath, ...[22, 24].map((major) => join(RUNTIMES, `node-${major}`, 'bin/node')).filter(existsSync)]
+const nodes = [
+  process.execPath,
+  ...[22, 24].map((major) => join(RUNTIMES, `node-${major}`, 'bin/node')).filter(existsSync),
+]
 
 /** Whether a Node.js shows the ES modules that it loads. */
 function isHooked(node: string): boolean {
@@ -35,7 +38,8 @@ const packageIn = (folder: string, word: number): Record<string, string> => ({
   [`${folder}node_modules/words/package.json`]: `{ "name": "words", "version": "${word}.0.0", "exports": "./index.mjs" }`,
   [`${folder}node_modules/words/index.mjs`]: `export default ${word}`,
 })
-const lazily = (name: string): string => `export const load = () => import('${name}').then((module) => module.default, () => 'none')`
+const lazily = (name: string): string =>
+  `export const load = () => import('${name}').then((module) => module.default, () => 'none')`
 
 const LOADED_BY_REQUIRE: Row = {
   name: 'a module that a required module had loaded for another task',
@@ -66,8 +70,18 @@ const IMPORTED: readonly Row[] = [
     files: { 'in/top.mjs': lazily('./low.mjs?query') },
     change: { 'in/low.mjs': 'export default 2' },
   },
-  { name: 'a missing package that appears', load: 'in/top.mjs', files: { 'in/top.mjs': lazily('words') }, change: packageIn('in/', 2) },
-  { name: 'a nearer package', load: 'in/top.mjs', files: { 'in/top.mjs': lazily('words'), ...packageIn('', 1) }, change: packageIn('in/', 2) },
+  {
+    name: 'a missing package that appears',
+    load: 'in/top.mjs',
+    files: { 'in/top.mjs': lazily('words') },
+    change: packageIn('in/', 2),
+  },
+  {
+    name: 'a nearer package',
+    load: 'in/top.mjs',
+    files: { 'in/top.mjs': lazily('words'), ...packageIn('', 1) },
+    change: packageIn('in/', 2),
+  },
   {
     name: 'a module by a name in imports',
     load: 'in/top.mjs',
@@ -110,7 +124,12 @@ function makeProject(node: string, order: object): Project {
   write({ 'package.json': '{}' })
   return {
     write,
-    build: (more) => JSON.parse(execFileSync(node, ['--no-warnings', PROGRAM, JSON.stringify({ folder, ...order, ...more })], { encoding: 'utf8' })),
+    build: (more) =>
+      JSON.parse(
+        execFileSync(node, ['--no-warnings', PROGRAM, JSON.stringify({ folder, ...order, ...more })], {
+          encoding: 'utf8',
+        }),
+      ),
     path: (name) => join(folder, name),
   }
 }
@@ -127,9 +146,12 @@ function expectMiss(node: string, { load, files, change, isAtOnce }: Row): void 
   expect(build()).toEqual({ made, hits: [1, 1] })
 }
 
-it.each(nodes)('results are made again when a module changes that a required module had loaded for another task, in %s', (node) => {
-  expectMiss(node, LOADED_BY_REQUIRE)
-})
+it.each(nodes)(
+  'results are made again when a module changes that a required module had loaded for another task, in %s',
+  (node) => {
+    expectMiss(node, LOADED_BY_REQUIRE)
+  },
+)
 
 it.each(nodes.filter(isHooked).flatMap((node) => IMPORTED.map((row) => [row.name, node, row] as const)))(
   'results are made again when what is imported changes: %s, in %s',
@@ -138,25 +160,39 @@ it.each(nodes.filter(isHooked).flatMap((node) => IMPORTED.map((row) => [row.name
 
 it.each(
   nodes.filter(isHooked).flatMap((node) => [
-    ['requires', node, `import { createRequire } from 'node:module'\nconst { DatabaseSync } = createRequire(import.meta.url)('node:sqlite')`],
+    [
+      'requires',
+      node,
+      `import { createRequire } from 'node:module'\nconst { DatabaseSync } = createRequire(import.meta.url)('node:sqlite')`,
+    ],
     ['imports', node, `import { DatabaseSync } from 'node:sqlite'`],
   ]),
 )('results of work that opens a database are not stored: it %s node:sqlite, in %s', (_, node, code) => {
   const { write, build, path } = makeProject(node, { load: 'top.mjs' })
-  write({ 'top.mjs': `${code}\nexport const load = () => void new DatabaseSync(${JSON.stringify(path('a.db'))}).close()` })
+  write({
+    'top.mjs': `${code}\nexport const load = () => void new DatabaseSync(${JSON.stringify(path('a.db'))}).close()`,
+  })
   build()
   expect(build().hits).toEqual([0, 0])
 })
 
 // The second task noted the file as it was then, and used the code that the process had in memory.
 it.each(
-  nodes.flatMap((node) => [
-    ['requires', node, 'top.cjs', (word: number) => `module.exports = ${word}`],
-    ...(isHooked(node) ? [['imports', node, 'top.mjs', (word: number) => `export const load = () => ${word}`] as const] : []),
-  ] as const),
-)('a result is not stale that a process makes with a module in memory after an edit of its file: it %s it, in %s', (_, node, load, code) => {
-  const { write, build } = makeProject(node, { load })
-  write({ [load]: code(1) })
-  expect(build({ edits: { [load]: code(2) } }).made).toEqual([1, 1])
-  expect(build().made).toEqual([2, 2])
-})
+  nodes.flatMap(
+    (node) =>
+      [
+        ['requires', node, 'top.cjs', (word: number) => `module.exports = ${word}`],
+        ...(isHooked(node)
+          ? [['imports', node, 'top.mjs', (word: number) => `export const load = () => ${word}`] as const]
+          : []),
+      ] as const,
+  ),
+)(
+  'a result is not stale that a process makes with a module in memory after an edit of its file: it %s it, in %s',
+  (_, node, load, code) => {
+    const { write, build } = makeProject(node, { load })
+    write({ [load]: code(1) })
+    expect(build({ edits: { [load]: code(2) } }).made).toEqual([1, 1])
+    expect(build().made).toEqual([2, 2])
+  },
+)

@@ -23,7 +23,10 @@ class Watched extends ReadScope {
   }
 }
 
-async function scopeAfter(work: (scope: Watched) => unknown, { name = 'test', isDeclared = false } = {}): Promise<Watched> {
+async function scopeAfter(
+  work: (scope: Watched) => unknown,
+  { name = 'test', isDeclared = false } = {},
+): Promise<Watched> {
   const scope = new Watched({ name, root: makeFolder(), isDeclared })
   await scope.run(() => work(scope))
   return scope
@@ -45,7 +48,11 @@ afterAll(() => uninstallReads())
 describe('results are kept after work that uses', () => {
   it.each([
     ['esbuild', /esbuild/, () => require('esbuild').transform('let a: 1', { loader: 'ts' })],
-    ['lightningcss', /lightningcss/, () => require('lightningcss').transform({ filename: 'a.css', code: Buffer.from('a{color:red}') })],
+    [
+      'lightningcss',
+      /lightningcss/,
+      () => require('lightningcss').transform({ filename: 'a.css', code: Buffer.from('a{color:red}') }),
+    ],
     ['oxc-parser', /oxc-parser/, () => require('oxc-parser').parseSync('a.ts', 'let a: 1')],
     ['oxc-transform', /oxc-transform/, () => require('oxc-transform').transformSync('a.ts', 'let a: 1')],
     ['oxc-minify', /oxc-minify/, () => require('oxc-minify').minifySync('a.js', 'let a = 1')],
@@ -64,7 +71,8 @@ describe('results are kept after work that uses', () => {
     const codes: string[] = []
     const work = async (): Promise<void> => {
       const { default: react } = require('@vitejs/plugin-react-swc')
-      const all: { name: string; apply?: string; transform(code: string, id: string): Promise<{ code: string }> }[] = react({ plugins: [] })
+      const all: { name: string; apply?: string; transform(code: string, id: string): Promise<{ code: string }> }[] =
+        react({ plugins: [] })
       const plugin = all.find(({ name, apply }) => name === 'vite:react-swc' && apply === 'build')
       if (plugin === undefined) throw new Error('the plugin has another name now')
       const { code } = await plugin.transform('export const a = async () => <b/>', join(folder, 'a.jsx'))
@@ -93,7 +101,8 @@ describe('results are kept after work that uses', () => {
     ['lightningcss-linux-x64-gnu', '1.19.0', '1.33.0', '2.0.0'],
   ])('results of work that loads %s are kept for known versions only', async (name, older, known, newer) => {
     expect(await reasonOf(addonOf(name, known))).toBeUndefined()
-    for (const version of [older, newer, 'none']) expect(await reasonOf(addonOf(name, version)), version).toContain('cannot be seen')
+    for (const version of [older, newer, 'none'])
+      expect(await reasonOf(addonOf(name, version)), version).toContain('cannot be seen')
   })
 })
 
@@ -119,7 +128,9 @@ describe('results are not kept after work that', () => {
   it('results of work that uses sass-embedded are not kept: its process reads imported files unseen', async () => {
     const folder = makeFolder()
     writeFileSync(join(folder, '_part.scss'), 'a { color: red }')
-    const scope = await scopeAfter(() => expect(require('sass-embedded').compileString('@use "part"', { loadPaths: [folder] }).css).toContain('red'))
+    const scope = await scopeAfter(() =>
+      expect(require('sass-embedded').compileString('@use "part"', { loadPaths: [folder] }).css).toContain('red'),
+    )
     expect(scope.recorded().files.filter((file) => file.includes('part'))).toEqual([])
     expect(scope.reason).toContain('Sass itself reads imported files')
   })
@@ -127,7 +138,9 @@ describe('results are not kept after work that', () => {
   it('results of work that loads an unknown addon are not kept, unless files are declared', async () => {
     const what = join(makeFolder(), 'node_modules/other/other.node')
     expect(await reasonOf(what)).toBe(`loaded the native addon '${what}', whose reads cannot be seen`)
-    expect((await scopeAfter((scope) => scope.opaque({ kind: 'addon', what }), { isDeclared: true })).reason).toBeUndefined()
+    expect(
+      (await scopeAfter((scope) => scope.opaque({ kind: 'addon', what }), { isDeclared: true })).reason,
+    ).toBeUndefined()
   })
 
   // Node.js loads an addon once, so other work of the process saw nothing of it.
@@ -135,7 +148,10 @@ describe('results are not kept after work that', () => {
     const folder = join(makeFolder(), 'node_modules/other')
     mkdirSync(folder, { recursive: true })
     expect(require('rollup/parseAst').parseAst('1').type).toBe('Program')
-    copyFileSync(Object.keys(require.cache).find((path) => /@rollup.*\.node$/.test(path)) ?? '', join(folder, 'other.node'))
+    copyFileSync(
+      Object.keys(require.cache).find((path) => /@rollup.*\.node$/.test(path)) ?? '',
+      join(folder, 'other.node'),
+    )
     writeFileSync(join(folder, 'index.js'), "require('./other.node')")
     const reasons = []
     for (const _ of [1, 2]) reasons.push((await scopeAfter(() => require(folder))).reason)
@@ -143,18 +159,29 @@ describe('results are not kept after work that', () => {
   })
 
   it.each([
-    ['of the project', 'program.cjs', { '/': '/' }, /^gave folders to the WASI program of '.*program.cjs', whose reads cannot be seen$/],
+    [
+      'of the project',
+      'program.cjs',
+      { '/': '/' },
+      /^gave folders to the WASI program of '.*program.cjs', whose reads cannot be seen$/,
+    ],
     ['of the project, without folders', 'program.cjs', {}, /^kept$/],
     ['of an unknown package', 'node_modules/other/program.cjs', { '/': '/' }, /^gave folders to the WASI program of/],
     ['of a known package', 'node_modules/@oxc-parser/binding-wasm32-wasi/program.cjs', { '/': '/' }, /^kept$/],
-  ])('results of work that starts a program of WASI which may read files are not kept: one %s', async (_, name, preopens, expected) => {
-    const path = join(makeFolder(), name)
-    mkdirSync(dirname(path), { recursive: true })
-    writeFileSync(join(dirname(path), 'package.json'), '{ "version": "0.99.0" }')
-    writeFileSync(path, `new (require('node:wasi').WASI)({ version: 'preview1', preopens: ${JSON.stringify(preopens)} })`)
-    const { reason } = await scopeAfter(() => require(path))
-    expect(reason ?? 'kept').toMatch(expected)
-  })
+  ])(
+    'results of work that starts a program of WASI which may read files are not kept: one %s',
+    async (_, name, preopens, expected) => {
+      const path = join(makeFolder(), name)
+      mkdirSync(dirname(path), { recursive: true })
+      writeFileSync(join(dirname(path), 'package.json'), '{ "version": "0.99.0" }')
+      writeFileSync(
+        path,
+        `new (require('node:wasi').WASI)({ version: 'preview1', preopens: ${JSON.stringify(preopens)} })`,
+      )
+      const { reason } = await scopeAfter(() => require(path))
+      expect(reason ?? 'kept').toMatch(expected)
+    },
+  )
 
   it('results of work that starts a worker thread are not kept', async () => {
     let worker: Worker | undefined

@@ -13,11 +13,19 @@ const require = createRequire(import.meta.url)
 
 /** Runs with the API of Plug'n'Play for these packages. */
 async function plugged<T>(packages: Packages, run: () => Promise<T>): Promise<T> {
-  const locators = Object.keys(packages).map((key) => ({ name: key.slice(0, key.indexOf('@')), reference: key.slice(key.indexOf('@') + 1) }))
+  const locators = Object.keys(packages).map((key) => ({
+    name: key.slice(0, key.indexOf('@')),
+    reference: key.slice(key.indexOf('@') + 1),
+  }))
   const api = {
     findPackageLocator(path: string) {
       const [, name, version] = /(\w+)-npm-([\d.]+)-\w+-\w+\.zip/.exec(path) ?? []
-      return locators.find((one) => one.name === name && one.reference === `npm:${version}`) ?? { name: 'project', reference: TOP }
+      return (
+        locators.find((one) => one.name === name && one.reference === `npm:${version}`) ?? {
+          name: 'project',
+          reference: TOP,
+        }
+      )
     },
     getPackageInformation: ({ name, reference }: { name: string; reference: string }) => ({
       packageDependencies: new Map(Object.entries(packages[`${name}@${reference}`] ?? {})),
@@ -42,7 +50,9 @@ function use(subject: Subject, project: Project, packages: Packages, path: strin
       const counted = new Counted(cache, project.root, { trackReads: true })
       const { differences } = await counted.task.why('id')
       await counted.run({ id: 'id' }, () => require(project.path(path)))
-      return counted.count === 0 ? undefined : differences.map(({ name, before, after }) => `${name} ${before} ${after}`).join()
+      return counted.count === 0
+        ? undefined
+        : differences.map(({ name, before, after }) => `${name} ${before} ${after}`).join()
     }),
   )
 }
@@ -78,13 +88,19 @@ onEngine('native', (subject) => {
     const project = await makeProject()
     expect(await use(subject, project, PACKAGES, READ)).toBe('')
     const { 'read@npm:1.0.0': _, ...others } = PACKAGES
-    expect(await use(subject, project, { ...others, 'read@npm:2.0.0': {} }, READ)).toMatch(/^\S*read\/package\.json b\S+ 1\.0\.0 b\S+ 2\.0\.0$/)
+    expect(await use(subject, project, { ...others, 'read@npm:2.0.0': {} }, READ)).toMatch(
+      /^\S*read\/package\.json b\S+ 1\.0\.0 b\S+ 2\.0\.0$/,
+    )
   })
 
   it('a package of Plug and Play that a workspace gets in another version is a miss, though others keep the old one', async () => {
     const project = await makeProject()
     expect(await use(subject, project, PACKAGES, READ)).toBe('')
-    const changed = { ...PACKAGES, [`project@${TOP}`]: { reader: 'npm:1.0.0', read: 'npm:2.0.0' }, 'read@npm:2.0.0': {} }
+    const changed = {
+      ...PACKAGES,
+      [`project@${TOP}`]: { reader: 'npm:1.0.0', read: 'npm:2.0.0' },
+      'read@npm:2.0.0': {},
+    }
     expect(await use(subject, project, changed, READ)).toMatch(/read\/package\.json/)
   })
 
@@ -92,7 +108,11 @@ onEngine('native', (subject) => {
     const project = await makeProject()
     expect(await use(subject, project, PACKAGES, READER)).toBe('')
     const { 'other@npm:1.0.0': _, ...others } = PACKAGES
-    const changed = { ...others, [`project@${TOP}`]: { reader: 'npm:1.0.0', other: 'npm:2.0.0' }, 'other@npm:2.0.0': {} }
+    const changed = {
+      ...others,
+      [`project@${TOP}`]: { reader: 'npm:1.0.0', other: 'npm:2.0.0' },
+      'other@npm:2.0.0': {},
+    }
     expect(await use(subject, project, changed, READER)).toBeUndefined()
   })
 

@@ -44,7 +44,8 @@ const own = [...first, ...last].flatMap(([kind, path, other]) => {
 const changed = []
 
 /** @param {readonly string[]} paths @param {string} path */
-const includes = (paths, path) => paths.some((one) => one === path || one.startsWith(`${path}/`) || path.startsWith(`${one}/`))
+const includes = (paths, path) =>
+  paths.some((one) => one === path || one.startsWith(`${path}/`) || path.startsWith(`${one}/`))
 
 /** @param {Step} step */
 function find([kind, path]) {

@@ -33,7 +33,10 @@ function makeProgram(random: Random, dir: string, id: string): Program {
   const steps = (count: number, kinds: readonly string[]): Step[] =>
     Array.from({ length: count }, () => [pick(random, kinds), pick(random, PATHS), pick(random, PATHS)])
   const all = [...READS, ...CHANGES]
-  const readAndChange: Step[] = [[pick(random, READS), 'a', 'a'], [pick(random, CHANGES), 'a', pick(random, PATHS)]]
+  const readAndChange: Step[] = [
+    [pick(random, READS), 'a', 'a'],
+    [pick(random, CHANGES), 'a', pick(random, PATHS)],
+  ]
   const first = [...steps(random(3), all), ...readAndChange, ...steps(random(2), all)]
   return { dir, id, first, work: steps(3, READS), last: steps(random(3), CHANGES) }
 }
@@ -56,23 +59,30 @@ function change(random: Random, root: string): void {
   }
 }
 
-it('a task returns what its work would with what the program has read before, whatever it has changed since', slow, () => {
-  const random = randomOf(runSeed('programs'))
-  let hits = 0
-  for (let history = 0; history < HISTORIES; history++) {
-    const root = makeFolder()
-    const project = join(root, 'project')
-    mkdirSync(join(project, 'd'), { recursive: true })
-    const programs = ['one', 'two'].map((id) => makeProgram(random, join(root, 'cache'), id))
-    let program = pick(random, programs)
-    for (let run = 0; run < RUNS; run++) {
-      change(random, project)
-      if (random(4) === 0) program = pick(random, programs)
-      const out = execFileSync(process.execPath, [PROGRAM, JSON.stringify(program)], { cwd: project, encoding: 'utf8' })
-      const { isHit, found, expected } = JSON.parse(out) as { isHit: boolean; found: string; expected: string }
-      expect(found, JSON.stringify(program)).toBe(expected)
-      if (isHit) hits++
+it(
+  'a task returns what its work would with what the program has read before, whatever it has changed since',
+  slow,
+  () => {
+    const random = randomOf(runSeed('programs'))
+    let hits = 0
+    for (let history = 0; history < HISTORIES; history++) {
+      const root = makeFolder()
+      const project = join(root, 'project')
+      mkdirSync(join(project, 'd'), { recursive: true })
+      const programs = ['one', 'two'].map((id) => makeProgram(random, join(root, 'cache'), id))
+      let program = pick(random, programs)
+      for (let run = 0; run < RUNS; run++) {
+        change(random, project)
+        if (random(4) === 0) program = pick(random, programs)
+        const out = execFileSync(process.execPath, [PROGRAM, JSON.stringify(program)], {
+          cwd: project,
+          encoding: 'utf8',
+        })
+        const { isHit, found, expected } = JSON.parse(out) as { isHit: boolean; found: string; expected: string }
+        expect(found, JSON.stringify(program)).toBe(expected)
+        if (isHit) hits++
+      }
     }
-  }
-  expect(hits).toBeGreaterThan(0)
-})
+    expect(hits).toBeGreaterThan(0)
+  },
+)

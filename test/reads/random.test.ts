@@ -58,7 +58,9 @@ it('what a cached task returns is what its work would return, whatever it reads 
     const root = makeFolder()
     mkdirSync(join(root, 'd'))
     const works = Array.from({ length: 3 }, () => {
-      const reads = Array.from({ length: 1 + random(4) }, () => pick(random, KINDS)(pick(random, NAMES), pick(random, VARIABLES)))
+      const reads = Array.from({ length: 1 + random(4) }, () =>
+        pick(random, KINDS)(pick(random, NAMES), pick(random, VARIABLES)),
+      )
       return (): string => JSON.stringify(reads.map((read) => read(root)))
     })
     for (let step = 0; step < STEPS; step++) {

@@ -7,7 +7,9 @@ import { installReads } from 'varve/reads'
 
 it('Jest cannot replace the properties of the recorder, which are used after a test file is over', () => {
   const installed = installReads()
-  const replaced = Object.keys(installed ?? {}).filter((key) => Reflect.defineProperty(installed ?? {}, key, { configurable: true, set: () => {} }))
+  const replaced = Object.keys(installed ?? {}).filter((key) =>
+    Reflect.defineProperty(installed ?? {}, key, { configurable: true, set: () => {} }),
+  )
   expect(installed).toBeDefined()
   expect(replaced).toEqual([])
 })

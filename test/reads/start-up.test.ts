@@ -19,7 +19,13 @@ const WRITE_NATIVELY = `
     process.getBuiltinModule('node:child_process').execFileSync(process.execPath, ['--eval', ${JSON.stringify(WRITE)}])`
 
 /** The same, with other work. Returns how many results came from the cache, and the result. */
-function run(folder: string, first: string, work = '1', write = WRITE, args: readonly string[] = []): readonly string[] {
+function run(
+  folder: string,
+  first: string,
+  work = '1',
+  write = WRITE,
+  args: readonly string[] = [],
+): readonly string[] {
   const program = `
     import { installReads } from 'varve/reads'
     installReads()
@@ -34,7 +40,10 @@ function run(folder: string, first: string, work = '1', write = WRITE, args: rea
     ${write}
     console.log(task.stats().hits, result)
     await cache.close()`
-  const out = execFileSync(process.execPath, [...args, '--input-type=module', '--eval', program], { cwd: folder, encoding: 'utf8' })
+  const out = execFileSync(process.execPath, [...args, '--input-type=module', '--eval', program], {
+    cwd: folder,
+    encoding: 'utf8',
+  })
   return out.trim().split(' ')
 }
 
@@ -56,7 +65,10 @@ const WAYS = [
   ['if it is there', `if (fs.existsSync('dist')) fs.rmSync('dist', { recursive: true })`],
 ] as const
 
-describe.each([['itself', WRITE], ['in native code', WRITE_NATIVELY]])('a program that writes its output %s', (_, write) => {
+describe.each([
+  ['itself', WRITE],
+  ['in native code', WRITE_NATIVELY],
+])('a program that writes its output %s', (_, write) => {
   it.each(WAYS)('and empties the folder %s before it works gets its results from the cache', (_way, first) => {
     const folder = makeProject()
     expect(hits(folder, first, write)).toBe(false)
@@ -67,7 +79,9 @@ describe.each([['itself', WRITE], ['in native code', WRITE_NATIVELY]])('a progra
   it('and works again after that gets both results from the cache', () => {
     const folder = makeProject()
     const again = `${write}; await task.run({ id: 'again' }, () => 1)`
-    const results = [0, 1, 2].map(() => run(folder, `fs.readdirSync('dist'); fs.rmSync('dist', { recursive: true })`, '1', again)[0])
+    const results = [0, 1, 2].map(
+      () => run(folder, `fs.readdirSync('dist'); fs.rmSync('dist', { recursive: true })`, '1', again)[0],
+    )
     expect(results).toEqual(['0', '2', '2'])
   })
 
@@ -91,7 +105,8 @@ it.each(['native', 'wasm'])('a folder that a cache syncs after damage (%s) is no
     await cache.commit()
     await cache.close()
     console.log(JSON.stringify([...ambient.reads.keys()].filter((key) => /^content .*(?:made|cache)$/.test(key))))`
-  const start = (): string => execFileSync(process.execPath, ['--input-type=module', '--eval', program], { cwd: folder, encoding: 'utf8' })
+  const start = (): string =>
+    execFileSync(process.execPath, ['--input-type=module', '--eval', program], { cwd: folder, encoding: 'utf8' })
   start()
   const files = join(folder, 'made/cache/v1')
   for (const name of readdirSync(files)) if (name.startsWith('manifest')) writeFileSync(join(files, name), 'damage')
@@ -132,9 +147,17 @@ it('what a program reads in a file that it then removes decides its results', ()
 it('a program whose thousands of modules loaded each other one by one gets its results from the cache, until the last one changes', () => {
   const folder = makeProject()
   const COUNT = 6000
-  for (let index = 0; index < COUNT; index++) writeFileSync(join(folder, `${index}.cjs`), `exports.next = () => require('./${index + 1}.cjs')`)
-  writeFileSync(join(folder, 'all.cjs'), `let last = require('./0.cjs')\nwhile (last.next) last = last.next()\nglobalThis.seen = last.word`)
-  for (const [word, hit] of [['one', '0'], ['one', '1'], ['two', '0']] as const) {
+  for (let index = 0; index < COUNT; index++)
+    writeFileSync(join(folder, `${index}.cjs`), `exports.next = () => require('./${index + 1}.cjs')`)
+  writeFileSync(
+    join(folder, 'all.cjs'),
+    `let last = require('./0.cjs')\nwhile (last.next) last = last.next()\nglobalThis.seen = last.word`,
+  )
+  for (const [word, hit] of [
+    ['one', '0'],
+    ['one', '1'],
+    ['two', '0'],
+  ] as const) {
     writeFileSync(join(folder, `${COUNT}.cjs`), `exports.word = '${word}'`)
     expect(run(folder, '', 'seen', '', ['--require', './all.cjs'])).toEqual([hit, word])
   }
@@ -159,7 +182,14 @@ it('what a program reads in a file that it then replaces decides its results, al
   const folder = makeProject()
   const first = `globalThis.seen = fs.readFileSync('version.txt', 'utf8'); fs.writeFileSync('version.txt', '1')`
   const work = `seen + fs.readFileSync('version.txt', 'utf8')`
-  for (const [version, isHit] of [['2', '0'], ['2', '1'], ['0', '0'], ['0', '1'], ['1', '0'], ['1', '1']] as const) {
+  for (const [version, isHit] of [
+    ['2', '0'],
+    ['2', '1'],
+    ['0', '0'],
+    ['0', '1'],
+    ['1', '0'],
+    ['1', '1'],
+  ] as const) {
     writeFileSync(join(folder, 'version.txt'), version)
     expect(run(folder, first, work)).toEqual([isHit, `${version}1`])
   }

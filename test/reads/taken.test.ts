@@ -16,12 +16,15 @@ it.each([
   ['fork', 'process', 'child_process', "taken(__filename, ['stop'])"],
   ['ChildProcess', 'process', 'child_process', "new taken().spawn({ file: 'true', args: ['true'] })"],
   ['Worker', 'worker thread', 'worker_threads', "new taken('', { eval: true })"],
-])('results of work are not kept that uses %s, taken before the recorder was installed, to start a %s', (name, what, from, use) => {
-  const path = join(makeFolder(), 'taken.cjs')
-  writeFileSync(path, `const taken = require('node:${from}').${name}; module.exports = () => ${use}`)
-  const start: () => unknown = require(path)
-  installReads()
-  const scope = new ReadScope({ name: 'test', root: makeFolder() })
-  scope.run(start)
-  expect(scope.reason).toContain(`started the ${what} '`)
-})
+])(
+  'results of work are not kept that uses %s, taken before the recorder was installed, to start a %s',
+  (name, what, from, use) => {
+    const path = join(makeFolder(), 'taken.cjs')
+    writeFileSync(path, `const taken = require('node:${from}').${name}; module.exports = () => ${use}`)
+    const start: () => unknown = require(path)
+    installReads()
+    const scope = new ReadScope({ name: 'test', root: makeFolder() })
+    scope.run(start)
+    expect(scope.reason).toContain(`started the ${what} '`)
+  },
+)

@@ -86,29 +86,81 @@ const ROWS: readonly [name: string, work: (project: Project) => unknown, change:
   ['a file that is there and goes', ({ path }) => existsSync(path('a.txt')), ({ path }) => rmSync(path('a.txt'))],
   ['a file whose reading failed', ({ path }) => textOrNothing(path('b.txt')), ({ write }) => write('b.txt', '')],
   ['the list of a folder', ({ path }) => readdirSync(path('list')), ({ write }) => write('list/b', '')],
-  ['a folder in place of a file', ({ path }) => readdirSync(path('list')), ({ path }) => (rmSync(path('list/a')), mkdirSync(path('list/a')))],
-  ['the list of a folder and all below', ({ path }) => readdirSync(path('list'), { recursive: true }), ({ write }) => write('list/x/y', '')],
+  [
+    'a folder in place of a file',
+    ({ path }) => readdirSync(path('list')),
+    ({ path }) => (rmSync(path('list/a')), mkdirSync(path('list/a'))),
+  ],
+  [
+    'the list of a folder and all below',
+    ({ path }) => readdirSync(path('list'), { recursive: true }),
+    ({ write }) => write('list/x/y', ''),
+  ],
   ['a variable', () => process.env['VARVETEST_READ'], () => (process.env['VARVETEST_READ'] = 'two')],
   ['whether a variable is set', () => 'VARVETEST_READ' in process.env, () => (process.env['VARVETEST_READ'] = 'two')],
   ['all variables', () => ({ ...process.env }), () => (process.env['VARVETEST_OTHER'] = 'two')],
   ['the list of a folder that it made sure of', ({ path }) => listOf(path('list')), ({ write }) => write('list/b', '')],
   ['the list of a folder that it made', ({ path }) => listOf(path('new/list')), ({ write }) => write('new/list/b', '')],
-  ['a file read as a stream of ASCII', ({ path }) => createReadStream(path('a.txt'), 'ascii').toArray(), ({ write }) => write('a.txt', 'two')],
-  ['a file in a folder that it copied', ({ path }) => readCopy(path('list'), path('top')), ({ write }) => write('list/a', 'two')],
-  ['a list below a link', ({ path }) => readdirSync(path('top'), { recursive: true }), ({ write }) => write('list/b', '')],
-  ['a missing module that appears', ({ path }) => moduleOrNothing(path('b')), ({ write }) => write('b.js', 'module.exports = 2')],
-  ['a module that takes the place of another', ({ path }) => resolveOrNothing(path('module')), ({ write }) => write('module.js', '')],
-  ['a missing module that is resolved', ({ path }) => resolveOrNothing(path('b')), ({ write }) => write('b.js', 'module.exports = 2')],
-  ['a missing package', ({ path }) => moduleOrNothing('gone', path('a.cjs')), ({ write }) => write('node_modules/gone/package.json', '{}')],
+  [
+    'a file read as a stream of ASCII',
+    ({ path }) => createReadStream(path('a.txt'), 'ascii').toArray(),
+    ({ write }) => write('a.txt', 'two'),
+  ],
+  [
+    'a file in a folder that it copied',
+    ({ path }) => readCopy(path('list'), path('top')),
+    ({ write }) => write('list/a', 'two'),
+  ],
+  [
+    'a list below a link',
+    ({ path }) => readdirSync(path('top'), { recursive: true }),
+    ({ write }) => write('list/b', ''),
+  ],
+  [
+    'a missing module that appears',
+    ({ path }) => moduleOrNothing(path('b')),
+    ({ write }) => write('b.js', 'module.exports = 2'),
+  ],
+  [
+    'a module that takes the place of another',
+    ({ path }) => resolveOrNothing(path('module')),
+    ({ write }) => write('module.js', ''),
+  ],
+  [
+    'a missing module that is resolved',
+    ({ path }) => resolveOrNothing(path('b')),
+    ({ write }) => write('b.js', 'module.exports = 2'),
+  ],
+  [
+    'a missing package',
+    ({ path }) => moduleOrNothing('gone', path('a.cjs')),
+    ({ write }) => write('node_modules/gone/package.json', '{}'),
+  ],
   [
     'a package of the folder above',
     ({ path }) => moduleOrNothing('above', path('list/a.cjs')),
     ({ write }) => write('list/node_modules/above/package.json', '{}'),
   ],
-  ['a module by a name in imports', ({ path }) => moduleOrNothing('#own', path('a.cjs')), ({ write }) => write('package.json', PACKAGE_LATER)],
-  ['a module by the name of its package', ({ path }) => moduleOrNothing('own', path('a.cjs')), ({ write }) => write('package.json', PACKAGE_LATER)],
-  ['a file that is opened to append to it', ({ path }) => readAtEnd(path('a.txt')), ({ write }) => write('a.txt', 'two')],
-  ['a module that is required', ({ path }) => createRequire(import.meta.url)(path('a.cjs')), (project) => editModule(project, 'a.cjs')],
+  [
+    'a module by a name in imports',
+    ({ path }) => moduleOrNothing('#own', path('a.cjs')),
+    ({ write }) => write('package.json', PACKAGE_LATER),
+  ],
+  [
+    'a module by the name of its package',
+    ({ path }) => moduleOrNothing('own', path('a.cjs')),
+    ({ write }) => write('package.json', PACKAGE_LATER),
+  ],
+  [
+    'a file that is opened to append to it',
+    ({ path }) => readAtEnd(path('a.txt')),
+    ({ write }) => write('a.txt', 'two'),
+  ],
+  [
+    'a module that is required',
+    ({ path }) => createRequire(import.meta.url)(path('a.cjs')),
+    (project) => editModule(project, 'a.cjs'),
+  ],
 ]
 
 onEngine('native', (subject) => {
@@ -220,7 +272,10 @@ onEngine('native', (subject) => {
     expect(await once(subject, project, work)).toBe(0)
   })
 
-  const secrets = [['without', undefined], ['with', 'a secret of at least thirty-two bytes']] as const
+  const secrets = [
+    ['without', undefined],
+    ['with', 'a secret of at least thirty-two bytes'],
+  ] as const
   it.each(secrets)('the cache %s a secret is not part of a list', async (_, secret) => {
     const project = subject.project()
     const build = async (): Promise<number> => {
@@ -273,7 +328,10 @@ onEngine('native', (subject) => {
     await counted.run({}, () => void execFileSync(process.execPath, ['--version']))
     expect(counted.count).toBe(2)
     expect(warnings.map(({ code, message }) => [code, message])).toEqual([
-      ['UNTRACKED', expect.stringContaining(`results of 'counted' are not stored: it started the process '${process.execPath}'`)],
+      [
+        'UNTRACKED',
+        expect.stringContaining(`results of 'counted' are not stored: it started the process '${process.execPath}'`),
+      ],
     ])
     await cache.close()
   })

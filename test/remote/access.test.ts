@@ -28,24 +28,37 @@ describe.skipIf(startS3 === undefined)('S3 (versitygw)', () => {
 
   /** Lets `principal` read the bucket. */
   async function allowReading(principal: string): Promise<void> {
-    const allow = (Action: string, Resource: string): object => ({ Effect: 'Allow', Principal: { AWS: [principal] }, Action, Resource })
+    const allow = (Action: string, Resource: string): object => ({
+      Effect: 'Allow',
+      Principal: { AWS: [principal] },
+      Action,
+      Resource,
+    })
     const Statement = [allow('s3:GetObject', 'arn:aws:s3:::bucket/*'), allow('s3:ListBucket', 'arn:aws:s3:::bucket')]
     const body = JSON.stringify({ Version: '2012-10-17', Statement })
     const headers = {
-      'host': new URL(endpoint).host,
+      host: new URL(endpoint).host,
       'x-amz-content-sha256': createHash('sha256').update(body).digest('hex'),
       'x-amz-date': `${new Date().toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z`,
     }
     const { accessKeyId, secretAccessKey } = CREDENTIALS
     const request = { method: 'PUT', target: '/bucket?policy', headers }
     const signature = authorization(request, Object.keys(headers).join(';'), 'us-east-1', accessKeyId, secretAccessKey)
-    const { status } = await fetch(`${endpoint}/bucket?policy`, { method: 'PUT', headers: { ...headers, authorization: signature }, body })
+    const { status } = await fetch(`${endpoint}/bucket?policy`, {
+      method: 'PUT',
+      headers: { ...headers, authorization: signature },
+      body,
+    })
     expect(status).toBeLessThan(300)
   }
 
-  const storeOf = (credentials?: S3Credentials): BlobStore => s3({ bucket: 'bucket', prefix: 'access', endpoint, credentials })
+  const storeOf = (credentials?: S3Credentials): BlobStore =>
+    s3({ bucket: 'bucket', prefix: 'access', endpoint, credentials })
 
-  it.each([['a reader', READER.accessKeyId, READER], ['all without credentials', '*', undefined]])(
+  it.each([
+    ['a reader', READER.accessKeyId, READER],
+    ['all without credentials', '*', undefined],
+  ])(
     'a bucket that %s may read: it is read, and neither written nor deleted, whatever key the machine has',
     async (_, principal, credentials) => {
       const owned = storeOf(CREDENTIALS)
@@ -58,7 +71,9 @@ describe.skipIf(startS3 === undefined)('S3 (versitygw)', () => {
       await reader.put({ poison: 'x' })
       await expect(reader.push()).rejects.toMatchObject({ code: 'REMOTE_DENIED' })
       const put = { sha256: undefined, ifMatch: head?.etag }
-      await expect(reader.store.put('v1/trusted/main/head', new Uint8Array(9), put)).rejects.toMatchObject({ code: 'REMOTE_DENIED' })
+      await expect(reader.store.put('v1/trusted/main/head', new Uint8Array(9), put)).rejects.toMatchObject({
+        code: 'REMOTE_DENIED',
+      })
       await expect(reader.store.delete?.(['v1/trusted/main/head'])).rejects.toMatchObject({ code: 'REMOTE_DENIED' })
       expect([await namesOf(owned), (await owned.get('v1/trusted/main/head'))?.bytes]).toEqual([before, head?.bytes])
     },
@@ -70,9 +85,17 @@ describe.skipIf(startS3 === undefined)('S3 (versitygw)', () => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 3_600_000 })
     try {
       const machine = new Machine(owned)
-      await expect(machine.pullPaths()).rejects.toMatchObject({ code: 'REMOTE_DENIED', message: expect.stringContaining('RequestTimeTooSkewed') })
+      await expect(machine.pullPaths()).rejects.toMatchObject({
+        code: 'REMOTE_DENIED',
+        message: expect.stringContaining('RequestTimeTooSkewed'),
+      })
       const { accessKeyId: AWS_ACCESS_KEY_ID, secretAccessKey: AWS_SECRET_ACCESS_KEY } = CREDENTIALS
-      const env = { VARVE_REMOTE: started?.address, VARVE_TRUSTED_KEYS: KEYS.publicKey, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY }
+      const env = {
+        VARVE_REMOTE: started?.address,
+        VARVE_TRUSTED_KEYS: KEYS.publicKey,
+        AWS_ACCESS_KEY_ID,
+        AWS_SECRET_ACCESS_KEY,
+      }
       const { ok, findings } = await remoteDoctor(env, { dir: join(makeFolder(), 'layers') })
       const [found, advice] = [expect.stringMatching(/^3\d{3} s ahead of/), expect.stringContaining('set the clock')]
       const clock = { what: 'clock of the server', found, advice }
@@ -88,13 +111,20 @@ describe.skipIf(startS3 === undefined)('S3 (versitygw)', () => {
     await allowReading('*')
     const machine = new Machine(owned)
     const env = {
-      VARVE_REMOTE: started?.address, VARVE_TRUSTED_KEYS: KEYS.publicKey, VARVE_SIGNING_KEY: '', AWS_ACCESS_KEY_ID: '', AWS_SECRET_ACCESS_KEY: '',
+      VARVE_REMOTE: started?.address,
+      VARVE_TRUSTED_KEYS: KEYS.publicKey,
+      VARVE_SIGNING_KEY: '',
+      AWS_ACCESS_KEY_ID: '',
+      AWS_SECRET_ACCESS_KEY: '',
     }
     const remote = remoteFromEnvironment(env, { dir: join(makeFolder(), 'layers') })
     expect(await machine.read(remote)).toEqual({ a: '1' })
     const writing = { ...env, VARVE_REMOTE_MODE: 'read-write', VARVE_SIGNING_KEY: KEYS.signingKey }
     const { ok, findings } = await remoteDoctor(env, { dir: join(makeFolder(), 'layers') })
-    expect([ok, findings.find(({ what }) => what === 'credentials')?.note]).toEqual([true, expect.stringContaining('not signed')])
+    expect([ok, findings.find(({ what }) => what === 'credentials')?.note]).toEqual([
+      true,
+      expect.stringContaining('not signed'),
+    ])
     expect(() => remoteFromEnvironment(writing, { dir: makeFolder() })).toThrow(/accessKeyId/)
   })
 })

@@ -48,7 +48,8 @@ describe.each(STORES.filter(([, start]) => start !== undefined))('%s', (name, st
   /** What the attacker would have as heads. */
   const forged = new Map<string, Uint8Array>()
 
-  const bytesOf = async (store: BlobStore, of: string): Promise<Uint8Array> => (await store.get(of))?.bytes ?? new Uint8Array()
+  const bytesOf = async (store: BlobStore, of: string): Promise<Uint8Array> =>
+    (await store.get(of))?.bytes ?? new Uint8Array()
 
   beforeAll(async () => {
     running = await start?.()
@@ -71,7 +72,10 @@ describe.each(STORES.filter(([, start]) => start !== undefined))('%s', (name, st
     const attacker = generateKeys()
     const poisoned = await new Machine(new MemoryStore()).put({ key: 'poison' })
     const own = { signingKey: attacker.signingKey, trustedKeys: [attacker.publicKey] }
-    for (const [what, scope, keys] of [['signed by another key', 'trusted/main', own], ['of a pull request', 'untrusted/pr/7', {}]] as const) {
+    for (const [what, scope, keys] of [
+      ['signed by another key', 'trusted/main', own],
+      ['of a pull request', 'untrusted/pr/7', {}],
+    ] as const) {
       await poisoned.push({}, poisoned.writer({ scope, ...keys }))
       for (const [from, { bytes }] of poisoned.store instanceof MemoryStore ? poisoned.store.blobs : []) {
         const target = from.replace('untrusted/', 'trusted/')
@@ -83,9 +87,18 @@ describe.each(STORES.filter(([, start]) => start !== undefined))('%s', (name, st
   afterAll(async () => running?.stop())
 
   /** What a build on this machine reads, and the codes of its warnings. */
-  async function build(machine: Machine, remote = machine.remote()): Promise<[value: string | undefined, warnings: string[]]> {
+  async function build(
+    machine: Machine,
+    remote = machine.remote(),
+  ): Promise<[value: string | undefined, warnings: string[]]> {
     const warnings: string[] = []
-    const cache = await openCache({ name: 'tool', dir: machine.dir, engine: machine.engine, remote, onWarning: ({ code }) => warnings.push(code) })
+    const cache = await openCache({
+      name: 'tool',
+      dir: machine.dir,
+      engine: machine.engine,
+      remote,
+      onWarning: ({ code }) => warnings.push(code),
+    })
     const value = cache.namespace('n', { codec: 'text' }).get('key')
     await cache.close()
     return [value, warnings]
@@ -97,36 +110,48 @@ describe.each(STORES.filter(([, start]) => start !== undefined))('%s', (name, st
     const fresh = (): Machine => new Machine(running?.store ?? new MemoryStore(), engine)
 
     it('what the publisher has written is read', onWasm(engine), async () => {
-      expect([await build(fresh()), [...objects.keys()].sort(), forged.size]).toEqual([['right', []], ['chunk', 'head', 'layer'], 2])
+      expect([await build(fresh()), [...objects.keys()].sort(), forged.size]).toEqual([
+        ['right', []],
+        ['chunk', 'head', 'layer'],
+        2,
+      ])
     })
 
-    it.each(Object.entries(CHANGES))('a manifest, a description and a chunk with %s are misses, one warning', onWasm(engine), async (_, change) => {
-      for (const { name: target, bytes } of running === undefined ? [] : objects.values()) {
-        await running?.store.put(target, change(bytes))
-        const [value, warnings] = await build(fresh())
-        await running?.store.put(target, bytes)
-        expect([target, ['old', undefined].includes(value), warnings]).toEqual([target, true, ['REMOTE_UNTRUSTED']])
-      }
-      expect(await build(fresh())).toEqual(['right', []])
-    })
+    it.each(Object.entries(CHANGES))(
+      'a manifest, a description and a chunk with %s are misses, one warning',
+      onWasm(engine),
+      async (_, change) => {
+        for (const { name: target, bytes } of running === undefined ? [] : objects.values()) {
+          await running?.store.put(target, change(bytes))
+          const [value, warnings] = await build(fresh())
+          await running?.store.put(target, bytes)
+          expect([target, ['old', undefined].includes(value), warnings]).toEqual([target, true, ['REMOTE_UNTRUSTED']])
+        }
+        expect(await build(fresh())).toEqual(['right', []])
+      },
+    )
 
-    it('a forged head, the head of a pull request in its place, and one that is set back, are refused', onWasm(engine), async () => {
-      if (running === undefined) return
-      const { store } = running
-      const head = objects.get('head')?.bytes ?? new Uint8Array()
-      for (const [what, bytes] of forged) {
-        await store.put(HEAD, bytes)
-        expect([what, await build(fresh())]).toEqual([what, [undefined, ['REMOTE_UNTRUSTED']]])
-      }
-      await store.put(HEAD, head)
-      const machine = fresh()
-      expect(await build(machine)).toEqual(['right', []])
-      for (const bytes of [...forged.values(), first]) {
-        await store.put(HEAD, bytes)
-        expect(await build(machine)).toEqual(['right', ['REMOTE_UNTRUSTED']])
-      }
-      await store.put(HEAD, head)
-      expect(await build(machine, machine.remote({ trustedKeys: [KEYS.publicKey] }))).toEqual(['right', []])
-    })
+    it(
+      'a forged head, the head of a pull request in its place, and one that is set back, are refused',
+      onWasm(engine),
+      async () => {
+        if (running === undefined) return
+        const { store } = running
+        const head = objects.get('head')?.bytes ?? new Uint8Array()
+        for (const [what, bytes] of forged) {
+          await store.put(HEAD, bytes)
+          expect([what, await build(fresh())]).toEqual([what, [undefined, ['REMOTE_UNTRUSTED']]])
+        }
+        await store.put(HEAD, head)
+        const machine = fresh()
+        expect(await build(machine)).toEqual(['right', []])
+        for (const bytes of [...forged.values(), first]) {
+          await store.put(HEAD, bytes)
+          expect(await build(machine)).toEqual(['right', ['REMOTE_UNTRUSTED']])
+        }
+        await store.put(HEAD, head)
+        expect(await build(machine, machine.remote({ trustedKeys: [KEYS.publicKey] }))).toEqual(['right', []])
+      },
+    )
   })
 })

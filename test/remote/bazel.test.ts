@@ -18,7 +18,10 @@ describe('an ActionResult', () => {
       // Field 9 with bytes, field 15 with a number, field 16 with 4 bytes and field 17 with 8.
       const added = [0x4a, 3, 1, 2, 3, 0x78, 0xff, 1, 0x85, 1, 1, 2, 3, 4, 0x89, 1, 1, 2, 3, 4, 5, 6, 7, 8]
       for (const each of [message, [...added, ...message], [...message, ...added]]) {
-        expect(Buffer.from(decodeActionResult(Uint8Array.from(each)) ?? [1]).equals(bytes), `seed ${SEED}, size ${size}`).toBe(true)
+        expect(
+          Buffer.from(decodeActionResult(Uint8Array.from(each)) ?? [1]).equals(bytes),
+          `seed ${SEED}, size ${size}`,
+        ).toBe(true)
       }
     }
   })
@@ -26,7 +29,8 @@ describe('an ActionResult', () => {
   it('that is cut or has random bytes is refused or has fewer bytes than the message, and never fails', () => {
     const below = randomOf(SEED)
     const message = encodeActionResult(new Uint8Array(100))
-    for (let end = 3; end < message.length; end++) expect(decodeActionResult(message.subarray(0, end)), `cut at ${end}`).toBeUndefined()
+    for (let end = 3; end < message.length; end++)
+      expect(decodeActionResult(message.subarray(0, end)), `cut at ${end}`).toBeUndefined()
     for (let round = 0; round < 5000; round++) {
       const random = new Uint8Array(below(40)).map(() => below(256))
       const found = decodeActionResult(random)
@@ -38,8 +42,13 @@ describe('an ActionResult', () => {
     const server = createServer((_, response) => void response.end('<html>a page of a proxy</html>'))
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const address = server.address()
-    const store = bazel({ url: `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}` })
-    await expect(store.get('v1/trusted/main/head')).rejects.toMatchObject({ code: 'REMOTE_UNTRUSTED', message: expect.not.stringContaining('proxy') })
+    const store = bazel({
+      url: `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`,
+    })
+    await expect(store.get('v1/trusted/main/head')).rejects.toMatchObject({
+      code: 'REMOTE_UNTRUSTED',
+      message: expect.not.stringContaining('proxy'),
+    })
     server.closeAllConnections()
     server.close()
   })

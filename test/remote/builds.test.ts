@@ -52,12 +52,19 @@ function makeProject(): string {
 
 /** Removes what a machine has besides the checkout. */
 function makeFresh(folder: string): void {
-  for (const name of ['cache', 'varve-cache', '.remote', 'dist', 'runs.txt']) rmSync(join(folder, name), { recursive: true, force: true })
+  for (const name of ['cache', 'varve-cache', '.remote', 'dist', 'runs.txt'])
+    rmSync(join(folder, name), { recursive: true, force: true })
 }
 
 function setRemote(address: string, signingKey = ''): void {
   const writing = { VARVE_REMOTE_MODE: signingKey === '' ? '' : 'read-write', VARVE_SIGNING_KEY: signingKey }
-  const variables = { VARVE_REMOTE: address, VARVE_TRUSTED_KEYS: KEYS.publicKey, VARVE_LAYERS: '', VARVE_OFFLINE: '', ...writing }
+  const variables = {
+    VARVE_REMOTE: address,
+    VARVE_TRUSTED_KEYS: KEYS.publicKey,
+    VARVE_LAYERS: '',
+    VARVE_OFFLINE: '',
+    ...writing,
+  }
   for (const [name, value] of Object.entries(variables)) vi.stubEnv(name, value)
 }
 
@@ -77,7 +84,9 @@ describe.each(Object.entries(TOOLS))('%s', (_, build) => {
   })
 
   it('the machine that publishes builds the same, and reports nothing', async () => {
-    expect([published?.output, published?.hits, published?.warnings.filter((text) => text.includes('remote'))]).toEqual([plain?.output, 0, []])
+    expect([published?.output, published?.hits, published?.warnings.filter((text) => text.includes('remote'))]).toEqual(
+      [plain?.output, 0, []],
+    )
     expect((await namesOf(directory(store))).filter((name) => name.endsWith('/head'))).toEqual(['v1/trusted/main/head'])
   })
 
@@ -104,34 +113,49 @@ describe.each(Object.entries(TOOLS))('%s', (_, build) => {
     expect(alone.hits).toBe(fresh.hits)
   })
 
-  const FAULTS: Readonly<Record<string, { readonly answer?: Answer; readonly waitMs: number; readonly why: string }>> = {
-    'is down': { waitMs: 1000, why: 'ECONNREFUSED' },
-    'never answers': { answer: HANGS, waitMs: 2000, why: 'not done within 2000 ms' },
-    'answers 500': { answer: (__, response) => void response.writeHead(500).end(), waitMs: 1000, why: 'status 500' },
-    'asks to repeat after an hour': {
-      answer: (__, response) => void response.writeHead(429, { 'retry-after': '3600' }).end(), waitMs: 1000, why: 'status 429',
-    },
-    'refuses expired credentials': {
-      answer: (__, response) => void response.writeHead(403).end('<Error><Code>ExpiredToken</Code></Error>'), waitMs: 1000, why: 'ExpiredToken',
-    },
-    'cuts each body in the middle': { answer: cutBodies(directory(store)), waitMs: 2000, why: 'UND_ERR_SOCKET|ECONNRESET|the connection failed' },
-    'sends 1 KB/s': { answer: blobsOf(directory(store), 1000), waitMs: 10_000, why: 'no complete answer within' },
-    'has a manifest of another key': { answer: blobsOf(directory(store)), waitMs: 1000, why: 'is not trusted here' },
-  }
+  const FAULTS: Readonly<Record<string, { readonly answer?: Answer; readonly waitMs: number; readonly why: string }>> =
+    {
+      'is down': { waitMs: 1000, why: 'ECONNREFUSED' },
+      'never answers': { answer: HANGS, waitMs: 2000, why: 'not done within 2000 ms' },
+      'answers 500': { answer: (__, response) => void response.writeHead(500).end(), waitMs: 1000, why: 'status 500' },
+      'asks to repeat after an hour': {
+        answer: (__, response) => void response.writeHead(429, { 'retry-after': '3600' }).end(),
+        waitMs: 1000,
+        why: 'status 429',
+      },
+      'refuses expired credentials': {
+        answer: (__, response) => void response.writeHead(403).end('<Error><Code>ExpiredToken</Code></Error>'),
+        waitMs: 1000,
+        why: 'ExpiredToken',
+      },
+      'cuts each body in the middle': {
+        answer: cutBodies(directory(store)),
+        waitMs: 2000,
+        why: 'UND_ERR_SOCKET|ECONNRESET|the connection failed',
+      },
+      'sends 1 KB/s': { answer: blobsOf(directory(store), 1000), waitMs: 10_000, why: 'no complete answer within' },
+      'has a manifest of another key': { answer: blobsOf(directory(store)), waitMs: 1000, why: 'is not trusted here' },
+    }
 
-  const cases = Object.entries(FAULTS).flatMap(([name, fault]) => ENGINES.map((engine) => [name, engine, fault] as const))
-  it.each(cases)('a remote that %s: the same output, in time, with one warning (%s)', slow, async (name, engine, { answer, waitMs, why }) => {
-    makeFresh(folder)
-    const server = await new HttpServer().start()
-    if (answer === undefined) server.stop()
-    else server.answer = answer
-    setRemote(server.url)
-    if (name.startsWith('has a manifest')) vi.stubEnv('VARVE_TRUSTED_KEYS', generateKeys().publicKey)
-    const built = await build(folder, engine)
-    if (answer !== undefined) server.stop()
-    expect([built.output, built.hits]).toEqual([plain?.output, 0])
-    // On a busy machine, an answer may take longer than it is waited for, and any build several times as long as another.
-    expect(remarksOf(built)).toEqual([expect.stringMatching(new RegExp(`${why}|not done within 2000 ms`))])
-    expect(built.ms).toBeLessThan(4 * (published?.ms ?? 0) + waitMs)
-  })
+  const cases = Object.entries(FAULTS).flatMap(([name, fault]) =>
+    ENGINES.map((engine) => [name, engine, fault] as const),
+  )
+  it.each(cases)(
+    'a remote that %s: the same output, in time, with one warning (%s)',
+    slow,
+    async (name, engine, { answer, waitMs, why }) => {
+      makeFresh(folder)
+      const server = await new HttpServer().start()
+      if (answer === undefined) server.stop()
+      else server.answer = answer
+      setRemote(server.url)
+      if (name.startsWith('has a manifest')) vi.stubEnv('VARVE_TRUSTED_KEYS', generateKeys().publicKey)
+      const built = await build(folder, engine)
+      if (answer !== undefined) server.stop()
+      expect([built.output, built.hits]).toEqual([plain?.output, 0])
+      // On a busy machine, an answer may take longer than it is waited for, and any build several times as long as another.
+      expect(remarksOf(built)).toEqual([expect.stringMatching(new RegExp(`${why}|not done within 2000 ms`))])
+      expect(built.ms).toBeLessThan(4 * (published?.ms ?? 0) + waitMs)
+    },
+  )
 })

@@ -56,21 +56,46 @@ describe.each(STORES)('a team shares caches through: $name', ({ name, start }) =
     await build(ci, 'webpack', { a: '1', large: randomBytes(3_000_000).toString('hex') }) // more than one chunk of the smallest size
     await build(ci, 'vite', { b: '2' })
     const commit = ['--commit', COMMIT]
-    expect(run(ci, READER, 'push', ...commit)).toMatchObject({ status: 2, err: expect.stringContaining('VARVE_SIGNING_KEY') })
-    expect(run(ci, WRITER, 'push', ...commit)).toMatchObject({ status: 0, err: '', out: expect.stringMatching(/webpack: 2 entries[^]*published/) })
-    expect(run(ci, WRITER, 'push', ...commit)).toMatchObject({ status: 0, out: expect.stringContaining('published before') })
-    expect(run(laptop, READER, 'status', ...commit)).toMatchObject({ status: 0, out: expect.stringMatching(/read only[^]*2 layers \(0 here\)/) })
+    expect(run(ci, READER, 'push', ...commit)).toMatchObject({
+      status: 2,
+      err: expect.stringContaining('VARVE_SIGNING_KEY'),
+    })
+    expect(run(ci, WRITER, 'push', ...commit)).toMatchObject({
+      status: 0,
+      err: '',
+      out: expect.stringMatching(/webpack: 2 entries[^]*published/),
+    })
+    expect(run(ci, WRITER, 'push', ...commit)).toMatchObject({
+      status: 0,
+      out: expect.stringContaining('published before'),
+    })
+    expect(run(laptop, READER, 'status', ...commit)).toMatchObject({
+      status: 0,
+      out: expect.stringMatching(/read only[^]*2 layers \(0 here\)/),
+    })
     const pulled = run(laptop, READER, 'pull', '--print', ...commit)
     expect([pulled.status, pulled.err]).toEqual([0, ''])
     const layers = { ...env, ...READER, VARVE_LAYERS: pulled.out.trim() }
     await build(laptop, 'webpack', { own: 'x' })
-    const found = runVarve(['get', 'a', '--dir', join(laptop, 'node_modules/.cache/varve/webpack')], { cwd: laptop, env: layers })
+    const found = runVarve(['get', 'a', '--dir', join(laptop, 'node_modules/.cache/varve/webpack')], {
+      cwd: laptop,
+      env: layers,
+    })
     expect(found.out).toBe('1')
     expect(run(laptop, READER, 'pull', ...commit).out).toMatch(/0 layers of 2 fetched/)
-    expect(run(laptop, READER, 'verify', ...commit)).toMatchObject({ status: 0, out: expect.stringMatching(/^sound: 2 layers/) })
-    expect(run(laptop, { ...READER, VARVE_TRUSTED_KEYS: remote.generateKeys().publicKey }, 'pull', '--json', ...commit).out).not.toContain('"path"')
+    expect(run(laptop, READER, 'verify', ...commit)).toMatchObject({
+      status: 0,
+      out: expect.stringMatching(/^sound: 2 layers/),
+    })
+    expect(
+      run(laptop, { ...READER, VARVE_TRUSTED_KEYS: remote.generateKeys().publicKey }, 'pull', '--json', ...commit).out,
+    ).not.toContain('"path"')
     const { sha256 = '' } = JSON.parse(run(laptop, READER, 'status', '--json', ...commit).out).scopes[0].layers[0] ?? {}
-    const cleaning = [['compact', '--full'], ['gc', '--dry-run', '--grace', '0'], ['revoke', sha256.slice(0, 12)]]
+    const cleaning = [
+      ['compact', '--full'],
+      ['gc', '--dry-run', '--grace', '0'],
+      ['revoke', sha256.slice(0, 12)],
+    ]
     const cleaned = cleaning.map((args) => run(ci, { ...WRITER, GITHUB_SHA: COMMIT }, ...args))
     const [merged = '', collected = '', revoked = ''] = cleaned.map(({ status, out }) => `${status} ${out}`)
     expect(merged).toBe('0 nothing to merge\n')
@@ -103,9 +128,17 @@ describe('varve remote', () => {
     ['plain http to another machine', { VARVE_REMOTE: 'http://example.com/x' }, 'plain http'],
     ['credentials in the address', { VARVE_REMOTE: 'https://user:THE-SECRET@example.com/x' }, 'credentials'],
     ['a token in the address', { VARVE_REMOTE: 'bazel+https://example.com/x?token=THE-SECRET' }, 'unknown parameter'],
-    ['a password in the address of Redis', { VARVE_REMOTE: 'rediss://:THE-SECRET@example.com' }, 'VARVE_REMOTE_PASSWORD'],
+    [
+      'a password in the address of Redis',
+      { VARVE_REMOTE: 'rediss://:THE-SECRET@example.com' },
+      'VARVE_REMOTE_PASSWORD',
+    ],
     ['Redis without TLS on another machine', { VARVE_REMOTE: 'redis://example.com' }, 'no TLS'],
-    ['the Turborepo API without a token', { VARVE_REMOTE: 'turbo+https://example.com', TURBO_TOKEN: '', VARVE_REMOTE_TOKEN: '' }, 'TURBO_TOKEN'],
+    [
+      'the Turborepo API without a token',
+      { VARVE_REMOTE: 'turbo+https://example.com', TURBO_TOKEN: '', VARVE_REMOTE_TOKEN: '' },
+      'TURBO_TOKEN',
+    ],
     ['credentials of S3 in the address', { VARVE_REMOTE: 's3://key:THE-SECRET@bucket/x' }, 'AWS_ACCESS_KEY_ID'],
     ['an address of another kind', { VARVE_REMOTE: 'ftp://THE-SECRET/x' }, 'invalid address in VARVE_REMOTE'],
     ['a scope without a domain', { VARVE_REMOTE_SCOPE: 'main' }, "expected 'trusted/<name>'"],
@@ -131,14 +164,20 @@ describe('varve remote', () => {
     const names = []
     for await (const each of remote.directory(store).list?.('v1/trusted/chunk/') ?? []) names.push(each.name)
     await remote.directory(store).delete?.(names)
-    expect(runVarve(['remote', 'verify'], { cwd: project, env })).toMatchObject({ status: 1, out: expect.stringContaining('is missing') })
+    expect(runVarve(['remote', 'verify'], { cwd: project, env })).toMatchObject({
+      status: 1,
+      out: expect.stringContaining('is missing'),
+    })
   })
 
   it('without the package, the command names how to install it, and all other commands work', () => {
     const folder = makeFolder()
     const hide = join(folder, 'hide.cjs')
-    writeFileSync(hide, `const Module = require('node:module'), resolve = Module._resolveFilename
-Module._resolveFilename = (name, ...rest) => { if (name === '@varve/remote') throw new Error('hidden'); return resolve(name, ...rest) }`)
+    writeFileSync(
+      hide,
+      `const Module = require('node:module'), resolve = Module._resolveFilename
+Module._resolveFilename = (name, ...rest) => { if (name === '@varve/remote') throw new Error('hidden'); return resolve(name, ...rest) }`,
+    )
     const env = { ...READER, NODE_OPTIONS: `--require ${hide}`, VARVE_REMOTE: 'file:///x' }
     const { status, err } = runVarve(['remote', 'pull'], { cwd: folder, env })
     expect([status, err]).toEqual([2, expect.stringContaining('npm install --save-dev @varve/remote')])

@@ -18,7 +18,11 @@ afterEach(() => {
 
 const git = (cwd: string, ...args: string[]): string => {
   const identity = ['-c', 'user.name=test', '-c', 'user.email=test@example.com', '-c', 'commit.gpgsign=false']
-  return execFileSync('git', [...identity, ...args], { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
+  return execFileSync('git', [...identity, ...args], {
+    cwd,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  }).trim()
 }
 
 /** A repository with so many commits, the working directory from now on. */
@@ -37,11 +41,20 @@ function commit(folder: string): string {
 }
 
 /** Opens a cache with the remote as plugins do, and closes it, which publishes if it may. Returns the value of `key` and the warnings. */
-async function build(machine: Machine, key: string, options: Partial<RemoteOptions> & { value?: string; name?: string } = {}): Promise<unknown[]> {
+async function build(
+  machine: Machine,
+  key: string,
+  options: Partial<RemoteOptions> & { value?: string; name?: string } = {},
+): Promise<unknown[]> {
   const { value, name = 'tool', ...ofRemote } = options
   const warnings: string[] = []
   const remote = machine.remote(ofRemote)
-  const cache = await openCache({ name, dir: join(machine.dir, name), remote, onWarning: ({ message }) => warnings.push(message) })
+  const cache = await openCache({
+    name,
+    dir: join(machine.dir, name),
+    remote,
+    onWarning: ({ message }) => warnings.push(message),
+  })
   const space = cache.namespace('n', { codec: 'text' })
   const found = space.get(key)
   if (value !== undefined) space.put(key, value + randomBytes(200_000).toString('hex'))
@@ -51,7 +64,13 @@ async function build(machine: Machine, key: string, options: Partial<RemoteOptio
 
 const WRITES = { mode: 'read-write', signingKey: KEYS.signingKey } as const
 
-async function published(repository: string, store: BlobStore, key: string, value = 'value', name = 'tool'): Promise<void> {
+async function published(
+  repository: string,
+  store: BlobStore,
+  key: string,
+  value = 'value',
+  name = 'tool',
+): Promise<void> {
   process.chdir(repository)
   expect(await build(new Machine(store), key, { ...WRITES, value, name })).toEqual([undefined])
 }
@@ -85,8 +104,10 @@ describe('a store without a head', () => {
   it('8 publishers at one commit each keep what they publish if they do not write at the same instant', async () => {
     const store = withoutHead(newStore())
     const repository = enterRepository(1)
-    for (let index = 0; index < 8; index++) await published(repository, store, `key-${index}`, 'value', `cache-${index}`)
-    for (let index = 0; index < 8; index++) expect(await build(new Machine(store), `key-${index}`, { name: `cache-${index}` })).toEqual(['value'])
+    for (let index = 0; index < 8; index++)
+      await published(repository, store, `key-${index}`, 'value', `cache-${index}`)
+    for (let index = 0; index < 8; index++)
+      expect(await build(new Machine(store), `key-${index}`, { name: `cache-${index}` })).toEqual(['value'])
     const manifests = (await namesOf(store)).filter((name) => name.includes('/manifest/'))
     expect(manifests).toEqual([expect.stringContaining(git(repository, 'rev-parse', 'HEAD'))])
   })
@@ -95,14 +116,17 @@ describe('a store without a head', () => {
     const base = newStore()
     const repository = enterRepository(1)
     let overwrites = 1
-    const store: BlobStore = { ...withoutHead(base), put: async (name, bytes, options) => {
-      const outcome = await base.put(name, bytes)
-      if (name.includes('/manifest/') && overwrites-- > 0) {
-        await base.delete?.([name])
-        await published(repository, withoutHead(base), 'theirs', 'value', 'vite')
-      }
-      return options?.ifAbsent === true ? outcome : 'stored'
-    } }
+    const store: BlobStore = {
+      ...withoutHead(base),
+      put: async (name, bytes, options) => {
+        const outcome = await base.put(name, bytes)
+        if (name.includes('/manifest/') && overwrites-- > 0) {
+          await base.delete?.([name])
+          await published(repository, withoutHead(base), 'theirs', 'value', 'vite')
+        }
+        return options?.ifAbsent === true ? outcome : 'stored'
+      },
+    }
     await published(repository, store, 'own', 'value', 'webpack')
     expect(await build(new Machine(store), 'own', { name: 'webpack' })).toEqual(['value'])
     expect(await build(new Machine(store), 'theirs', { name: 'vite' })).toEqual(['value'])
@@ -136,7 +160,10 @@ describe('a store without a head', () => {
     const built = git(repository, 'rev-parse', 'HEAD')
     process.chdir(makeFolder())
     expect(await build(new Machine(store), 'a')).toEqual([undefined])
-    expect(await build(new Machine(store), 'a', { ...WRITES, value: 'value' })).toEqual([undefined, expect.stringContaining('(--commit)')])
+    expect(await build(new Machine(store), 'a', { ...WRITES, value: 'value' })).toEqual([
+      undefined,
+      expect.stringContaining('(--commit)'),
+    ])
     for (const name of ['GITHUB_SHA', 'CI_COMMIT_SHA', 'GIT_COMMIT']) {
       vi.stubEnv(name, built)
       expect(await build(new Machine(store), 'a')).toEqual(['value'])
@@ -153,7 +180,14 @@ describe('a store without a head', () => {
     const scopes = { scope: 'untrusted/pr/7', base: ['trusted/main'], untrustedKeys: [own.publicKey] }
     commit(repository)
     expect(await build(new Machine(store), 'a', { ...scopes })).toEqual(['main.'])
-    expect(await build(new Machine(store), 'a', { ...scopes, mode: 'read-write', signingKey: own.signingKey, value: 'pull.' })).toEqual(['main.'])
+    expect(
+      await build(new Machine(store), 'a', {
+        ...scopes,
+        mode: 'read-write',
+        signingKey: own.signingKey,
+        value: 'pull.',
+      }),
+    ).toEqual(['main.'])
     expect(await build(new Machine(store), 'a', { ...scopes })).toEqual(['pull.'])
     expect(await build(new Machine(store), 'a')).toEqual(['main.'])
   })
@@ -175,9 +209,13 @@ describe('a store without a head', () => {
     const store = newStore()
     await published(enterRepository(1), withoutHead(store), 'a')
     let isDown = false
-    const machine = new Machine(withoutHead(watched(store, () => {
-      if (isDown) throw new Error('the store is down')
-    })))
+    const machine = new Machine(
+      withoutHead(
+        watched(store, () => {
+          if (isDown) throw new Error('the store is down')
+        }),
+      ),
+    )
     expect(await build(machine, 'a')).toEqual(['value'])
     isDown = true
     expect(await build(machine, 'a')).toEqual(['value', expect.stringContaining('the store is down')])

@@ -14,7 +14,9 @@ const PATH = new URL('../../packages/remote/src/change.ts', import.meta.url).hre
 const { countToMerge, layersWith }: typeof change = await import(PATH)
 
 const many = (prefix: string, count: number): Entries =>
-  Object.fromEntries(Array.from({ length: count }, (_, index) => [`${prefix}-${index}`, randomBytes(500).toString('hex')]))
+  Object.fromEntries(
+    Array.from({ length: count }, (_, index) => [`${prefix}-${index}`, randomBytes(500).toString('hex')]),
+  )
 
 describe('what is merged', () => {
   const size = (bytes: number, entries = bytes): change.Size => ({ bytes, entries, deletes: 0 })
@@ -29,7 +31,10 @@ describe('what is merged', () => {
         const delta = size(1 + below(1000), 1 + below(1000))
         const count = countToMerge(layers, delta, Number.MAX_SAFE_INTEGER)
         const merged = [delta, ...layers.slice(0, count)]
-        const sum = size(merged.reduce((all, { bytes }) => all + bytes, 0), merged.reduce((all, { entries }) => all + entries, 0))
+        const sum = size(
+          merged.reduce((all, { bytes }) => all + bytes, 0),
+          merged.reduce((all, { entries }) => all + entries, 0),
+        )
         layers = [sum, ...layers.slice(count)]
         written += sum.bytes
         total += delta.bytes
@@ -51,11 +56,27 @@ describe('what is merged', () => {
   })
 
   it('a merged layer takes the place of those it has, below what others have published since', () => {
-    const layer = (sha256: string, cache = 'tool'): Parameters<typeof layersWith>[0][number] =>
-      ({ cache, sha256, descriptionBytes: 1, bytes: 1, first: [], entries: 1, deletes: 0 })
+    const layer = (sha256: string, cache = 'tool'): Parameters<typeof layersWith>[0][number] => ({
+      cache,
+      sha256,
+      descriptionBytes: 1,
+      bytes: 1,
+      first: [],
+      entries: 1,
+      deletes: 0,
+    })
     const [a, b, c, m] = [layer('a'), layer('b'), layer('c'), layer('m')]
-    expect(layersWith([c, layer('x', 'other'), b, a], [{ layer: m, replaces: [b] }])).toEqual([c, layer('x', 'other'), m, a])
-    expect(layersWith([c, b, layer('x', 'other'), a], [{ layer: m, replaces: [b, a] }])).toEqual([c, m, layer('x', 'other')])
+    expect(layersWith([c, layer('x', 'other'), b, a], [{ layer: m, replaces: [b] }])).toEqual([
+      c,
+      layer('x', 'other'),
+      m,
+      a,
+    ])
+    expect(layersWith([c, b, layer('x', 'other'), a], [{ layer: m, replaces: [b, a] }])).toEqual([
+      c,
+      m,
+      layer('x', 'other'),
+    ])
     expect(layersWith([b, a], [{ layer: c, replaces: [] }])).toEqual([c, b, a])
     expect(layersWith([m, a], [{ layer: m, replaces: [b] }])).toEqual([m, a])
     expect(layersWith([c, a], [{ layer: m, replaces: [b] }])).toBeUndefined()
@@ -70,7 +91,11 @@ describe.each(ENGINES)('a busy branch, with %s', (engine) => {
     for (let turn = 0; turn < 20; turn++) {
       const machine = new Machine(store, engine)
       const layers = await machine.pullPaths()
-      const entries = { same: `${turn}`, [`own-${turn}`]: 'x'.repeat(100), ...(turn > 2 ? { [`own-${turn - 3}`]: null } : {}) }
+      const entries = {
+        same: `${turn}`,
+        [`own-${turn}`]: 'x'.repeat(100),
+        ...(turn > 2 ? { [`own-${turn - 3}`]: null } : {}),
+      }
       await machine.put(entries, layers)
       Object.assign(expected, entries)
       expect((await machine.push()).generation).toBe(turn + 1)
@@ -86,13 +111,18 @@ describe.each(ENGINES)('a busy branch, with %s', (engine) => {
 describe('compact', () => {
   it('merges all layers of each cache into one if asked, and changes nothing that readers see', async () => {
     const store = new MemoryStore()
-    for (const entries of [many('a', 20), many('b', 9), many('c', 5)]) await (await new Machine(store).put(entries)).push()
+    for (const entries of [many('a', 20), many('b', 9), many('c', 5)])
+      await (await new Machine(store).put(entries)).push()
     const before = await new Machine(store).read()
     const writer = new Machine(store)
     expect((await writer.pullPaths()).length).toBe(3)
     expect(await compact(writer.writer())).toMatchObject({ outcome: 'unchanged', layers: [] })
     const layers = [{ entries: 34, deletes: 0 }]
-    expect(await compact(writer.writer(), { full: true })).toMatchObject({ outcome: 'published', generation: 4, layers })
+    expect(await compact(writer.writer(), { full: true })).toMatchObject({
+      outcome: 'published',
+      generation: 4,
+      layers,
+    })
     expect((await writer.pullPaths()).length).toBe(1)
     expect(await new Machine(store).read()).toEqual(before)
     await expect(compact(writer.remote())).rejects.toMatchObject({ code: 'READ_ONLY' })
@@ -103,11 +133,13 @@ describe('compact', () => {
     for (const entries of [many('a', 20), many('b', 9)]) await (await new Machine(store).put(entries)).push()
     const other = await new Machine(store).put({ during: 'value' })
     let isFirst = true
-    const interrupted = new Machine(watched(store, async (call, name) => {
-      if (call !== 'put' || !name.includes('/layer/') || !isFirst) return
-      isFirst = false
-      await other.push()
-    }))
+    const interrupted = new Machine(
+      watched(store, async (call, name) => {
+        if (call !== 'put' || !name.includes('/layer/') || !isFirst) return
+        isFirst = false
+        await other.push()
+      }),
+    )
     await compact(interrupted.writer(), { full: true })
     const found = await new Machine(store).read()
     expect([Object.keys(found).length, found['during']]).toEqual([30, 'value'])
@@ -152,7 +184,8 @@ describe('what closing a cache publishes', () => {
 })
 
 describe('layers on a machine', () => {
-  const directoriesOf = (machine: Machine): string[] => readdirSync(join(machine.folder, 'layers')).filter((name) => /^[0-9a-f]{32}$/.test(name))
+  const directoriesOf = (machine: Machine): string[] =>
+    readdirSync(join(machine.folder, 'layers')).filter((name) => /^[0-9a-f]{32}$/.test(name))
 
   it('merged ones are removed a week later, and a process that has one open still reads it', async () => {
     const store = new MemoryStore()
@@ -184,11 +217,18 @@ describe('layers on a machine', () => {
     const writer = new Machine(store)
     await (await writer.put({ a: '1' })).push()
     let isDown = false
-    const reader = new Machine(watched(store, (_, name) => {
-      if (isDown && name.includes('/chunk/')) throw new VarveError('REMOTE_UNAVAILABLE', 'it is down')
-    }))
+    const reader = new Machine(
+      watched(store, (_, name) => {
+        if (isDown && name.includes('/chunk/')) throw new VarveError('REMOTE_UNAVAILABLE', 'it is down')
+      }),
+    )
     const build = async (): Promise<readonly unknown[]> => {
-      const cache = await openCache({ name: 'tool', dir: reader.dir, remote: reader.remote(), onWarning: () => undefined })
+      const cache = await openCache({
+        name: 'tool',
+        dir: reader.dir,
+        remote: reader.remote(),
+        onWarning: () => undefined,
+      })
       const found = [cache.status().remote?.state, cache.namespace('n', { codec: 'text' }).get('a')]
       await cache.close()
       return found

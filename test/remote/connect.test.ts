@@ -38,7 +38,10 @@ async function startBlackHole(): Promise<{ url: string; stop: () => void }> {
 }
 
 async function failureOf(store: BlobStore): Promise<VarveError> {
-  return store.get('v1/trusted/main/head').then(() => Promise.reject(new Error('it has succeeded')), (error: VarveError) => error)
+  return store.get('v1/trusted/main/head').then(
+    () => Promise.reject(new Error('it has succeeded')),
+    (error: VarveError) => error,
+  )
 }
 
 describe.skipIf(process.platform !== 'linux')('a host that drops packets', () => {
@@ -46,11 +49,22 @@ describe.skipIf(process.platform !== 'linux')('a host that drops packets', () =>
     const { url, stop } = await startBlackHole()
     try {
       const { code, message } = await failureOf(webdav({ url, requestMs: 60_000 }))
-      expect([code, message]).toEqual(['REMOTE_UNAVAILABLE', expect.stringContaining(`no connection within ${CONNECT_MS} ms`)])
+      expect([code, message]).toEqual([
+        'REMOTE_UNAVAILABLE',
+        expect.stringContaining(`no connection within ${CONNECT_MS} ms`),
+      ])
       const machine = new Machine(webdav({ url }))
       const warnings: string[] = []
-      const cache = await openCache({ name: 'tool', dir: machine.dir, remote: machine.remote(), onWarning: (one) => warnings.push(one.message) })
-      expect([cache.status().remote?.state, warnings]).toEqual(['failed', [expect.stringContaining(`no connection within ${CONNECT_MS} ms`)]])
+      const cache = await openCache({
+        name: 'tool',
+        dir: machine.dir,
+        remote: machine.remote(),
+        onWarning: (one) => warnings.push(one.message),
+      })
+      expect([cache.status().remote?.state, warnings]).toEqual([
+        'failed',
+        [expect.stringContaining(`no connection within ${CONNECT_MS} ms`)],
+      ])
       await cache.close()
     } finally {
       stop()
@@ -67,7 +81,10 @@ describe('the limit of a connection', () => {
     const server = await new HttpServer().start()
     server.answer = HANGS
     const { message } = await failureOf(webdav({ url: server.url, requestMs: 2 * CONNECT_MS }))
-    expect([message, server.requests]).toEqual([expect.stringContaining(`no complete answer within ${2 * CONNECT_MS} ms`), 1])
+    expect([message, server.requests]).toEqual([
+      expect.stringContaining(`no complete answer within ${2 * CONNECT_MS} ms`),
+      1,
+    ])
     server.stop()
   })
 

@@ -7,7 +7,9 @@ import { afterEach, expect, it, vi } from 'vitest'
 import { ENGINES } from '../engines.ts'
 import { Machine, newStore } from './machines.ts'
 
-const ENTRIES = Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`key ${index}`, `value ${index} `.repeat(100)]))
+const ENTRIES = Object.fromEntries(
+  Array.from({ length: 200 }, (_, index) => [`key ${index}`, `value ${index} `.repeat(100)]),
+)
 
 afterEach(() => void vi.restoreAllMocks())
 

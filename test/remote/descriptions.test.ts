@@ -18,11 +18,15 @@ describe('how files are cut', () => {
       const chunkMax = [65_536, MIB, 4 * MIB, CHUNK_MAX][below(4)] ?? 0
       const chunks = cut({ files, chunkMax })
       const pieces = chunks.flat()
-      expect(Math.max(0, ...chunks.map((chunk) => chunk.reduce((sum, { bytes }) => sum + bytes, 0)))).toBeLessThanOrEqual(chunkMax)
+      expect(
+        Math.max(0, ...chunks.map((chunk) => chunk.reduce((sum, { bytes }) => sum + bytes, 0))),
+      ).toBeLessThanOrEqual(chunkMax)
       for (const { path, bytes } of files) {
         const own = pieces.filter((piece) => piece.path === path)
         expect(own.reduce((sum, piece) => (piece.offset === sum ? sum + piece.bytes : Number.NaN), 0)).toBe(bytes)
-        const isAlone = chunks.filter((chunk) => chunk.some((piece) => piece.path === path)).every((chunk) => chunk.length === 1)
+        const isAlone = chunks
+          .filter((chunk) => chunk.some((piece) => piece.path === path))
+          .every((chunk) => chunk.length === 1)
         expect(bytes < MIB || isAlone).toBe(true)
       }
     }
@@ -31,19 +35,45 @@ describe('how files are cut', () => {
 
 describe('a description', () => {
   const digest = 'a'.repeat(64)
-  const valid = { version: 1, files: [{ path: 'v1/1-1.table', bytes: 5 }, { path: 'v1/manifest-1', bytes: 3 }], chunks: [digest] } as const
+  const valid = {
+    version: 1,
+    files: [
+      { path: 'v1/1-1.table', bytes: 5 },
+      { path: 'v1/manifest-1', bytes: 3 },
+    ],
+    chunks: [digest],
+  } as const
 
   it('is read as it was written', () => {
-    for (const each of [valid, { ...valid, chunkMax: 65_536 }]) expect(decodeDescription(encodeDescription(each), 8)).toEqual(each)
+    for (const each of [valid, { ...valid, chunkMax: 65_536 }])
+      expect(decodeDescription(encodeDescription(each), 8)).toEqual(each)
   })
 
   it.each([
     ['a path that leaves the directory', { ...valid, files: [{ path: '../../x', bytes: 8 }] }],
     ['an absolute path', { ...valid, files: [{ path: '/v1/manifest-1', bytes: 8 }] }],
     ['a file that no layer has', { ...valid, files: [{ path: 'v1/1.log', bytes: 8 }] }],
-    ['the same path twice', { ...valid, files: [{ path: 'v1/manifest-1', bytes: 5 }, { path: 'v1/manifest-1', bytes: 3 }] }],
+    [
+      'the same path twice',
+      {
+        ...valid,
+        files: [
+          { path: 'v1/manifest-1', bytes: 5 },
+          { path: 'v1/manifest-1', bytes: 3 },
+        ],
+      },
+    ],
     ['another size than the manifest', { ...valid, files: [{ path: 'v1/manifest-1', bytes: 9 }] }],
-    ['a negative size', { ...valid, files: [{ path: 'v1/1-1.table', bytes: -5 }, { path: 'v1/manifest-1', bytes: 13 }] }],
+    [
+      'a negative size',
+      {
+        ...valid,
+        files: [
+          { path: 'v1/1-1.table', bytes: -5 },
+          { path: 'v1/manifest-1', bytes: 13 },
+        ],
+      },
+    ],
     ['too few chunks', { ...valid, chunks: [] }],
     ['a chunk that is no digest', { ...valid, chunks: ['../head'] }],
     ['chunks that are too small', { ...valid, chunkMax: 1 }],

@@ -32,7 +32,8 @@ it('a writer that pauses while three others replace the blob has a conflict, alt
   })
   const paused = store.put('head', text('stale'), { ifMatch: '1' })
   await reached
-  for (const etag of ['1', '2', '3']) expect(await store.put('head', text(`after ${etag}`), { ifMatch: etag })).toBe('stored')
+  for (const etag of ['1', '2', '3'])
+    expect(await store.put('head', text(`after ${etag}`), { ifMatch: etag })).toBe('stored')
   resume()
   expect(await paused).toBe('conflict')
   expect(Buffer.from((await store.get('head'))?.bytes ?? []).toString()).toBe('after 3')
@@ -65,7 +66,10 @@ describe.skipIf(process.platform === 'win32')('what others have put into a direc
   ])('%s that has the name of a blob is REMOTE_UNTRUSTED, and nothing waits for it', async (_, make) => {
     const root = makeFolder()
     make(join(root, 'blob'))
-    await expect(directory(root).get('blob')).rejects.toMatchObject({ code: 'REMOTE_UNTRUSTED', message: expect.stringContaining("'blob'") })
+    await expect(directory(root).get('blob')).rejects.toMatchObject({
+      code: 'REMOTE_UNTRUSTED',
+      message: expect.stringContaining("'blob'"),
+    })
   })
 
   it.each<[string, (path: string) => void]>([

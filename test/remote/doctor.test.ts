@@ -14,7 +14,10 @@ beforeAll(() => server.start())
 afterAll(() => server.stop())
 
 const SECRETS = {
-  VARVE_SIGNING_KEY: KEYS.signingKey, AWS_SECRET_ACCESS_KEY: 'THE-SECRET-KEY', AWS_SESSION_TOKEN: 'THE-SESSION', VARVE_REMOTE_TOKEN: 'THE-TOKEN',
+  VARVE_SIGNING_KEY: KEYS.signingKey,
+  AWS_SECRET_ACCESS_KEY: 'THE-SECRET-KEY',
+  AWS_SESSION_TOKEN: 'THE-SESSION',
+  VARVE_REMOTE_TOKEN: 'THE-TOKEN',
   VARVE_REMOTE_PASSWORD: 'THE-PASSWORD',
 }
 
@@ -23,7 +26,8 @@ function checked(environment: Record<string, string>, offline: boolean = false):
   return remoteDoctor(all, { dir: join(makeFolder(), 'layers'), budgetMs: 20_000, offline })
 }
 
-const findingsOf = ({ findings }: RemoteDoctorReport, what: string): RemoteFinding[] => findings.filter((finding) => finding.what === what)
+const findingsOf = ({ findings }: RemoteDoctorReport, what: string): RemoteFinding[] =>
+  findings.filter((finding) => finding.what === what)
 
 /** A directory that has a publication, as an address. */
 async function published(): Promise<string> {
@@ -41,9 +45,17 @@ describe('the variables', () => {
     ['plain http to another machine', { VARVE_REMOTE: 'http://example.com/' }, 'plain http'],
     ['a mode that is none', { VARVE_REMOTE_MODE: 'write' }, 'VARVE_REMOTE_MODE'],
     ['writing without a key', { VARVE_REMOTE_MODE: 'read-write' }, 'VARVE_SIGNING_KEY'],
-    ['S3 without credentials', { VARVE_REMOTE: 's3://bucket/x?endpoint=http://127.0.0.1:1', AWS_ACCESS_KEY_ID: 'key' }, 'secretAccessKey'],
+    [
+      'S3 without credentials',
+      { VARVE_REMOTE: 's3://bucket/x?endpoint=http://127.0.0.1:1', AWS_ACCESS_KEY_ID: 'key' },
+      'secretAccessKey',
+    ],
     ['a misspelled variable', { VARVE_TRUSTED_KEY: 'THE-SECRET' }, 'VARVE_TRUSTED_KEYS'],
-    ['a signing key that readers do not trust', { VARVE_SIGNING_KEY: generateKeys().signingKey }, 'not in VARVE_TRUSTED_KEYS'],
+    [
+      'a signing key that readers do not trust',
+      { VARVE_SIGNING_KEY: generateKeys().signingKey },
+      'not in VARVE_TRUSTED_KEYS',
+    ],
   ])('%s is a finding with advice, without the value', async (_, environment, advice) => {
     const report = await checked({ ...environment }, true)
     expect([report.ok, report.findings.some((finding) => finding.advice?.includes(advice))]).toEqual([false, true])
@@ -56,7 +68,11 @@ describe('the variables', () => {
     const connections = findingsOf(await checked({ VARVE_OFFLINE: '1' }, true), 'connections')
     expect(connections).toMatchObject([{ found: expect.stringContaining('VARVE_OFFLINE') }])
     const { ok, findings } = await checked({ VARVE_REMOTE_MODE: 'off' })
-    expect([ok, findings.map(({ found }) => found), server.requests]).toEqual([true, expect.arrayContaining(['off']), 0])
+    expect([ok, findings.map(({ found }) => found), server.requests]).toEqual([
+      true,
+      expect.arrayContaining(['off']),
+      0,
+    ])
   })
 })
 
@@ -74,9 +90,15 @@ describe('the store', () => {
   it('a writer probes with an object that it removes', async () => {
     const folder = await published()
     const before = await namesOf(directory(folder))
-    const writing = { VARVE_REMOTE: pathToFileURL(folder).href, VARVE_REMOTE_MODE: 'read-write', VARVE_SIGNING_KEY: KEYS.signingKey }
+    const writing = {
+      VARVE_REMOTE: pathToFileURL(folder).href,
+      VARVE_REMOTE_MODE: 'read-write',
+      VARVE_SIGNING_KEY: KEYS.signingKey,
+    }
     const report = await checked(writing)
-    expect(findingsOf(report, 'writing')).toEqual([{ what: 'writing', found: expect.stringContaining('written, read and removed') }])
+    expect(findingsOf(report, 'writing')).toEqual([
+      { what: 'writing', found: expect.stringContaining('written, read and removed') },
+    ])
     expect([report.ok, await namesOf(directory(folder))]).toEqual([true, before])
   })
 
@@ -90,7 +112,10 @@ describe('the store', () => {
     if (status === undefined) faulty.stop()
     const report = await checked({ VARVE_REMOTE: faulty.url })
     if (status !== undefined) faulty.stop()
-    expect([report.ok, findingsOf(report, what)]).toEqual([false, [expect.objectContaining({ advice: expect.stringContaining(advice) })]])
+    expect([report.ok, findingsOf(report, what)]).toEqual([
+      false,
+      [expect.objectContaining({ advice: expect.stringContaining(advice) })],
+    ])
   })
 
   it('a head of another key is a finding, and so is a clock that differs', async () => {
@@ -103,7 +128,10 @@ describe('the store', () => {
     const report = await checked({ VARVE_TRUSTED_KEYS: generateKeys().publicKey })
     expect(findingsOf(report, 'connection')).toEqual([expect.objectContaining({ found: 'REMOTE_UNTRUSTED' })])
     const [clock] = findingsOf(report, 'clock of the server')
-    expect([clock?.found, clock?.advice]).toEqual([expect.stringMatching(/^\d+ s behind this machine$/), expect.stringContaining('set the clock')])
+    expect([clock?.found, clock?.advice]).toEqual([
+      expect.stringMatching(/^\d+ s behind this machine$/),
+      expect.stringContaining('set the clock'),
+    ])
   })
 })
 
@@ -114,12 +142,23 @@ describe('the command', () => {
   })
   afterAll(async () => started?.stop())
 
-  it('S3 with a signing key is fine, and no output has a secret, whether or not the store accepts the credentials', async ({ skip }) => {
+  it('S3 with a signing key is fine, and no output has a secret, whether or not the store accepts the credentials', async ({
+    skip,
+  }) => {
     skip(started === undefined, "versitygw is not built: 'npm run servers'")
     const { accessKeyId: AWS_ACCESS_KEY_ID, secretAccessKey: AWS_SECRET_ACCESS_KEY } = CREDENTIALS
-    const keys = { ...SECRETS, VARVE_TRUSTED_KEYS: KEYS.publicKey, VARVE_REMOTE_MODE: 'read-write', AWS_ACCESS_KEY_ID, AWS_SESSION_TOKEN: '' }
+    const keys = {
+      ...SECRETS,
+      VARVE_TRUSTED_KEYS: KEYS.publicKey,
+      VARVE_REMOTE_MODE: 'read-write',
+      AWS_ACCESS_KEY_ID,
+      AWS_SESSION_TOKEN: '',
+    }
     const env = { ...keys, VARVE_REMOTE: started?.address ?? '', VARVE_OFFLINE: '' }
-    for (const [right, expected] of [[true, 0], [false, 1]] as const) {
+    for (const [right, expected] of [
+      [true, 0],
+      [false, 1],
+    ] as const) {
       const credentials = right ? { AWS_SECRET_ACCESS_KEY } : {}
       const options = { cwd: makeFolder(), env: { ...env, ...credentials } }
       const [text, json] = [runVarve(['remote', 'doctor'], options), runVarve(['remote', 'doctor', '--json'], options)]

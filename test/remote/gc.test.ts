@@ -41,9 +41,14 @@ async function outcomeOf(call: Promise<unknown>): Promise<string> {
 }
 
 const collect = (store: BlobStore): Promise<string> => outcomeOf(gc(remoteOf(store), { graceMs: 0 }))
-const publish = (store: BlobStore, scope?: string): Promise<string> => outcomeOf(publisher.push({}, remoteOf(store, scope)))
-const isSound = async (store: BlobStore, scope?: string): Promise<boolean> => (await verifyRemote(remoteOf(store, scope))).sound
-const keysOf = async (store: BlobStore): Promise<string> => Object.keys(await new Machine(store).read()).sort().join()
+const publish = (store: BlobStore, scope?: string): Promise<string> =>
+  outcomeOf(publisher.push({}, remoteOf(store, scope)))
+const isSound = async (store: BlobStore, scope?: string): Promise<boolean> =>
+  (await verifyRemote(remoteOf(store, scope))).sound
+const keysOf = async (store: BlobStore): Promise<string> =>
+  Object.keys(await new Machine(store).read())
+    .sort()
+    .join()
 const PUBLISHED = 'a,c,d,more,most'
 
 /** Runs `other` once before the request with this number, for every number, and `check` after each run. Returns the numbers. */
@@ -90,7 +95,10 @@ describe('what is removed', () => {
   })
 
   it('a head that cannot be verified, and a layer without its description, end it before it removes anything', async () => {
-    for (const damage of ['v1/trusted/other/head', [...before.blobs.keys()].find((name) => name.includes('/layer/')) ?? '']) {
+    for (const damage of [
+      'v1/trusted/other/head',
+      [...before.blobs.keys()].find((name) => name.includes('/layer/')) ?? '',
+    ]) {
       const store = new MemoryStore(before.blobs)
       await store.put(damage, new Uint8Array(100))
       const all = [...store.blobs.keys()].sort()
@@ -101,16 +109,26 @@ describe('what is removed', () => {
 
   it('a store that cannot list, and a machine without a key, are errors', async () => {
     const remote = remoteOf(webdav({ url: 'http://127.0.0.1:1' }))
-    await expect(gc(remote)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT', message: expect.stringContaining('cannot list') })
+    await expect(gc(remote)).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      message: expect.stringContaining('cannot list'),
+    })
     await expect(gc(new Machine(before).remote())).rejects.toMatchObject({ code: 'READ_ONLY' })
   })
 })
 
 describe('a publisher and a collector at the same time', () => {
   const SCOPES = ['trusted/main', 'trusted/new'] as const
-  const check = async (store: BlobStore, scope: string, [collected, published]: readonly (string | undefined)[], number: number): Promise<void> => {
+  const check = async (
+    store: BlobStore,
+    scope: string,
+    [collected, published]: readonly (string | undefined)[],
+    number: number,
+  ): Promise<void> => {
     const reader = new Machine(store)
-    const keys = Object.keys(await reader.read(reader.remote({ scope }))).sort().join()
+    const keys = Object.keys(await reader.read(reader.remote({ scope })))
+      .sort()
+      .join()
     const expected = scope === 'trusted/main' ? [PUBLISHED, 'a,more,most'] : ['c,d', '']
     expect(['done BUSY', 'BUSY done', 'done done']).toContain(`${collected} ${published}`)
     expect([number, await isSound(store, scope), keys]).toEqual([number, true, expected[published === 'done' ? 0 : 1]])
@@ -118,13 +136,17 @@ describe('a publisher and a collector at the same time', () => {
 
   it.each(SCOPES)('a collection before any request of a publisher leaves every named object: %s', async (scope) => {
     const work = (store: BlobStore): Promise<string> => publish(store, scope)
-    const requests = await interleaved(work, collect, (store, [collected, published], number) => check(store, scope, [collected, published], number))
+    const requests = await interleaved(work, collect, (store, [collected, published], number) =>
+      check(store, scope, [collected, published], number),
+    )
     expect(requests).toBeGreaterThan(8)
   })
 
   it.each(SCOPES)('a publication before any request of a collector leaves every named object: %s', async (scope) => {
     const other = (store: BlobStore): Promise<string> => publish(store, scope)
-    const requests = await interleaved(collect, other, (store, [published, collected], number) => check(store, scope, [collected, published], number))
+    const requests = await interleaved(collect, other, (store, [published, collected], number) =>
+      check(store, scope, [collected, published], number),
+    )
     expect(requests).toBeGreaterThan(8)
   })
 
@@ -137,8 +159,17 @@ describe('a publisher and a collector at the same time', () => {
       const isPublished = await publish(store)
       expect([number, await isSound(store)]).toEqual([number, true])
       store.age(600_000, SWEEP)
-      expect([number, await collect(store), await danglingOf(store), await isSound(store)]).toEqual([number, 'done', [], true])
-      expect([isPublished, await publish(store), await keysOf(store)]).toEqual([expect.stringMatching(/^(?:done|BUSY)$/), 'done', PUBLISHED])
+      expect([number, await collect(store), await danglingOf(store), await isSound(store)]).toEqual([
+        number,
+        'done',
+        [],
+        true,
+      ])
+      expect([isPublished, await publish(store), await keysOf(store)]).toEqual([
+        expect.stringMatching(/^(?:done|BUSY)$/),
+        'done',
+        PUBLISHED,
+      ])
     })
   })
 

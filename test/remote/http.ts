@@ -49,7 +49,12 @@ export function blobsOf(store: BlobStore, rate?: number): Answer {
   return (request, response) => void sendBlob(store, rate, request, response)
 }
 
-async function sendBlob(store: BlobStore, rate: number | undefined, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function sendBlob(
+  store: BlobStore,
+  rate: number | undefined,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   const found = await store.get(decodeURIComponent((request.url ?? '').slice(1)))
   if (found === undefined) response.writeHead(404).end()
   else if (rate === undefined) response.end(found.bytes)
@@ -59,10 +64,13 @@ async function sendBlob(store: BlobStore, rate: number | undefined, request: Inc
 /** The same blobs, but the connection ends in the middle of each body that is not the head. */
 export function cutBodies(store: BlobStore): Answer {
   const whole = blobsOf(store)
-  return (request, response) => (request.url?.endsWith('/head') === true ? whole(request, response) : void sendHalf(store, request, response))
+  return (request, response) =>
+    request.url?.endsWith('/head') === true ? whole(request, response) : void sendHalf(store, request, response)
 }
 
 async function sendHalf(store: BlobStore, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { bytes = new Uint8Array(9) } = (await store.get(decodeURIComponent((request.url ?? '').slice(1)))) ?? {}
-  response.writeHead(200, { 'content-length': bytes.length }).write(bytes.subarray(0, bytes.length >> 1), () => response.destroy())
+  response
+    .writeHead(200, { 'content-length': bytes.length })
+    .write(bytes.subarray(0, bytes.length >> 1), () => response.destroy())
 }

@@ -23,7 +23,11 @@ interface Place {
 }
 
 /** Runs a publisher and kills it `afterMs` after it is ready. Returns how long it took from there, and whether it was done. */
-async function publish({ opened }: Place, entries: Record<string, string>, afterMs: number): Promise<{ ms: number; isDone: boolean }> {
+async function publish(
+  { opened }: Place,
+  entries: Record<string, string>,
+  afterMs: number,
+): Promise<{ ms: number; isDone: boolean }> {
   const child = spawn(process.execPath, [PUBLISHER], { stdio: ['pipe', 'pipe', 'inherit'] })
   child.stdin.end(JSON.stringify({ store: opened, folder: makeFolder(), keys: KEYS, entries }))
   const ended = once(child, 'close')
@@ -39,7 +43,10 @@ async function publish({ opened }: Place, entries: Record<string, string>, after
 
 /** Values with little in common, so that each publication has chunks of its own. */
 function entriesOf(round: number, random: Random): Record<string, string> {
-  return { [`small ${round}`]: `${random(1000)}`, [`large ${round}`]: noise(random(2 ** 31), 1_200_000).toString('base64') }
+  return {
+    [`small ${round}`]: `${random(1000)}`,
+    [`large ${round}`]: noise(random(2 ** 31), 1_200_000).toString('base64'),
+  }
 }
 
 async function check(place: Place, rounds: number, name: string): Promise<void> {
@@ -80,11 +87,18 @@ describe('publishers that are killed', () => {
   }
   const inS3 = async (rounds: number): Promise<void> => {
     const { address, stop } = await (startS3?.() ?? Promise.reject(new Error('no server')))
-    const opened = { bucket: 'bucket', prefix: 'killed', endpoint: new URL(address).searchParams.get('endpoint') ?? '', credentials: CREDENTIALS }
+    const opened = {
+      bucket: 'bucket',
+      prefix: 'killed',
+      endpoint: new URL(address).searchParams.get('endpoint') ?? '',
+      credentials: CREDENTIALS,
+    }
     await check({ store: s3(opened), opened }, rounds, 'S3').finally(stop)
   }
 
   it(`at ${SHORT} random points of a publication to a directory, leave it consistent`, () => inDirectory(SHORT))
   it(`at ${LONG} random points of a publication to a directory, leave it consistent`, slow, () => inDirectory(LONG))
-  it.skipIf(startS3 === undefined)(`at ${LONG} random points of a publication to S3, leave it consistent`, slow, () => inS3(LONG))
+  it.skipIf(startS3 === undefined)(`at ${LONG} random points of a publication to S3, leave it consistent`, slow, () =>
+    inS3(LONG),
+  )
 })

@@ -1,8 +1,21 @@
 /** Machines that share caches through a remote: each has its own cache and its own directory of layers. */
 import { join } from 'node:path'
 import {
-  type BlobStore, directory, type Fetched, generateKeys, type Head, type Listed, openRemote, type OpenRemote, pull, push, type PushReport,
-  type PutOptions, type PutOutcome, type Remote, type RemoteOptions,
+  type BlobStore,
+  directory,
+  type Fetched,
+  generateKeys,
+  type Head,
+  type Listed,
+  openRemote,
+  type OpenRemote,
+  pull,
+  push,
+  type PushReport,
+  type PutOptions,
+  type PutOutcome,
+  type Remote,
+  type RemoteOptions,
 } from '@varve/remote'
 import { openCache } from 'varve'
 import { makeFolder } from '../folders.ts'
@@ -24,7 +37,14 @@ interface Blob {
 /** A store in memory, for tests that make many. */
 export class MemoryStore implements BlobStore {
   readonly label = 'memory'
-  readonly capabilities = { range: true, createOnly: true, compareAndSwap: true, list: true, delete: true, bytesMax: 2 ** 31 }
+  readonly capabilities = {
+    range: true,
+    createOnly: true,
+    compareAndSwap: true,
+    list: true,
+    delete: true,
+    bytesMax: 2 ** 31,
+  }
   readonly blobs: Map<string, Blob>
 
   constructor(blobs: ReadonlyMap<string, Blob> = new Map()) {
@@ -50,7 +70,8 @@ export class MemoryStore implements BlobStore {
   }
 
   async *list(prefix: string): AsyncIterable<Listed> {
-    for (const [name, { bytes, modified }] of this.blobs) if (name.startsWith(prefix)) yield { name, size: bytes.length, modified }
+    for (const [name, { bytes, modified }] of this.blobs)
+      if (name.startsWith(prefix)) yield { name, size: bytes.length, modified }
   }
 
   async delete(names: readonly string[]): Promise<void> {
@@ -59,7 +80,8 @@ export class MemoryStore implements BlobStore {
 
   /** Sets the time of the last write of all blobs, or of one, to so many milliseconds ago. */
   age(ms: number, only?: string): void {
-    for (const [name, blob] of this.blobs) if (only === undefined || name === only) this.blobs.set(name, { ...blob, modified: Date.now() - ms })
+    for (const [name, blob] of this.blobs)
+      if (only === undefined || name === only) this.blobs.set(name, { ...blob, modified: Date.now() - ms })
   }
 }
 
@@ -76,7 +98,12 @@ export class Machine {
   }
 
   remote(options: Partial<RemoteOptions> = {}): OpenRemote {
-    return openRemote({ store: this.store, dir: join(this.folder, 'layers'), trustedKeys: [KEYS.publicKey], ...options })
+    return openRemote({
+      store: this.store,
+      dir: join(this.folder, 'layers'),
+      trustedKeys: [KEYS.publicKey],
+      ...options,
+    })
   }
 
   writer(options: Partial<RemoteOptions> = {}): OpenRemote {
@@ -135,7 +162,10 @@ export function watched(
 
 /** The same store, if it could not replace a head safely. */
 export function withoutHead(store: BlobStore): BlobStore {
-  return { ...watched(store, () => undefined), capabilities: { ...store.capabilities, createOnly: false, compareAndSwap: false } }
+  return {
+    ...watched(store, () => undefined),
+    capabilities: { ...store.capabilities, createOnly: false, compareAndSwap: false },
+  }
 }
 
 /** Names of all objects of a store. */
@@ -148,7 +178,10 @@ export async function namesOf(store: BlobStore): Promise<string[]> {
 /** Objects that no manifest names. */
 export async function danglingOf(store: BlobStore): Promise<string[]> {
   const names = await namesOf(store)
-  const texts = await Promise.all(names.map(async (name) => Buffer.from((await store.get(name))?.bytes ?? []).toString('latin1')))
-  const isNamed = (digest: string): boolean => texts.some((text, index) => !names[index]?.includes('/chunk/') && text.includes(digest))
+  const texts = await Promise.all(
+    names.map(async (name) => Buffer.from((await store.get(name))?.bytes ?? []).toString('latin1')),
+  )
+  const isNamed = (digest: string): boolean =>
+    texts.some((text, index) => !names[index]?.includes('/chunk/') && text.includes(digest))
   return names.filter((name) => /\/(?:chunk|layer)\//.test(name) && !isNamed(name.split('/').at(-1) ?? ''))
 }

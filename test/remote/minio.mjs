@@ -14,7 +14,10 @@ const CREDENTIALS = { accessKeyId: 'rootkey', secretAccessKey: 'the-secret-of-s3
 const START_MS = 120_000
 /** Not a loopback address, which MinIO refuses in containers. */
 const HOST = '10.77.0.1'
-const NODES = [9001, 9002, 9003, 9004].map((port) => ({ address: `${HOST}:${port}`, drive: join(folder, `drive-${port}`) }))
+const NODES = [9001, 9002, 9003, 9004].map((port) => ({
+  address: `${HOST}:${port}`,
+  drive: join(folder, `drive-${port}`),
+}))
 const ADDRESSES = NODES.map(({ address, drive }) => `http://${address}${drive}`)
 const endpoint = `http://${HOST}:9001`
 
@@ -22,7 +25,14 @@ const endpoint = `http://${HOST}:9001`
 function start({ address }) {
   const { accessKeyId: MINIO_ROOT_USER, secretAccessKey: MINIO_ROOT_PASSWORD } = CREDENTIALS
   // All drives are on the disk of the system, which MinIO accepts only in CI.
-  const env = { ...process.env, MINIO_ROOT_USER, MINIO_ROOT_PASSWORD, MINIO_CI_CD: '1', MINIO_UPDATE: 'off', HOME: folder }
+  const env = {
+    ...process.env,
+    MINIO_ROOT_USER,
+    MINIO_ROOT_PASSWORD,
+    MINIO_CI_CD: '1',
+    MINIO_UPDATE: 'off',
+    HOME: folder,
+  }
   return spawn(program, ['server', '--quiet', '--address', address, ...ADDRESSES], { stdio: 'ignore', env })
 }
 

@@ -46,7 +46,11 @@ function bundler(name: string, isAddon: boolean): Tool {
 /** An adapter for a cache or a store of another tool. */
 function adapter(name: string): Tool {
   const run = (folder: string): Promise<Counts> => {
-    return runProgram(at(`../plugins/${name}/program.mjs`), { options: { dir: join(folder, 'cache') }, first: 0, count: 40 }, { cwd: folder })
+    return runProgram(
+      at(`../plugins/${name}/program.mjs`),
+      { options: { dir: join(folder, 'cache') }, first: 0, count: 40 },
+      { cwd: folder },
+    )
   }
   return { make: makeFolder, run }
 }
@@ -66,8 +70,14 @@ const jest: Tool = {
     for (const path of [own, runs]) rmSync(path, { recursive: true, force: true })
     const options = { transformer: at('../plugins/jest/transformer.cjs'), dir: join(folder, 'cache') }
     const transform = { '\\.js$': [at('../../packages/plugins/dist/bundle/jest.js'), options] }
-    writeFileSync(join(folder, 'jest.config.json'), JSON.stringify({ cacheDirectory: own, testEnvironment: 'node', transform }))
-    const { status, stderr } = spawnSync(process.execPath, [JEST, '--ci', '--watchman=false', '--runInBand'], { cwd: folder, encoding: 'utf8' })
+    writeFileSync(
+      join(folder, 'jest.config.json'),
+      JSON.stringify({ cacheDirectory: own, testEnvironment: 'node', transform }),
+    )
+    const { status, stderr } = spawnSync(process.execPath, [JEST, '--ci', '--watchman=false', '--runInBand'], {
+      cwd: folder,
+      encoding: 'utf8',
+    })
     if (status !== 0) throw new Error(stderr)
     const misses = existsSync(runs) ? readFileSync(runs, 'utf8').trim().split('\n').length : 0
     return { hits: 2 - misses, misses }
@@ -92,7 +102,13 @@ async function share({ make, run }: Tool): Promise<void> {
   const folder = make()
   mkdirSync(folder, { recursive: true })
   const store = pathToFileURL(join(makeFolder(), 'store')).href
-  const env = { VARVE_REMOTE: store, VARVE_TRUSTED_KEYS: KEYS.publicKey, VARVE_LAYERS: '', VARVE_OFFLINE: '', NODE_ENV: '' }
+  const env = {
+    VARVE_REMOTE: store,
+    VARVE_TRUSTED_KEYS: KEYS.publicKey,
+    VARVE_LAYERS: '',
+    VARVE_OFFLINE: '',
+    NODE_ENV: '',
+  }
   for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value)
   vi.stubEnv('VARVE_REMOTE_MODE', 'read-write')
   vi.stubEnv('VARVE_SIGNING_KEY', KEYS.signingKey)

@@ -10,7 +10,13 @@ const cache = await openCache({ name: 'tool', dir: `${folder}/tool`, remote: fal
 const space = cache.namespace('n', { codec: 'text' })
 for (const [key, value] of Object.entries(entries)) space.put(key, value)
 await cache.close()
-const options = { store, dir: `${folder}/layers`, trustedKeys: [keys.publicKey], mode: 'read-write', signingKey: keys.signingKey }
+const options = {
+  store,
+  dir: `${folder}/layers`,
+  trustedKeys: [keys.publicKey],
+  mode: 'read-write',
+  signingKey: keys.signingKey,
+}
 const remote = openRemote(/** @type {import('@varve/remote').RemoteOptions} */ (options))
 process.stdout.write('ready\n')
 await push(remote, { caches: [{ name: 'tool', dir: `${folder}/tool` }] })

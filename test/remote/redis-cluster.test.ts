@@ -25,14 +25,25 @@ async function clusterPort(): Promise<number> {
 describe.skipIf(!canRun)('a store in a cluster of Redis', slow, () => {
   const ports: number[] = []
   const stops = new Map<number, () => Promise<void>>()
-  const command = (port: number, ...args: string[]): string => execFileSync('redis-cli', ['-p', String(port), ...args], { encoding: 'utf8' })
+  const command = (port: number, ...args: string[]): string =>
+    execFileSync('redis-cli', ['-p', String(port), ...args], { encoding: 'utf8' })
   const url = (): string => `redis://127.0.0.1:${ports[0]}`
 
   beforeAll(async () => {
     for (let number = 0; number < 6; number++) {
       const port = await clusterPort()
       const files = ['--save', '', '--dir', makeFolder()]
-      const args = ['--port', String(port), '--bind', '127.0.0.1', ...files, '--cluster-enabled', 'yes', '--cluster-node-timeout', '1000']
+      const args = [
+        '--port',
+        String(port),
+        '--bind',
+        '127.0.0.1',
+        ...files,
+        '--cluster-enabled',
+        'yes',
+        '--cluster-node-timeout',
+        '1000',
+      ]
       stops.set(port, await serve('redis-server', args, port))
       ports.push(port)
     }
@@ -53,11 +64,16 @@ describe.skipIf(!canRun)('a store in a cluster of Redis', slow, () => {
       return names
     }
     await Promise.all(NAMES.map((name) => store.put(name, text(name), { ifAbsent: true })))
-    const found = await Promise.all(NAMES.map(async (name) => Buffer.from((await store.get(name))?.bytes ?? []).toString()))
+    const found = await Promise.all(
+      NAMES.map(async (name) => Buffer.from((await store.get(name))?.bytes ?? []).toString()),
+    )
     expect(found).toEqual(NAMES)
     expect((await listed()).toSorted()).toEqual(NAMES.toSorted())
     const keys = ports.slice(0, 3).map((port) => Number(command(port, 'dbsize')))
-    expect(keys.every((count) => count > 0), `keys of the servers: ${keys.join()}`).toBe(true)
+    expect(
+      keys.every((count) => count > 0),
+      `keys of the servers: ${keys.join()}`,
+    ).toBe(true)
     await store.delete?.(NAMES.slice(1))
     expect(await listed()).toEqual(NAMES.slice(0, 1))
   })
@@ -71,12 +87,21 @@ describe.skipIf(!canRun)('a store in a cluster of Redis', slow, () => {
     await stops.get(killed)?.()
     for (let build = 0; build < 3; build++) {
       const machine = new Machine(store)
-      const cache = await openCache({ name: 'tool', dir: machine.dir, remote: machine.remote(), onWarning: () => undefined })
+      const cache = await openCache({
+        name: 'tool',
+        dir: machine.dir,
+        remote: machine.remote(),
+        onWarning: () => undefined,
+      })
       expect([undefined, 'value of a']).toContain(cache.namespace('n', { codec: 'text' }).get('a'))
       await cache.close()
     }
-    const masters = (port: number): string[] => command(port, 'cluster', 'nodes').split('\n').filter((line) => line.includes('master - '))
-    const isOver = (lines: readonly string[]): boolean => lines.length === 3 && !lines.some((line) => line.includes(`:${killed}@`))
+    const masters = (port: number): string[] =>
+      command(port, 'cluster', 'nodes')
+        .split('\n')
+        .filter((line) => line.includes('master - '))
+    const isOver = (lines: readonly string[]): boolean =>
+      lines.length === 3 && !lines.some((line) => line.includes(`:${killed}@`))
     while (!ports.every((port) => port === killed || isOver(masters(port)))) await delay(50)
     expect(await new Machine(store).read()).toEqual(values)
     await (await new Machine(store).put({ b: 'value of b' }, await new Machine(store).pullPaths())).push()

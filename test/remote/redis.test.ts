@@ -15,21 +15,34 @@ const addressOf = ({ address }: Started): string => address.replace(/\/1\?.*/, '
 const MODULE = fileURLToPath(new URL('../../packages/remote/dist/index.js', import.meta.url))
 
 async function failureOf(work: Promise<unknown>): Promise<VarveError> {
-  const error = await work.then(() => undefined, (failure: unknown) => failure)
+  const error = await work.then(
+    () => undefined,
+    (failure: unknown) => failure,
+  )
   if (error instanceof VarveError) return error
   throw new Error(`no VarveError: ${String(error)}`)
 }
 
 /** A server that answers each command by its first words, `+OK` if they have no answer, and nothing if that is ''. */
-async function pretend(answers: Readonly<Record<string, string>>): Promise<{ readonly port: number; readonly stop: () => void }> {
+async function pretend(
+  answers: Readonly<Record<string, string>>,
+): Promise<{ readonly port: number; readonly stop: () => void }> {
   const server = createServer((socket) => {
-    socket.on('error', () => undefined).on('data', (data) => {
-      for (const command of data.toString().split(/^\*\d+\r\n/m).slice(1)) {
-        const words = command.split('\r\n').filter((_, index) => index % 2 === 1).join(' ')
-        const [, answer = '+OK\r\n'] = Object.entries(answers).find(([first]) => words.startsWith(first)) ?? []
-        socket.write(answer)
-      }
-    })
+    socket
+      .on('error', () => undefined)
+      .on('data', (data) => {
+        for (const command of data
+          .toString()
+          .split(/^\*\d+\r\n/m)
+          .slice(1)) {
+          const words = command
+            .split('\r\n')
+            .filter((_, index) => index % 2 === 1)
+            .join(' ')
+          const [, answer = '+OK\r\n'] = Object.entries(answers).find(([first]) => words.startsWith(first)) ?? []
+          socket.write(answer)
+        }
+      })
   })
   const port = await freePort()
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
@@ -47,7 +60,10 @@ describe('a server that is not Redis', () => {
     const program = `const { redis } = await import(${JSON.stringify(MODULE)})
 const store = redis({ url: 'redis://127.0.0.1:${port}', requestMs: 4000 })
 await store.get('a', { signal: AbortSignal.timeout(2000) }).catch(({ name }) => console.log(name))`
-    const child = spawn(process.execPath, ['--input-type=module', '--eval', program], { stdio: ['ignore', 'pipe', 'inherit'], timeout: 40_000 })
+    const child = spawn(process.execPath, ['--input-type=module', '--eval', program], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+      timeout: 40_000,
+    })
     const printed: Buffer[] = []
     child.stdout.on('data', (data: Buffer) => printed.push(data))
     const outcome = await new Promise((resolve) => child.once('close', (code, signal) => resolve([code, signal])))
@@ -58,10 +74,17 @@ await store.get('a', { signal: AbortSignal.timeout(2000) }).catch(({ name }) => 
   it('credentials go to no other machine without TLS, although a cluster on this one names it', async () => {
     const slots = '*1\r\n*3\r\n:0\r\n:16383\r\n*3\r\n$9\r\n192.0.2.1\r\n:6379\r\n$2\r\nid\r\n'
     const { port, stop } = await pretend({ EVAL: MOVED, CLUSTER: slots })
-    const store = redis({ url: `redis://127.0.0.1:${port}`, credentials: { password: 'the-password' }, requestMs: 1000 })
+    const store = redis({
+      url: `redis://127.0.0.1:${port}`,
+      credentials: { password: 'the-password' },
+      requestMs: 1000,
+    })
     const { code, message } = await failureOf(store.get('a'))
     stop()
-    expect([code, message]).toEqual(['INVALID_OPTION', expect.stringContaining("names the server '192.0.2.1:6379', without TLS")])
+    expect([code, message]).toEqual([
+      'INVALID_OPTION',
+      expect.stringContaining("names the server '192.0.2.1:6379', without TLS"),
+    ])
   })
 })
 
@@ -98,7 +121,11 @@ describe.skipIf(start === undefined)('a store in Redis', () => {
 
   it('two prefixes and two databases do not share blobs, and a list has only its own', async () => {
     const credentials = { password: SECRETS.password }
-    const places = [{ url: url(), prefix: 'one' }, { url: `${url()}/2`, prefix: 'one' }, { url: url(), prefix: 'on' }]
+    const places = [
+      { url: url(), prefix: 'one' },
+      { url: `${url()}/2`, prefix: 'one' },
+      { url: url(), prefix: 'on' },
+    ]
     const stores = places.map((place) => redis({ ...place, credentials }))
     for (const [index, store] of stores.entries()) await store.put('a', text(String(index)))
     for (const [index, store] of stores.entries()) {
@@ -115,14 +142,19 @@ const store = redis({ url: process.env.URL, prefix: 'program', credentials: { pa
 await store.put('a', new Uint8Array(100_000))
 console.log((await store.get('a')).bytes.length)`
     const env = { ...process.env, URL: url(), PASSWORD: SECRETS.password }
-    const ran = spawnSync(process.execPath, ['--input-type=module', '--eval', program], { env, encoding: 'utf8', timeout: 30_000 })
+    const ran = spawnSync(process.execPath, ['--input-type=module', '--eval', program], {
+      env,
+      encoding: 'utf8',
+      timeout: 30_000,
+    })
     const { status, stdout, stderr } = ran
     expect([status, stdout, stderr]).toEqual([0, '100000\n', ''])
   })
 
   it('a server that is started again is used again, and one that is down is REMOTE_UNAVAILABLE at once', async () => {
     const port = await freePort()
-    const serveAgain = (): Promise<() => Promise<void>> => serve('redis-server', ['--port', String(port), '--bind', '127.0.0.1', '--save', ''], port)
+    const serveAgain = (): Promise<() => Promise<void>> =>
+      serve('redis-server', ['--port', String(port), '--bind', '127.0.0.1', '--save', ''], port)
     const store = redis({ url: `redis://127.0.0.1:${port}` })
     const down = async (): Promise<void> => {
       const { code, message } = await failureOf(store.get('a'))

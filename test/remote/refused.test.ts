@@ -29,7 +29,9 @@ async function outcome(store: BlobStore, commits: readonly string[] = []): Promi
   try {
     return (await machine.read(undefined, commits))['key']
   } catch (error) {
-    const left = readdirSync(machine.folder, { recursive: true, encoding: 'utf8' }).filter((path) => /table|manifest-/.test(path))
+    const left = readdirSync(machine.folder, { recursive: true, encoding: 'utf8' }).filter((path) =>
+      /table|manifest-/.test(path),
+    )
     if (left.length > 0) return `left ${left.join()}`
     return error instanceof Error && 'code' in error ? String(error.code) : String(error)
   }
@@ -54,13 +56,22 @@ describe('manifests', () => {
     const other = generateKeys()
     const store = await published(other)
     expect(await outcome(store)).toBe('REMOTE_UNTRUSTED')
-    const both = openRemote({ store, dir: makeFolder(), trustedKeys: [KEYS.publicKey], untrustedKeys: [other.publicKey] })
-    await expect(pull(both)).rejects.toMatchObject({ code: 'REMOTE_UNTRUSTED', message: expect.stringContaining(other.keyId) })
+    const both = openRemote({
+      store,
+      dir: makeFolder(),
+      trustedKeys: [KEYS.publicKey],
+      untrustedKeys: [other.publicKey],
+    })
+    await expect(pull(both)).rejects.toMatchObject({
+      code: 'REMOTE_UNTRUSTED',
+      message: expect.stringContaining(other.keyId),
+    })
   })
 
   it('a manifest that was signed for another scope, another commit or a head is refused in their place', async () => {
     const [store, other] = [newStore(), await published(KEYS, 'untrusted/pr/7')]
-    const inMain = (name: string): string => name.replace('untrusted/pr/7', 'trusted/main').replace('untrusted', 'trusted')
+    const inMain = (name: string): string =>
+      name.replace('untrusted/pr/7', 'trusted/main').replace('untrusted', 'trusted')
     for (const name of await namesOf(other)) await store.put(inMain(name), await bytesOf(other, name))
     expect(await outcome(store)).toBe('REMOTE_UNTRUSTED')
     const main = await published()
@@ -81,13 +92,18 @@ describe('manifests', () => {
     const remote = openRemote({ store, dir: makeFolder(), trustedKeys: [KEYS.publicKey] })
     expect((await pull(remote)).layers).toHaveLength(2)
     await store.put(HEAD, first)
-    await expect(pull(remote)).rejects.toMatchObject({ code: 'REMOTE_UNTRUSTED', message: expect.stringContaining('from generation 2 to 1') })
+    await expect(pull(remote)).rejects.toMatchObject({
+      code: 'REMOTE_UNTRUSTED',
+      message: expect.stringContaining('from generation 2 to 1'),
+    })
   })
 
   it('a publisher does not replace a head that it does not trust', async () => {
     const store = await published(generateKeys())
     const before = await bytesOf(store, HEAD)
-    await expect((await new Machine(store).put({ key: 'own' })).push()).rejects.toMatchObject({ code: 'REMOTE_UNTRUSTED' })
+    await expect((await new Machine(store).put({ key: 'own' })).push()).rejects.toMatchObject({
+      code: 'REMOTE_UNTRUSTED',
+    })
     expect(await bytesOf(store, HEAD)).toEqual(before)
   })
 })
@@ -118,7 +134,12 @@ describe('layers', () => {
 
   it('a failed pull leaves no directory, although other chunks arrive later', async () => {
     const store = newStore()
-    await (await new Machine(store).put({ one: randomBytes(1 << 20).toString('hex'), two: randomBytes(1 << 20).toString('hex') })).push()
+    await (
+      await new Machine(store).put({
+        one: randomBytes(1 << 20).toString('hex'),
+        two: randomBytes(1 << 20).toString('hex'),
+      })
+    ).push()
     const [missing = ''] = (await namesOf(store)).filter((name) => name.includes('/chunk/'))
     await store.delete?.([missing])
     const get: BlobStore['get'] = async (name, options) => {
@@ -138,7 +159,11 @@ describe('layers', () => {
     const file = join(makeFolder(), 'file')
     writeFileSync(file, '')
     const remote = openRemote({ store, dir: join(file, 'layers'), trustedKeys: [KEYS.publicKey] })
-    await expect(pull(remote)).rejects.toMatchObject({ name: 'VarveError', code: 'IO', message: expect.stringContaining('cannot write layers') })
+    await expect(pull(remote)).rejects.toMatchObject({
+      name: 'VarveError',
+      code: 'IO',
+      message: expect.stringContaining('cannot write layers'),
+    })
   })
 
   it('a local layer stays usable while the remote is damaged', async () => {

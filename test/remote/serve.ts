@@ -17,7 +17,10 @@ export async function freePort(): Promise<number> {
 function accepts(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1')
-    socket.once('connect', () => resolve(true)).once('error', () => resolve(false)).once('close', () => socket.destroy())
+    socket
+      .once('connect', () => resolve(true))
+      .once('error', () => resolve(false))
+      .once('close', () => socket.destroy())
     socket.once('connect', () => socket.end())
   })
 }

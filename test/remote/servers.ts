@@ -59,7 +59,8 @@ export const STORES: readonly StoreKind[] = [
   kind('Redis (redis-server)', outputOf('redis-server', '--version').includes('v='), startRedis),
 ]
 
-const startOf = (kindOfStore: string): StoreKind['start'] => STORES.find(({ name }) => name.startsWith(kindOfStore))?.start
+const startOf = (kindOfStore: string): StoreKind['start'] =>
+  STORES.find(({ name }) => name.startsWith(kindOfStore))?.start
 
 /** A bucket of versitygw; undefined if it is not installed. */
 export const startS3: StoreKind['start'] = startOf('S3')
@@ -80,7 +81,12 @@ export function reportMissing(): readonly string[] {
 
 async function startDirectory(): Promise<Started> {
   const folder = makeFolder()
-  return { store: directory(join(folder, 'store')), address: pathToFileURL(join(folder, 'team')).href, env: {}, stop: async () => undefined }
+  return {
+    store: directory(join(folder, 'store')),
+    address: pathToFileURL(join(folder, 'team')).href,
+    env: {},
+    stop: async () => undefined,
+  }
 }
 
 /** A bucket of versitygw, an S3 gateway over a directory. */
@@ -105,16 +111,24 @@ async function startNginx(): Promise<Started> {
   const [folder, port] = [makeFolder(), await freePort()]
   for (const name of ['data', 'temporary']) mkdirSync(join(folder, name), { mode: 0o777 })
   const user = process.getuid?.() === 0 ? 'user root;' : ''
-  writeFileSync(join(folder, 'nginx.conf'), `${user} daemon off; pid ${folder}/pid; error_log ${folder}/error.log; events {}
+  writeFileSync(
+    join(folder, 'nginx.conf'),
+    `${user} daemon off; pid ${folder}/pid; error_log ${folder}/error.log; events {}
 http {
   access_log off; client_body_temp_path ${folder}/temporary; client_max_body_size 64m;
   proxy_temp_path ${folder}/p; fastcgi_temp_path ${folder}/f; uwsgi_temp_path ${folder}/u; scgi_temp_path ${folder}/s;
   server { listen 127.0.0.1:${port}; root ${folder}/data; dav_methods PUT DELETE MKCOL; create_full_put_path on; }
 }
-`)
+`,
+  )
   const stop = await serve('nginx', ['-p', folder, '-c', join(folder, 'nginx.conf')], port)
   const url = `http://127.0.0.1:${port}`
-  return { store: webdav({ url: `${url}/some/prefix` }), address: `${url}/team`, env: { VARVE_REMOTE_TOKEN: SECRETS.token }, stop }
+  return {
+    store: webdav({ url: `${url}/some/prefix` }),
+    address: `${url}/team`,
+    env: { VARVE_REMOTE_TOKEN: SECRETS.token },
+    stop,
+  }
 }
 
 /** bazel-remote as it is started without options, but with a password. */
@@ -123,8 +137,21 @@ async function startBazelRemote(): Promise<Started> {
   // The file has the SHA-1 of the password, as htpasswd writes it.
   const passwords = join(folder, 'passwords')
   writeFileSync(passwords, `team:{SHA}${createHash('sha1').update(SECRETS.password).digest('base64')}\n`)
-  const args = ['--dir', join(folder, 'cache'), '--max_size', '1', '--http_address', `127.0.0.1:${port}`, '--grpc_address', 'none']
-  const stop = await serve(built('bazel-remote'), [...args, '--htpasswd_file', passwords, '--access_log_level', 'none'], port)
+  const args = [
+    '--dir',
+    join(folder, 'cache'),
+    '--max_size',
+    '1',
+    '--http_address',
+    `127.0.0.1:${port}`,
+    '--grpc_address',
+    'none',
+  ]
+  const stop = await serve(
+    built('bazel-remote'),
+    [...args, '--htpasswd_file', passwords, '--access_log_level', 'none'],
+    port,
+  )
   const url = `http://127.0.0.1:${port}`
   return {
     store: bazel({ url: `${url}/some-instance`, credentials: { username: 'team', password: SECRETS.password } }),
@@ -137,8 +164,19 @@ async function startBazelRemote(): Promise<Started> {
 /** turborepo-remote-cache over a directory. */
 async function startTurborepo(): Promise<Started> {
   const [folder, port] = [makeFolder(), await freePort()]
-  const storage = { STORAGE_PROVIDER: 'local', STORAGE_PATH: join(folder, 'cache'), STORAGE_PATH_USE_TMP_FOLDER: 'false' }
-  const env = { PATH: process.env['PATH'], HOST: '127.0.0.1', PORT: String(port), TURBO_TOKEN: SECRETS.token, LOG_LEVEL: 'error', ...storage }
+  const storage = {
+    STORAGE_PROVIDER: 'local',
+    STORAGE_PATH: join(folder, 'cache'),
+    STORAGE_PATH_USE_TMP_FOLDER: 'false',
+  }
+  const env = {
+    PATH: process.env['PATH'],
+    HOST: '127.0.0.1',
+    PORT: String(port),
+    TURBO_TOKEN: SECRETS.token,
+    LOG_LEVEL: 'error',
+    ...storage,
+  }
   const stop = await serve(process.execPath, [TURBO], port, { env, cwd: folder })
   const url = `http://127.0.0.1:${port}`
   return {
@@ -166,7 +204,17 @@ export async function startFakeActions(mode: 'read-write' | 'read-only' = 'read-
 async function startRedis(): Promise<Started> {
   const [folder, port] = [makeFolder(), await freePort()]
   const memory = ['--save', '', '--appendonly', 'no', '--maxmemory', '256mb', '--maxmemory-policy', 'allkeys-lru']
-  const args = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--requirepass', SECRETS.password, ...memory]
+  const args = [
+    '--port',
+    String(port),
+    '--bind',
+    '127.0.0.1',
+    '--dir',
+    folder,
+    '--requirepass',
+    SECRETS.password,
+    ...memory,
+  ]
   const stop = await serve('redis-server', args, port)
   const url = `redis://127.0.0.1:${port}`
   return {

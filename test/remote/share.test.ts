@@ -19,27 +19,40 @@ const { decodeManifest, encodeManifest }: typeof manifests = await import(intern
 const commitOf = (number: number): string => number.toString(16).padStart(40, '0')
 
 describe.each(ENGINES)('published by %s', (engine) => {
-  it.each(ENGINES)('another machine reads every value with %s, files and values of several chunks included', async (reader) => {
-    const store = newStore()
-    const [one, other] = [new Machine(store, engine), new Machine(store, reader)]
-    const large = randomBytes(5 << 20).toString('hex') // LZ4 leaves more than one chunk of it
-    await one.put({ small: 'value', large })
-    const made = makeFolder()
-    const cache = await openCache({ name: 'tool', dir: one.dir, engine })
-    cache.namespace('outputs', { codec: 'json' }).put('dist', await cache.files.store(import.meta.dirname))
-    await cache.close()
-    const { outcome, generation, layers: [layer], sentBytes } = await one.push()
-    expect([outcome, generation, layer?.bytes]).toEqual(['published', 1, sentBytes])
-    expect(sentBytes).toBeGreaterThan(8 << 20)
-    const found = await other.read()
-    expect([Object.keys(found).sort(), found['large'] === large]).toEqual([['large', 'small'], true])
-    const over = await openCache({ name: 'tool', dir: join(made, 'cache'), engine: reader, layers: await other.pullPaths() })
-    const manifest = over.namespace('outputs', { codec: 'json' }).get('dist')
-    await over.files.restore(manifest as never, join(made, 'dist'))
-    await over.close()
-    expect(readdirSync(join(made, 'dist')).sort()).toEqual(readdirSync(import.meta.dirname).sort())
-    expect(existsSync(other.dir)).toBe(false)
-  })
+  it.each(ENGINES)(
+    'another machine reads every value with %s, files and values of several chunks included',
+    async (reader) => {
+      const store = newStore()
+      const [one, other] = [new Machine(store, engine), new Machine(store, reader)]
+      const large = randomBytes(5 << 20).toString('hex') // LZ4 leaves more than one chunk of it
+      await one.put({ small: 'value', large })
+      const made = makeFolder()
+      const cache = await openCache({ name: 'tool', dir: one.dir, engine })
+      cache.namespace('outputs', { codec: 'json' }).put('dist', await cache.files.store(import.meta.dirname))
+      await cache.close()
+      const {
+        outcome,
+        generation,
+        layers: [layer],
+        sentBytes,
+      } = await one.push()
+      expect([outcome, generation, layer?.bytes]).toEqual(['published', 1, sentBytes])
+      expect(sentBytes).toBeGreaterThan(8 << 20)
+      const found = await other.read()
+      expect([Object.keys(found).sort(), found['large'] === large]).toEqual([['large', 'small'], true])
+      const over = await openCache({
+        name: 'tool',
+        dir: join(made, 'cache'),
+        engine: reader,
+        layers: await other.pullPaths(),
+      })
+      const manifest = over.namespace('outputs', { codec: 'json' }).get('dist')
+      await over.files.restore(manifest as never, join(made, 'dist'))
+      await over.close()
+      expect(readdirSync(join(made, 'dist')).sort()).toEqual(readdirSync(import.meta.dirname).sort())
+      expect(existsSync(other.dir)).toBe(false)
+    },
+  )
 })
 
 describe('a fresh machine', () => {
@@ -71,7 +84,10 @@ describe('a fresh machine', () => {
     const other = manifest.layers.map((each) => ({ ...each, first: [...each.first, ...each.first] }))
     await store.put(name, encodeManifest({ ...manifest, layers: other }, readSigningKey('key', KEYS.signingKey)))
     const reader = new Machine(store)
-    await expect(reader.read()).rejects.toMatchObject({ code: 'REMOTE_UNTRUSTED', message: expect.stringContaining('than its description') })
+    await expect(reader.read()).rejects.toMatchObject({
+      code: 'REMOTE_UNTRUSTED',
+      message: expect.stringContaining('than its description'),
+    })
     expect(readdirSync(join(reader.folder, 'layers')).filter((each) => !each.startsWith('head-'))).toEqual([])
   })
 })
@@ -83,7 +99,12 @@ describe('deltas', () => {
     await one.push()
     const other = new Machine(store)
     await other.put({ a: '2', b: null, c: '2' }, await other.pullPaths())
-    const { outcome, generation, layers: [layer], sentBytes } = await other.push()
+    const {
+      outcome,
+      generation,
+      layers: [layer],
+      sentBytes,
+    } = await other.push()
     expect([outcome, generation, layer?.entries, layer?.deletes]).toEqual(['published', 2, 2, 1])
     expect(sentBytes).toBeLessThan(4000)
     expect(await new Machine(store).read()).toMatchObject({ a: '2', c: '2' })
@@ -113,7 +134,9 @@ describe('deltas', () => {
   it('a publisher whose cache was not opened over the layers of others deletes nothing of theirs', async () => {
     const store = newStore()
     await (await new Machine(store).put({ a: '1' })).push()
-    const { layers: [layer] } = await (await new Machine(store).put({ b: '2' })).push()
+    const {
+      layers: [layer],
+    } = await (await new Machine(store).put({ b: '2' })).push()
     expect([layer?.entries, layer?.deletes]).toEqual([1, 0])
     expect(await new Machine(store).read()).toEqual({ a: '1', b: '2' })
   })
@@ -132,7 +155,11 @@ describe('deltas', () => {
   it('20,000 small entries take at most 64 requests', async () => {
     const store = newStore()
     const value = (key: number): string => `${key} `.repeat(200)
-    await (await new Machine(store).put(Object.fromEntries(Array.from({ length: 20_000 }, (_, key) => [String(key), value(key)])))).push()
+    await (
+      await new Machine(store).put(
+        Object.fromEntries(Array.from({ length: 20_000 }, (_, key) => [String(key), value(key)])),
+      )
+    ).push()
     let requests = 0
     const reader = new Machine(watched(store, () => void requests++))
     expect(Object.keys(await reader.read())).toHaveLength(20_000)
@@ -143,7 +170,8 @@ describe('deltas', () => {
 describe('many publishers', () => {
   it('8 publishers at once all succeed, and no entry is lost', async () => {
     const store = newStore()
-    const publish = async (name: number): Promise<number> => (await (await new Machine(store).put({ [name]: 'value' })).push()).generation
+    const publish = async (name: number): Promise<number> =>
+      (await (await new Machine(store).put({ [name]: 'value' })).push()).generation
     const generations = await Promise.all(Array.from({ length: 8 }, (_, name) => publish(name)))
     expect(generations.sort()).toEqual([1, 2, 3, 4, 5, 6, 7, 8])
     expect(Object.keys(await new Machine(store).read())).toHaveLength(8)
@@ -156,7 +184,10 @@ describe('many publishers', () => {
     expect(reports.filter(({ outcome }) => outcome === 'published')).toHaveLength(1)
     const names = await namesOf(store)
     expect(names.map((name) => name.split('/').slice(0, -1).join('/')).sort()).toEqual([
-      'v1/trusted/chunk', 'v1/trusted/layer', 'v1/trusted/main', 'v1/trusted/main/manifest',
+      'v1/trusted/chunk',
+      'v1/trusted/layer',
+      'v1/trusted/main',
+      'v1/trusted/main/manifest',
     ])
     expect(await danglingOf(store)).toEqual([])
     expect(await new Machine(store).read()).toEqual({ a: '1', b: '2' })
@@ -181,16 +212,24 @@ describe('many publishers', () => {
 
   it('a publisher that ends before any of its requests leaves a remote that readers and publishers can use', async () => {
     const layer = { c: 'x'.repeat(1_500_000), d: '4' }
-    const keysIn = async (store: BlobStore): Promise<string> => Object.keys(await new Machine(store).read()).sort().join()
+    const keysIn = async (store: BlobStore): Promise<string> =>
+      Object.keys(await new Machine(store).read())
+        .sort()
+        .join()
     let requests = 1
     for (let last = 0; last < requests; last++) {
       const store = newStore()
       await (await new Machine(store).put({ a: '1' })).push()
       let made = 0
-      const ending = new Machine(watched(store, () => {
-        if (++made > last) throw new Error('the process ended')
-      }))
-      const failed = await (await ending.put(layer)).push({ commit: commitOf(2) }).then(() => false, () => true)
+      const ending = new Machine(
+        watched(store, () => {
+          if (++made > last) throw new Error('the process ended')
+        }),
+      )
+      const failed = await (await ending.put(layer)).push({ commit: commitOf(2) }).then(
+        () => false,
+        () => true,
+      )
       requests = failed ? Math.max(requests, last + 2) : requests
       expect(['a', 'a,c,d']).toContain(await keysIn(store))
       expect((await verifyRemote(new Machine(store).remote())).sound).toBe(true)
@@ -209,10 +248,15 @@ describe('many publishers', () => {
     let isWhole = false
     for (let last = 0; !isWhole; last++) {
       let made = 0
-      const machine = new Machine(watched(store, () => {
-        if (++made > last) throw new Error('the process ended')
-      }))
-      isWhole = await machine.pullPaths().then(() => true, () => false)
+      const machine = new Machine(
+        watched(store, () => {
+          if (++made > last) throw new Error('the process ended')
+        }),
+      )
+      isWhole = await machine.pullPaths().then(
+        () => true,
+        () => false,
+      )
       const again = openRemote({ store, dir: join(machine.folder, 'layers'), trustedKeys: [KEYS.publicKey] })
       expect(Object.keys(await new Machine(store).read(again)).sort()).toEqual(['a', 'b'])
       expect(last).toBeLessThan(20)
@@ -225,23 +269,41 @@ describe('commits', () => {
     const headless = withoutHead(newStore())
     const one = await new Machine(headless).put({ a: '1' })
     const unknown = one.push({}, one.writer({ commits: [] }))
-    await expect(unknown).rejects.toMatchObject({ code: 'INVALID_ARGUMENT', message: expect.stringContaining('--commit') })
+    await expect(unknown).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      message: expect.stringContaining('--commit'),
+    })
     await one.push({ commit: commitOf(1) })
     const other = await new Machine(headless).put({ b: '2' })
-    await push(other.writer(), { caches: [{ name: 'tool', dir: other.dir }], commit: commitOf(2), commits: [commitOf(1)] })
+    await push(other.writer(), {
+      caches: [{ name: 'tool', dir: other.dir }],
+      commit: commitOf(2),
+      commits: [commitOf(1)],
+    })
     expect(await new Machine(headless).read(undefined, [commitOf(3), commitOf(1)])).toEqual({ a: '1' })
-    expect(await new Machine(headless).read(undefined, [commitOf(3), commitOf(2), commitOf(1)])).toEqual({ a: '1', b: '2' })
+    expect(await new Machine(headless).read(undefined, [commitOf(3), commitOf(2), commitOf(1)])).toEqual({
+      a: '1',
+      b: '2',
+    })
     expect(await new Machine(headless).read(undefined, [commitOf(3)])).toEqual({})
   })
 
   it('status names generation, commit and layers, and which are on this machine', async () => {
     const store = newStore()
     const one = await new Machine(store).put({ a: '1' })
-    expect(await remoteStatus(one.remote())).toMatchObject({ writable: false, scopes: [{ scope: 'trusted/main', generation: 0, layers: [] }] })
+    expect(await remoteStatus(one.remote())).toMatchObject({
+      writable: false,
+      scopes: [{ scope: 'trusted/main', generation: 0, layers: [] }],
+    })
     await one.push({ commit: commitOf(1) })
     const layers = [{ cache: 'tool', entries: 1, isLocal: true }]
-    expect(await remoteStatus(one.writer())).toMatchObject({ writable: true, scopes: [{ generation: 1, commit: commitOf(1), layers }] })
-    expect(await remoteStatus(new Machine(store).remote())).toMatchObject({ scopes: [{ layers: [{ isLocal: false }] }] })
+    expect(await remoteStatus(one.writer())).toMatchObject({
+      writable: true,
+      scopes: [{ generation: 1, commit: commitOf(1), layers }],
+    })
+    expect(await remoteStatus(new Machine(store).remote())).toMatchObject({
+      scopes: [{ layers: [{ isLocal: false }] }],
+    })
   })
 })
 
@@ -250,11 +312,17 @@ describe('who may write', () => {
     const writes: string[] = []
     const store = watched(newStore(), (call, name) => void (call === 'put' && writes.push(name)))
     const machine = await new Machine(store).put({ a: '1' })
-    for (const remote of [machine.remote(), machine.remote({ signingKey: KEYS.signingKey }), machine.remote({ trustedKeys: 'none' })]) {
+    for (const remote of [
+      machine.remote(),
+      machine.remote({ signingKey: KEYS.signingKey }),
+      machine.remote({ trustedKeys: 'none' }),
+    ]) {
       await expect(machine.push({}, remote)).rejects.toMatchObject({ code: 'READ_ONLY' })
     }
     expect(() => machine.remote({ mode: 'read-write' })).toThrow(/needs option 'signingKey'/)
-    await expect(machine.push({}, machine.writer({ signingKey: generateKeys().signingKey }))).rejects.toMatchObject({ code: 'INVALID_OPTION' })
+    await expect(machine.push({}, machine.writer({ signingKey: generateKeys().signingKey }))).rejects.toMatchObject({
+      code: 'INVALID_OPTION',
+    })
     expect(writes).toEqual([])
   })
 

@@ -40,7 +40,11 @@ function run(env: NodeJS.ProcessEnv): { sockets: number; state: string | null; e
 }
 
 describe.each(ENGINES)('a process with %s', (VARVE_ENGINE) => {
-  const REMOTE = { VARVE_TRUSTED_KEYS: KEYS.publicKey, VARVE_REMOTE_MODE: 'read-write', VARVE_SIGNING_KEY: KEYS.signingKey }
+  const REMOTE = {
+    VARVE_TRUSTED_KEYS: KEYS.publicKey,
+    VARVE_REMOTE_MODE: 'read-write',
+    VARVE_SIGNING_KEY: KEYS.signingKey,
+  }
   const remotes = { HTTP: 'http://127.0.0.1:9/x', S3: 's3://bucket/x?endpoint=http://127.0.0.1:9' }
   const aws = { AWS_ACCESS_KEY_ID: 'key', AWS_SECRET_ACCESS_KEY: 'secret' }
 
@@ -48,11 +52,14 @@ describe.each(ENGINES)('a process with %s', (VARVE_ENGINE) => {
     expect(run({ VARVE_ENGINE })).toEqual({ sockets: 0, engine: VARVE_ENGINE, state: null })
   })
 
-  it.each(Object.entries(remotes))('opens no socket with VARVE_OFFLINE=1, and none with a remote that is off: %s', (_, VARVE_REMOTE) => {
-    const env = { VARVE_ENGINE, VARVE_REMOTE, ...REMOTE, ...aws }
-    expect(run({ ...env, VARVE_OFFLINE: '1' })).toEqual({ sockets: 0, engine: VARVE_ENGINE, state: 'offline' })
-    expect(run({ ...env, VARVE_REMOTE_MODE: 'off' })).toEqual({ sockets: 0, engine: VARVE_ENGINE, state: null })
-  })
+  it.each(Object.entries(remotes))(
+    'opens no socket with VARVE_OFFLINE=1, and none with a remote that is off: %s',
+    (_, VARVE_REMOTE) => {
+      const env = { VARVE_ENGINE, VARVE_REMOTE, ...REMOTE, ...aws }
+      expect(run({ ...env, VARVE_OFFLINE: '1' })).toEqual({ sockets: 0, engine: VARVE_ENGINE, state: 'offline' })
+      expect(run({ ...env, VARVE_REMOTE_MODE: 'off' })).toEqual({ sockets: 0, engine: VARVE_ENGINE, state: null })
+    },
+  )
 
   it('opens sockets with a remote, which this test would notice', async () => {
     const server = await new HttpServer().start()

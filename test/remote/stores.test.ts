@@ -20,7 +20,8 @@ describe('options of stores', () => {
     ]) {
       expect(() => make('http://example.com/x')).toThrow(/plain http to 'example.com'/)
       expect(() => make('http://127.0.0.1.example.com/')).toThrow(/plain http/)
-      for (const url of ['http://127.0.0.1:1/', 'http://localhost:1', 'http://[::1]:1/', 'https://example.com']) expect(() => make(url)).not.toThrow()
+      for (const url of ['http://127.0.0.1:1/', 'http://localhost:1', 'http://[::1]:1/', 'https://example.com'])
+        expect(() => make(url)).not.toThrow()
       expect(() => make('http://example.com/x', true)).not.toThrow()
     }
   })
@@ -33,7 +34,12 @@ describe('options of stores', () => {
   })
 
   it.each([
-    ['requestMs', Number.NaN], ['requestMs', 0], ['requestMs', Infinity], ['requestMs', '5000'], ['allowInsecure', 'false'], ['allowInsecure', '0'],
+    ['requestMs', Number.NaN],
+    ['requestMs', 0],
+    ['requestMs', Infinity],
+    ['requestMs', '5000'],
+    ['allowInsecure', 'false'],
+    ['allowInsecure', '0'],
   ])('every store behind a server refuses %s: %s', (field, value) => {
     const more = { [field]: value }
     for (const make of [
@@ -50,7 +56,8 @@ describe('options of stores', () => {
 
   it('a list of S3 with elements that do not end, and with a character that does not exist, is read in linear time', async () => {
     const server = await new HttpServer().start()
-    const item = '<Contents><Key>a&#x110000;&#65;</Key><Size>3</Size><LastModified>2026-01-01T00:00:00Z</LastModified></Contents>'
+    const item =
+      '<Contents><Key>a&#x110000;&#65;</Key><Size>3</Size><LastModified>2026-01-01T00:00:00Z</LastModified></Contents>'
     server.answer = (_, response) => response.end(item + '<Contents>'.repeat(100_000))
     const names = []
     const start = performance.now()
@@ -73,23 +80,43 @@ describe('options of stores', () => {
   it.each([
     ['an unknown option', () => s3({ bucket: 'bucket', credentials, endPoint: '' } as never), /no option 'endPoint'/],
     ['no bucket', () => s3({ bucket: '../other', credentials }), /'bucket'/],
-    ['a prefix that leaves the bucket', () => s3({ bucket: 'bucket', prefix: '../other', credentials }), /invalid name/],
-    ['no credentials', () => s3({ bucket: 'bucket', credentials: { accessKeyId: 'key', secretAccessKey: '' } }), /'credentials'/],
+    [
+      'a prefix that leaves the bucket',
+      () => s3({ bucket: 'bucket', prefix: '../other', credentials }),
+      /invalid name/,
+    ],
+    [
+      'no credentials',
+      () => s3({ bucket: 'bucket', credentials: { accessKeyId: 'key', secretAccessKey: '' } }),
+      /'credentials'/,
+    ],
     ['no address', () => webdav({ url: 'example.com' }), /expected an http or https address/],
     ['a password in the address of Redis', () => redis({ url: 'rediss://:hidden@example.com' }), /'credentials'/],
     ['Redis without TLS on another machine', () => redis({ url: 'redis://example.com' }), /no TLS/],
     ['an address of another kind for Redis', () => redis({ url: 'https://example.com' }), /rediss:/],
     ['a prefix of Redis with a pattern', () => redis({ url: 'redis://localhost', prefix: 'a*' }), /'prefix'/],
     ['no token', () => turbo({ url: 'https://example.com', token: '' }), /'token'/],
-    ['a team that leaves its parameter', () => turbo({ url: 'https://example.com', token: 'x', team: 'a&b' }), /'team'/],
+    [
+      'a team that leaves its parameter',
+      () => turbo({ url: 'https://example.com', token: 'x', team: 'a&b' }),
+      /'team'/,
+    ],
     ['plain http to a cache for Bazel', () => bazel({ url: 'http://example.com' }), /plain http/],
     ['no directory', () => directory(''), /directory/],
     ['a prefix that is no string', () => s3({ bucket: 'bucket', prefix: 5 as never }), /'prefix'/],
     ['a region that is no string', () => s3({ bucket: 'bucket', region: 5 as never }), /'region'/],
     ['a prefix of Redis that is no string', () => redis({ url: 'redis://localhost', prefix: 5 as never }), /'prefix'/],
-    ['a prefix of GitHub Actions that is no string', () => githubActions({ url: 'https://example.com', token: 'x', prefix: 5 as never }), /'prefix'/],
+    [
+      'a prefix of GitHub Actions that is no string',
+      () => githubActions({ url: 'https://example.com', token: 'x', prefix: 5 as never }),
+      /'prefix'/,
+    ],
     ['no store', () => openRemote({ dir: 'layers', trustedKeys: 'none' } as never), /'store'/],
-    ['a store that is none', () => openRemote({ store: 's3://bucket' as never, dir: 'layers', trustedKeys: 'none' }), /'store'/],
+    [
+      'a store that is none',
+      () => openRemote({ store: 's3://bucket' as never, dir: 'layers', trustedKeys: 'none' }),
+      /'store'/,
+    ],
   ])('%s is an error that names the field', (_, make, message) => {
     expect(make).toThrow(message)
   })

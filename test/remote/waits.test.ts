@@ -14,7 +14,10 @@ vi.mock('node:timers/promises', async (original) => ({
 
 beforeEach(() => void (delays.length = 0))
 
-const answers = (status: number, headers: Record<string, string> = {}): Answer => (_, response) => void response.writeHead(status, headers).end()
+const answers =
+  (status: number, headers: Record<string, string> = {}): Answer =>
+  (_, response) =>
+    void response.writeHead(status, headers).end()
 
 /** Each with the requests that reach the server, and what all delays may be in milliseconds. */
 const FAULTS: readonly (readonly [name: string, answer: Answer | undefined, requests: number, delayMsMax: number])[] = [
@@ -26,19 +29,31 @@ const FAULTS: readonly (readonly [name: string, answer: Answer | undefined, requ
 
 const cases = FAULTS.flatMap(([name, ...fault]) => ENGINES.map((engine) => [name, engine, ...fault] as const))
 
-it.each(cases)('a remote that %s: one warning for all caches, delays within a second (%s)', async (_, engine, answer, requests, delayMsMax) => {
-  const server = await new HttpServer().start()
-  if (answer === undefined) server.stop()
-  else server.answer = answer
-  const machine = new Machine(webdav({ url: server.url }), engine)
-  const remote = machine.remote()
-  const warnings: string[] = []
-  for (const name of ['tool', 'other']) {
-    const cache = await openCache({ name, dir: `${machine.dir}-${name}`, engine, remote, onWarning: ({ message }) => warnings.push(message) })
-    expect(cache.status().remote?.state).toBe('failed')
-    await cache.close()
-  }
-  if (answer !== undefined) server.stop()
-  expect([warnings, server.requests]).toEqual([[expect.stringContaining('remote: its newest state is not used')], requests])
-  expect(delays.reduce((sum, ms) => sum + ms, 0)).toBeLessThanOrEqual(delayMsMax)
-})
+it.each(cases)(
+  'a remote that %s: one warning for all caches, delays within a second (%s)',
+  async (_, engine, answer, requests, delayMsMax) => {
+    const server = await new HttpServer().start()
+    if (answer === undefined) server.stop()
+    else server.answer = answer
+    const machine = new Machine(webdav({ url: server.url }), engine)
+    const remote = machine.remote()
+    const warnings: string[] = []
+    for (const name of ['tool', 'other']) {
+      const cache = await openCache({
+        name,
+        dir: `${machine.dir}-${name}`,
+        engine,
+        remote,
+        onWarning: ({ message }) => warnings.push(message),
+      })
+      expect(cache.status().remote?.state).toBe('failed')
+      await cache.close()
+    }
+    if (answer !== undefined) server.stop()
+    expect([warnings, server.requests]).toEqual([
+      [expect.stringContaining('remote: its newest state is not used')],
+      requests,
+    ])
+    expect(delays.reduce((sum, ms) => sum + ms, 0)).toBeLessThanOrEqual(delayMsMax)
+  },
+)

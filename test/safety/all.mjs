@@ -73,9 +73,18 @@ function runOne(suite, options) {
 if (isMain(import.meta)) {
   await runMain(async () => {
     const { values } = parseArgs({
-      options: { sample: { type: 'boolean' }, rest: { type: 'boolean' }, suite: { type: 'string', multiple: true }, share: { type: 'string' } },
+      options: {
+        sample: { type: 'boolean' },
+        rest: { type: 'boolean' },
+        suite: { type: 'string', multiple: true },
+        share: { type: 'string' },
+      },
     })
-    const { passed, failed } = await runAll(values.sample ? 'sample' : values.rest ? 'rest' : 'all', values.suite, values.share)
+    const { passed, failed } = await runAll(
+      values.sample ? 'sample' : values.rest ? 'rest' : 'all',
+      values.suite,
+      values.share,
+    )
     process.stdout.write(`${passed} passed, ${failed} failed\n`)
     if (failed > 0) throw new StepFailed('safety')
   })

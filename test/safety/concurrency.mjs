@@ -15,7 +15,10 @@ import { locks, writers } from './concurrency/writers.mjs'
 import { onlyNamed, runSuite, rustPart, sample } from './suite.mjs'
 
 /** A crate of its own, because its build replaces the locks of the system by a scheduler. */
-const threads = rustPart('threads', ['--manifest-path=test/safety/concurrency/threads/Cargo.toml', '--target-dir=target/threads'])
+const threads = rustPart('threads', [
+  '--manifest-path=test/safety/concurrency/threads/Cargo.toml',
+  '--target-dir=target/threads',
+])
 
 const inRust = [sample(rustPart('interleavings')), threads]
 

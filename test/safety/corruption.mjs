@@ -14,4 +14,13 @@ const builds = [
   ...['vite', 'rollup', 'esbuild'].map((tool) => throughBuilds(tool, { flips: 4, others: 2, whole: 2 })),
 ]
 
-await runSuite('corruption', [rustPart('flips'), rustPart('pages'), sample(authenticated), strays, api, under, memory, ...builds])
+await runSuite('corruption', [
+  rustPart('flips'),
+  rustPart('pages'),
+  sample(authenticated),
+  strays,
+  api,
+  under,
+  memory,
+  ...builds,
+])

@@ -19,11 +19,23 @@ function find(say) {
   if (!isThere() && process.env.CI && process.getuid?.() === 0 && existsSync('/etc/debian_version')) {
     say('installing strace (apt-get install strace)')
     for (const args of [['update'], ['install', '--yes', '--no-install-recommends', 'strace']]) {
-      spawnSync('apt-get', args, { stdio: ['ignore', 'ignore', 'inherit'], env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } })
+      spawnSync('apt-get', args, {
+        stdio: ['ignore', 'ignore', 'inherit'],
+        env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+      })
     }
   }
   if (!isThere()) return 'strace is not installed; on Debian: apt-get install strace'
-  const { status } = spawnSync('strace', ['-f', '--seccomp-bpf', '-e', 'trace=openat', '-o', '/dev/null', process.execPath, '--version'])
+  const { status } = spawnSync('strace', [
+    '-f',
+    '--seccomp-bpf',
+    '-e',
+    'trace=openat',
+    '-o',
+    '/dev/null',
+    process.execPath,
+    '--version',
+  ])
   return status === 0 ? undefined : 'strace may not watch other programs here (ptrace is forbidden)'
 }
 

@@ -68,7 +68,8 @@ export async function runSuite(suite, parts) {
   const { values } = parseArgs({ options: OPTIONS })
   if (values.help) return void process.stdout.write(usage(suite, parts))
   const chosen = chosenOf(parts, values)
-  if (chosen.length === 0 && values.part !== undefined) throw new Error(`no such part; there are ${parts.map(({ name }) => name).join(', ')}`)
+  if (chosen.length === 0 && values.part !== undefined)
+    throw new Error(`no such part; there are ${parts.map(({ name }) => name).join(', ')}`)
   const seed = values.seed === undefined ? Math.floor(Math.random() * 2 ** 32) : Number(values.seed)
   if (!Number.isSafeInteger(seed) || seed < 0) throw new Error(`--seed is a whole number, not ${values.seed}`)
   for (const part of chosen) {
@@ -100,12 +101,18 @@ async function runPart(suite, part, order) {
   const isWhole = order.replay === undefined && skipped === undefined
   const missed = Object.entries(goals).filter(([name, goal]) => isWhole && !meets(figures[name] ?? Number.NaN, goal))
   const line = {
-    suite, part: part.name, seed: order.seed, long: order.isLong,
+    suite,
+    part: part.name,
+    seed: order.seed,
+    long: order.isLong,
     seconds: Math.round((performance.now() - startMs) / 100) / 10,
     ...(skipped === undefined ? {} : { skipped }),
-    figures, goals, missed: missed.map(([name]) => name),
+    figures,
+    goals,
+    missed: missed.map(([name]) => name),
     violations: violations.slice(0, SHOWN_MAX).map(({ what, replay }) => ({
-      what, replay: `npm run test:${suite} -- --part ${part.name} --seed ${order.seed} --replay '${replay}'`,
+      what,
+      replay: `npm run test:${suite} -- --part ${part.name} --seed ${order.seed} --replay '${replay}'`,
     })),
     violationsTotal: violations.length,
   }
@@ -142,7 +149,13 @@ export function rustPart(name, crate = SAFETY, more = []) {
   return {
     name,
     run: async ({ seed, isLong, replay }) => {
-      const options = [...more, '--seed', String(seed), ...(isLong ? ['--long'] : []), ...(replay === undefined ? [] : ['--replay', replay])]
+      const options = [
+        ...more,
+        '--seed',
+        String(seed),
+        ...(isLong ? ['--long'] : []),
+        ...(replay === undefined ? [] : ['--replay', replay]),
+      ]
       return JSON.parse(await engine([name, ...options], crate))
     },
   }
@@ -152,7 +165,11 @@ export function rustPart(name, crate = SAFETY, more = []) {
  * By default glibc returns freed memory to the system and asks for it again, which takes nearly half of the time of a part
  * that makes hundreds of thousands of folders. Other C libraries ignore these variables.
  */
-export const KEEPS_MEMORY = { MALLOC_TRIM_THRESHOLD_: '1000000000', MALLOC_MMAP_THRESHOLD_: '1000000000', MALLOC_TOP_PAD_: '67108864' }
+export const KEEPS_MEMORY = {
+  MALLOC_TRIM_THRESHOLD_: '1000000000',
+  MALLOC_MMAP_THRESHOLD_: '1000000000',
+  MALLOC_TOP_PAD_: '67108864',
+}
 
 /**
  * Runs the program of a crate and returns its stdout; its stderr is shown.
@@ -163,13 +180,20 @@ export const KEEPS_MEMORY = { MALLOC_TRIM_THRESHOLD_: '1000000000', MALLOC_MMAP_
 function engine(args, crate) {
   const cargo = ['run', '--quiet', '--profile=test', LOCKED, ...crate, '--', ...args]
   return new Promise((resolve, reject) => {
-    const child = spawn('cargo', cargo, { cwd: root, env: { ...rustEnv(), ...KEEPS_MEMORY }, stdio: ['ignore', 'pipe', 'inherit'] })
+    const child = spawn('cargo', cargo, {
+      cwd: root,
+      env: { ...rustEnv(), ...KEEPS_MEMORY },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
     let output = ''
     child.stdout.setEncoding('utf8').on('data', (/** @type {string} */ text) => void (output += text))
     child.on('error', reject)
     child.on('close', (code, signal) => {
       if (code === 0) resolve(output)
-      else reject(new Error(`${crate.join(' ')} ${args.join(' ')}: ended with ${signal ?? `exit code ${code}`}\n${output}`))
+      else
+        reject(
+          new Error(`${crate.join(' ')} ${args.join(' ')}: ended with ${signal ?? `exit code ${code}`}\n${output}`),
+        )
     })
   })
 }

@@ -54,14 +54,19 @@ it('a leftover VARVE_KEY of Varve 0.1 is warned of, once, with the new name, ins
   const refused = { code: 'SECRET_MISSING', message: expect.stringContaining('VARVE_KEY is no longer read') }
   expect(await opened({ VARVE_KEY: SECRET }, { requireSecret: true })).toMatchObject(refused)
   const { out } = runVarve(['doctor', '--dir', makeFolder(), '--json'], { env: { VARVE_KEY: SECRET } })
-  expect(JSON.parse(out).findings).toContainEqual({ what: 'secret', found: 'VARVE_KEY', advice: expect.stringContaining('Rename it') })
+  expect(JSON.parse(out).findings).toContainEqual({
+    what: 'secret',
+    found: 'VARVE_KEY',
+    advice: expect.stringContaining('Rename it'),
+  })
 })
 
 it('a secret that is required and missing or empty is an error, not the cache without a secret', async () => {
   const refused = { code: 'SECRET_MISSING', message: expect.stringContaining('openssl rand -hex 32') }
   for (const env of [{}, { VARVE_SECRET: '' }]) {
     expect(await opened(env, { requireSecret: true })).toMatchObject(refused)
-    for (const wanted of ['1', 'true', 'yes']) expect(await opened({ ...env, VARVE_REQUIRE_SECRET: wanted }), wanted).toMatchObject(refused)
+    for (const wanted of ['1', 'true', 'yes'])
+      expect(await opened({ ...env, VARVE_REQUIRE_SECRET: wanted }), wanted).toMatchObject(refused)
     // The person who runs the build sets the environment, and an option cannot override it.
     expect(await opened({ ...env, VARVE_REQUIRE_SECRET: '1' }, { requireSecret: false })).toMatchObject(refused)
   }
@@ -76,9 +81,18 @@ it('commands fail without a secret that is required, and warn of an empty one', 
   await using cache = await openCache({ name: 'missing', dir })
   cache.namespace('n').put('key', new Uint8Array(3))
   await cache.commit()
-  const run = (...args: string[]): unknown => runVarve(['ls', '--dir', dir], { env: { VARVE_SECRET: args[0], VARVE_REQUIRE_SECRET: args[1] } })
-  expect(run('', '1')).toEqual({ status: 2, out: '', err: expect.stringContaining('VARVE_REQUIRE_SECRET requires one') })
-  expect(run('', '')).toEqual({ status: 0, out: expect.stringContaining('key'), err: expect.stringMatching(/^warning: VARVE_SECRET is empty/) })
+  const run = (...args: string[]): unknown =>
+    runVarve(['ls', '--dir', dir], { env: { VARVE_SECRET: args[0], VARVE_REQUIRE_SECRET: args[1] } })
+  expect(run('', '1')).toEqual({
+    status: 2,
+    out: '',
+    err: expect.stringContaining('VARVE_REQUIRE_SECRET requires one'),
+  })
+  expect(run('', '')).toEqual({
+    status: 0,
+    out: expect.stringContaining('key'),
+    err: expect.stringMatching(/^warning: VARVE_SECRET is empty/),
+  })
   expect(run('', '0')).toEqual({ status: 0, out: expect.stringContaining('key'), err: '' })
   const { out } = runVarve(['doctor', '--dir', dir, '--json'], { env: { VARVE_SECRET: '' } })
   expect(JSON.parse(out).findings).toContainEqual(expect.objectContaining({ what: 'secret', found: 'empty' }))
@@ -90,8 +104,16 @@ it('without a secret that is required, plugins use no cache and warn once, and t
   const [main, dir] = [join(folder, 'main.js'), join(folder, 'cache')]
   writeFileSync(main, 'console.log(1)')
   const made = { contents: 'console.log(2)' }
-  const plugin = cached({ name: 'plugin', setup: ({ onLoad }) => onLoad({ filter: /main/ }, () => made) }, { cacheKey: 1, dir })
-  const { outputFiles, warnings } = await build({ entryPoints: [main], plugins: [plugin], write: false, logLevel: 'silent' })
+  const plugin = cached(
+    { name: 'plugin', setup: ({ onLoad }) => onLoad({ filter: /main/ }, () => made) },
+    { cacheKey: 1, dir },
+  )
+  const { outputFiles, warnings } = await build({
+    entryPoints: [main],
+    plugins: [plugin],
+    write: false,
+    logLevel: 'silent',
+  })
   expect(outputFiles[0]?.text).toContain('console.log(2)')
   expect(warnings.map(({ text }) => text)).toEqual([expect.stringContaining('VARVE_REQUIRE_SECRET requires one')])
   const driver = varveDriver({ dir, onWarning: ({ code }) => void codes.push(code) })

@@ -35,7 +35,12 @@ async function read(dir: string, options: Partial<CacheOptions> = {}): Promise<(
 
 function filesBelow(folder: string): Map<string, string> {
   const found = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
-  return new Map(found.map(({ parentPath, name }) => [join(parentPath, name), readFileSync(join(parentPath, name)).toString('base64')]))
+  return new Map(
+    found.map(({ parentPath, name }) => [
+      join(parentPath, name),
+      readFileSync(join(parentPath, name)).toString('base64'),
+    ]),
+  )
 }
 
 function folderOf(dir: string): string {
@@ -65,7 +70,10 @@ describe.each(ENGINES)('a cache with a secret, written by %s', (engine) => {
     await write(dir, 'good', { engine, secret: SECRET })
     await write(dir, 'else', { engine, secret: 'the secret of an untrusted branch' })
     expect(filesBelow(join(dir, 'v1'))).toEqual(before)
-    expect([await read(dir, { engine }), await read(dir, { engine, secret: SECRET })]).toEqual([['open', 'open', 'open'], ['good', 'good', 'good']])
+    expect([await read(dir, { engine }), await read(dir, { engine, secret: SECRET })]).toEqual([
+      ['open', 'open', 'open'],
+      ['good', 'good', 'good'],
+    ])
   })
 
   it('planted files of a cache without a secret are misses, and the next commit works', async () => {
@@ -116,7 +124,8 @@ describe.each(ENGINES)('a cache with a secret, written by %s', (engine) => {
     cache.namespace('n', { codec: 'text' }).put('key', 'value')
     await cache.commit()
     expect(inspect([cache, cache.status(), await cache.stats()], { depth: 9, showHidden: true })).not.toContain(SECRET)
-    for (const [path, content] of filesBelow(dir)) expect(`${path} ${Buffer.from(content, 'base64').toString()}`).not.toContain(SECRET)
+    for (const [path, content] of filesBelow(dir))
+      expect(`${path} ${Buffer.from(content, 'base64').toString()}`).not.toContain(SECRET)
   })
 })
 
@@ -124,7 +133,10 @@ it('a secret that is short or of another type is refused without a word about it
   const dir = makeFolder()
   for (const secret of ['a guess of thirty-one bytes....', new Uint8Array(31), ''] as const) {
     const refused: unknown = await openCache({ name: 'authenticated', dir, secret }).catch((error: unknown) => error)
-    expect(refused).toMatchObject({ code: 'INVALID_ARGUMENT', message: expect.stringContaining('openssl rand -hex 32') })
+    expect(refused).toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      message: expect.stringContaining('openssl rand -hex 32'),
+    })
     expect(refused instanceof VarveError && !refused.message.includes('guess of')).toBe(true)
   }
   expect(existsSync(join(dir, 'v1'))).toBe(false)
@@ -151,7 +163,11 @@ it('the command reads the secret from VARVE_SECRET, and reports a missing or ano
     const { status, out, err } = runVarve(['ls', '--dir', dir], { env: { VARVE_SECRET: secret } })
     return status === 0 ? out : err
   }
-  expect(run(SECRET).split('\n').filter((line) => line !== '').length).toBe(101)
+  expect(
+    run(SECRET)
+      .split('\n')
+      .filter((line) => line !== '').length,
+  ).toBe(101)
   expect(run(undefined)).toContain('was written with a secret; set VARVE_SECRET to it')
   expect(run('the secret of an untrusted branch')).toContain('was written with another secret')
 })

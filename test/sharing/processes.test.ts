@@ -22,21 +22,25 @@ async function missingOf(dir: string, engine: 'native' | 'wasm', acknowledged: r
 const keysOf = (writer: Writer): string[] => writer.acknowledged.map((number) => `${writer.name} ${number}`)
 
 describe('many writers', () => {
-  it.each(['native', 'wasm'] as const)('4 processes make 200 commits each while a fifth (%s) compacts, and none is lost', slow, async (compactor) => {
-    const dir = join(makeFolder(), 'cache')
-    const writers = ENGINES.map((engine, index) => new Writer(dir, engine, `w${index}`))
-    const fifth = new Writer(dir, compactor, 'compactor')
-    await Promise.all([...writers, fifth].map((writer) => writer.heard('ready')))
-    fifth.tell('compact')
-    const done = writers.map((writer) => writer.heard('done'))
-    for (const writer of writers) writer.tell('commit 0 200')
-    await Promise.all(done)
-    await Promise.all([...writers, fifth].map((writer) => writer.end()))
-    const acknowledged = writers.flatMap(keysOf)
-    expect(acknowledged.length).toBe(800)
-    for (const engine of ['native', 'wasm'] as const) expect(await missingOf(dir, engine, acknowledged)).toEqual([])
-    expect(readdirSync(join(dir, 'v1')).length).toBeLessThanOrEqual(FILES_MAX)
-  })
+  it.each(['native', 'wasm'] as const)(
+    '4 processes make 200 commits each while a fifth (%s) compacts, and none is lost',
+    slow,
+    async (compactor) => {
+      const dir = join(makeFolder(), 'cache')
+      const writers = ENGINES.map((engine, index) => new Writer(dir, engine, `w${index}`))
+      const fifth = new Writer(dir, compactor, 'compactor')
+      await Promise.all([...writers, fifth].map((writer) => writer.heard('ready')))
+      fifth.tell('compact')
+      const done = writers.map((writer) => writer.heard('done'))
+      for (const writer of writers) writer.tell('commit 0 200')
+      await Promise.all(done)
+      await Promise.all([...writers, fifth].map((writer) => writer.end()))
+      const acknowledged = writers.flatMap(keysOf)
+      expect(acknowledged.length).toBe(800)
+      for (const engine of ['native', 'wasm'] as const) expect(await missingOf(dir, engine, acknowledged)).toEqual([])
+      expect(readdirSync(join(dir, 'v1')).length).toBeLessThanOrEqual(FILES_MAX)
+    },
+  )
 
   it('100 rounds of kill -9 lose no acknowledged commit', { ...slow, timeout: 600_000 }, async () => {
     const random = randomOf(runSeed('kills'))

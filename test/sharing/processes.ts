@@ -22,7 +22,8 @@ export class Writer {
     this.#ended = once(this.#child, 'close')
     this.#child.stdin?.on('error', () => undefined) // it may be killed while an order is written
     this.#child.stderr?.on('data', (chunk: Buffer) => void (this.#errors += chunk.toString()))
-    if (this.#child.stdout !== null) createInterface({ input: this.#child.stdout }).on('line', (line) => this.#heard(line))
+    if (this.#child.stdout !== null)
+      createInterface({ input: this.#child.stdout }).on('line', (line) => this.#heard(line))
   }
 
   /** Waits for a line of this kind, or for the end of the process. */

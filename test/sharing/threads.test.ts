@@ -23,9 +23,16 @@ async function ask(worker: Worker, order: string, key = ''): Promise<unknown> {
 }
 
 /** Runs a script in a separate process. */
-function run(script: string, flags: string[] = [], env: Record<string, string> = {}): { status: number | null; text: string } {
+function run(
+  script: string,
+  flags: string[] = [],
+  env: Record<string, string> = {},
+): { status: number | null; text: string } {
   const args = [...flags, '--input-type=module', '--eval', `import { openCache } from 'varve'\n${script}`]
-  const { status, stdout, stderr } = spawnSync(process.execPath, args, { env: { ...process.env, ...env }, encoding: 'utf8' })
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, {
+    env: { ...process.env, ...env },
+    encoding: 'utf8',
+  })
   return { status, text: stdout + stderr }
 }
 
@@ -81,21 +88,25 @@ describe('worker threads', () => {
   })
 
   // The second length is more than the memory that an engine and JavaScript share.
-  it.each([100, 100_000])('native: getMany never mixes values of two commits of another thread, values of %i bytes', slow, async (bytes) => {
-    const dir = join(makeFolder(), 'cache')
-    const writer = await start(dir, 'native')
-    const cache = await openCache({ name: 'threads', dir, engine: 'native' })
-    const namespace = cache.namespace('n', { codec: 'text' })
-    await ask(writer, 'pairs', 'x'.repeat(bytes))
-    let before = ''
-    for (let changes = 0; changes < 300; ) {
-      const [first = '', second = ''] = namespace.getMany(['first', 'second']).map((value) => value?.slice(0, 8))
-      expect(second === first, `${first} beside ${second}`).toBe(true)
-      if (first !== before) changes++
-      before = first
-    }
-    await Promise.all([cache.close(), writer.terminate()])
-  })
+  it.each([100, 100_000])(
+    'native: getMany never mixes values of two commits of another thread, values of %i bytes',
+    slow,
+    async (bytes) => {
+      const dir = join(makeFolder(), 'cache')
+      const writer = await start(dir, 'native')
+      const cache = await openCache({ name: 'threads', dir, engine: 'native' })
+      const namespace = cache.namespace('n', { codec: 'text' })
+      await ask(writer, 'pairs', 'x'.repeat(bytes))
+      let before = ''
+      for (let changes = 0; changes < 300;) {
+        const [first = '', second = ''] = namespace.getMany(['first', 'second']).map((value) => value?.slice(0, 8))
+        expect(second === first, `${first} beside ${second}`).toBe(true)
+        if (first !== before) changes++
+        before = first
+      }
+      await Promise.all([cache.close(), writer.terminate()])
+    },
+  )
 
   it.each(ENGINES)('%s: 20 threads that end during commits lose no acknowledged commit', slow, async (engine) => {
     const dir = join(makeFolder(), 'cache')
@@ -113,7 +124,8 @@ describe('worker threads', () => {
 })
 
 describe('a cache that is opened again in one process', () => {
-  const other = (dir: string, value: string): unknown => run(`const cache = await openCache({ name: 'threads', dir: ${JSON.stringify(dir)} })
+  const other = (dir: string, value: string): unknown =>
+    run(`const cache = await openCache({ name: 'threads', dir: ${JSON.stringify(dir)} })
     cache.namespace('n', { codec: 'text' }).put('k', '${value}')
     await cache.commit()
     await cache.close()`)
@@ -159,49 +171,68 @@ describe('processes', () => {
     expect(run(script)).toEqual({ status: 7, text: '' })
   })
 
-  const which = "const c = await openCache({ name: 'x', dir: process.argv[1] }); console.log(c.status().engine); await c.close()"
+  const which =
+    "const c = await openCache({ name: 'x', dir: process.argv[1] }); console.log(c.status().engine); await c.close()"
 
   it('--no-addons falls back to WebAssembly', () => {
-    const { status, text } = run(which.replace('process.argv[1]', JSON.stringify(join(makeFolder(), 'c'))), ['--no-addons'])
+    const { status, text } = run(which.replace('process.argv[1]', JSON.stringify(join(makeFolder(), 'c'))), [
+      '--no-addons',
+    ])
     expect([status, text.trim()]).toEqual([0, 'wasm'])
   })
 
   it.each(ENGINES)('VARVE_ENGINE=%s chooses the engine in each thread', (engine) => {
-    const { text } = run(which.replace('process.argv[1]', JSON.stringify(join(makeFolder(), 'c'))), [], { VARVE_ENGINE: engine })
+    const { text } = run(which.replace('process.argv[1]', JSON.stringify(join(makeFolder(), 'c'))), [], {
+      VARVE_ENGINE: engine,
+    })
     expect(text.trim()).toBe(engine)
   })
 
   it('a native engine that cannot be had is an error with a way out', () => {
-    const script = "await openCache({ name: 'x', engine: 'native' }).catch((error) => console.log(error.code, error.message))"
+    const script =
+      "await openCache({ name: 'x', engine: 'native' }).catch((error) => console.log(error.code, error.message))"
     const { text } = run(script, ['--no-addons'])
     expect(text).toMatch(/^ENGINE_UNAVAILABLE .*no-addons.*'auto'/)
   })
 
-  it.skipIf(process.platform !== 'linux')('an address space too small for WebAssembly is an error that names the fix', () => {
-    const { stdout } = limited('-v 4194304', `import { openCache } from 'varve'
-      await openCache({ name: 'x', engine: 'wasm', dir: '/nowhere' }).catch((error) => console.log(error.code, error.message))`)
-    expect(stdout).toMatch(/^ENGINE_UNAVAILABLE .*address space.*ulimit/)
-  })
+  it.skipIf(process.platform !== 'linux')(
+    'an address space too small for WebAssembly is an error that names the fix',
+    () => {
+      const { stdout } = limited(
+        '-v 4194304',
+        `import { openCache } from 'varve'
+      await openCache({ name: 'x', engine: 'wasm', dir: '/nowhere' }).catch((error) => console.log(error.code, error.message))`,
+      )
+      expect(stdout).toMatch(/^ENGINE_UNAVAILABLE .*address space.*ulimit/)
+    },
+  )
 
-  it.skipIf(process.platform !== 'linux').each(ENGINES)('%s: 300 namespaces are opened and written with 256 file descriptors', slow, (engine) => {
-    const dir = JSON.stringify(join(makeFolder(), 'cache'))
-    const script = (work: string): string => `import { openCache } from 'varve'
+  it.skipIf(process.platform !== 'linux').each(ENGINES)(
+    '%s: 300 namespaces are opened and written with 256 file descriptors',
+    slow,
+    (engine) => {
+      const dir = JSON.stringify(join(makeFolder(), 'cache'))
+      const script = (work: string): string => `import { openCache } from 'varve'
       const cache = await openCache({ name: 'x', dir: ${dir}, engine: '${engine}' })
       const space = (at) => cache.namespace('n' + at, { codec: 'text' })
       ${work}
       await cache.close()`
-    const fill = `for (let at = 0; at < 300; at++) space(at).put('k', 'v' + at)
+      const fill = `for (let at = 0; at < 300; at++) space(at).put('k', 'v' + at)
       await cache.commit()
       await cache.compact({ full: true })`
-    const read = `let found = 0
+      const read = `let found = 0
       for (let at = 0; at < 300; at++) found += space(at).get('k') === 'v' + at ? 1 : 0
       space('own').put('k', 'v')
       console.log(found, (await cache.commit()).entries)`
-    for (const [work, limit] of [[fill, 4096], [read, 256]] as const) {
-      const { stdout, stderr } = limited(`-n ${limit}`, script(work))
-      expect([stdout.trim(), stderr]).toEqual([work === read ? '300 1' : '', ''])
-    }
-  })
+      for (const [work, limit] of [
+        [fill, 4096],
+        [read, 256],
+      ] as const) {
+        const { stdout, stderr } = limited(`-n ${limit}`, script(work))
+        expect([stdout.trim(), stderr]).toEqual([work === read ? '300 1' : '', ''])
+      }
+    },
+  )
 
   it('require() of the package works without a warning', () => {
     const script = "const { openCache } = require('varve'); console.log(typeof openCache)"

@@ -20,7 +20,10 @@ parentPort?.on('message', async ({ order, key }) => {
   } else if (order === 'pairs') {
     for (let number = 0; ; number++) {
       const value = `${number} ${key}`
-      space.putMany([['first', value], ['second', value]])
+      space.putMany([
+        ['first', value],
+        ['second', value],
+      ])
       await cache.commit()
       if (number === 0) parentPort?.postMessage('committing')
     }

@@ -28,18 +28,27 @@ const PARTS = {
   async webpack() {
     /** @type {string[]} */
     const bad = []
-    await runWebpackSuites(options.suite, options.filter, ({ suite, hits, misses, passed, lost, right, failedBefore }) => {
-      for (const name of lost) print(`  lost: ${name}`)
-      for (const name of right) print(`  documented as different, but passes: ${name}`)
-      print(`${suite}: ${passed} passed, ${lost.length} lost, ${failedBefore.length} fail without Varve too`)
-      print(`  Varve answered ${hits} of ${hits + misses} lookups`)
-      if (lost.length > 0 || right.length > 0 || hits + misses === 0) bad.push(suite)
-    })
-    if (bad.length > 0) throw new Error(`tests were lost, passed although documented as different, or did not use Varve: ${bad.join(', ')}`)
+    await runWebpackSuites(
+      options.suite,
+      options.filter,
+      ({ suite, hits, misses, passed, lost, right, failedBefore }) => {
+        for (const name of lost) print(`  lost: ${name}`)
+        for (const name of right) print(`  documented as different, but passes: ${name}`)
+        print(`${suite}: ${passed} passed, ${lost.length} lost, ${failedBefore.length} fail without Varve too`)
+        print(`  Varve answered ${hits} of ${hits + misses} lookups`)
+        if (lost.length > 0 || right.length > 0 || hits + misses === 0) bad.push(suite)
+      },
+    )
+    if (bad.length > 0)
+      throw new Error(
+        `tests were lost, passed although documented as different, or did not use Varve: ${bad.join(', ')}`,
+      )
   },
   async staleness() {
     const { right, wrong, limits, ownWrong } = await runStaleness(options.filter ?? '', print)
-    print(`staleness: ${right} steps right, ${limits} limits, ${wrong} wrong; webpack's own cache is wrong after ${ownWrong}`)
+    print(
+      `staleness: ${right} steps right, ${limits} limits, ${wrong} wrong; webpack's own cache is wrong after ${ownWrong}`,
+    )
     if (wrong > 0 || right === 0) throw new Error('a cache gave another result than a build without it')
   },
   async pnp() {

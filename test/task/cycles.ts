@@ -19,7 +19,9 @@ async function load(task: (id: string) => Task<number>, graph: Graph, id: string
 }
 
 const outcome = (call: Promise<unknown>): Promise<unknown> =>
-  call.catch((error: unknown) => (error instanceof TaskCycleError ? error.chain.map(({ task, id }) => `${task} ${id}`) : error))
+  call.catch((error: unknown) =>
+    error instanceof TaskCycleError ? error.chain.map(({ task, id }) => `${task} ${id}`) : error,
+  )
 
 export function cyclesContract(subject: Subject): void {
   describe('cycles', { timeout: 10_000 }, () => {
@@ -31,7 +33,11 @@ export function cyclesContract(subject: Subject): void {
     it.each<[string, Graph, readonly string[]]>([
       ['a module that imports itself', { a: ['a'] }, ['load a', 'load a']],
       ['two that import each other', { a: ['b'], b: ['a'] }, ['load b', 'load a', 'load b']],
-      ['a cycle far from the root', { a: ['b'], b: ['c', 'x'], c: ['d'], d: ['b'] }, ['load d', 'load b', 'load c', 'load d']],
+      [
+        'a cycle far from the root',
+        { a: ['b'], b: ['c', 'x'], c: ['d'], d: ['b'] },
+        ['load d', 'load b', 'load c', 'load d'],
+      ],
     ])('%s hang for ever', async (_, graph, chain) => {
       await withTask(async (task) => {
         expect(await outcome(load(() => task, graph, 'a'))).toEqual(chain)
@@ -72,7 +78,8 @@ export function cyclesContract(subject: Subject): void {
     })
 
     it('work may go on without the run that would close a cycle', async () => {
-      const costOf = (error: unknown): number => (error instanceof VarveError && error.code === 'TASK_CYCLE' ? 100 : 1000)
+      const costOf = (error: unknown): number =>
+        error instanceof VarveError && error.code === 'TASK_CYCLE' ? 100 : 1000
       await withTask(async (task) => {
         const lenient = (id: string, imports: readonly string[]): Promise<number> =>
           task.run({ id }, async () => {
@@ -86,8 +93,12 @@ export function cyclesContract(subject: Subject): void {
     it('work that many wait for, and that waits for many, is not a cycle', async () => {
       await withTask(async (task) => {
         const layers = Array.from({ length: 12 }, (_, layer) => [0, 1, 2, 3].map((index) => `${layer} ${index}`))
-        const graph = Object.fromEntries(layers.flatMap((layer, index) => layer.map((id) => [id, layers[index + 1] ?? []])))
-        expect(await load(() => task, graph, '0 0')).toBe(Array.from({ length: 12 }, (_, layer) => 4 ** layer).reduce((sum, count) => sum + count))
+        const graph = Object.fromEntries(
+          layers.flatMap((layer, index) => layer.map((id) => [id, layers[index + 1] ?? []])),
+        )
+        expect(await load(() => task, graph, '0 0')).toBe(
+          Array.from({ length: 12 }, (_, layer) => 4 ** layer).reduce((sum, count) => sum + count),
+        )
         expect(task.stats().misses).toBe(45)
       })
     })

@@ -1,29 +1,45 @@
 /** When a file counts as changed, and when it does not. */
-import { appendFileSync, mkdirSync, renameSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  mkdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { execFileSync } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
 import { Counted, type Subject, withCache } from './subject.ts'
 
-const WHILE_RUNNING: readonly ('asked for' | 'added' | 'added with content')[] = ['asked for', 'added', 'added with content']
+const WHILE_RUNNING: readonly ('asked for' | 'added' | 'added with content')[] = [
+  'asked for',
+  'added',
+  'added with content',
+]
 
 export function filesContract(subject: Subject): void {
   describe('files', () => {
-    it.each(WHILE_RUNNING)('a changed %s is a miss, and one that is changed back is a hit, by content and not by time', async (how) => {
-      const project = subject.project()
-      await project.settle('src/a.css', 'one')
-      await withCache(subject, project, async (cache) => {
-        const counted = new Counted(cache, project.root)
-        const run = (content: string): Promise<number> => {
-          if (how === 'asked for') return counted.run({ files: ['src/a.css'] })
-          return counted.run({}, (context) => context.addFile('src/a.css', how === 'added' ? undefined : content))
-        }
-        expect([await run('one'), await run('one')]).toEqual([1, 1])
-        await project.settle('src/a.css', 'two')
-        expect([await run('two'), await run('two')]).toEqual([2, 2])
+    it.each(WHILE_RUNNING)(
+      'a changed %s is a miss, and one that is changed back is a hit, by content and not by time',
+      async (how) => {
+        const project = subject.project()
         await project.settle('src/a.css', 'one')
-        expect(await run('one')).toBe(1)
-      })
-    })
+        await withCache(subject, project, async (cache) => {
+          const counted = new Counted(cache, project.root)
+          const run = (content: string): Promise<number> => {
+            if (how === 'asked for') return counted.run({ files: ['src/a.css'] })
+            return counted.run({}, (context) => context.addFile('src/a.css', how === 'added' ? undefined : content))
+          }
+          expect([await run('one'), await run('one')]).toEqual([1, 1])
+          await project.settle('src/a.css', 'two')
+          expect([await run('two'), await run('two')]).toEqual([2, 2])
+          await project.settle('src/a.css', 'one')
+          expect(await run('one')).toBe(1)
+        })
+      },
+    )
 
     it('a changed file with its old size and time is a miss', async () => {
       const project = subject.project()
@@ -84,25 +100,30 @@ export function filesContract(subject: Subject): void {
       })
     })
 
-    it.each(WHILE_RUNNING)('%s: a missing file is a state of its own, when it appears and when it disappears again', async (how) => {
-      if (how === 'added with content') return
-      const project = subject.project()
-      await withCache(subject, project, async (cache) => {
-        const counted = new Counted(cache, project.root)
-        const files = ['none/a.css', 'b.css']
-        const run = (): Promise<number> =>
-          how === 'asked for' ? counted.run({ files }) : counted.run({}, (context) => files.forEach((file) => context.addFile(file)))
-        expect([await run(), await run()]).toEqual([1, 1])
-        await project.settle('none/a.css', '')
-        expect([await run(), await run()]).toEqual([2, 2])
-        rmSync(project.path('none'), { recursive: true })
-        expect(await run()).toBe(1)
-        await project.settle('none', 'a file where its folder was')
-        expect(await run()).toBe(1)
-        await project.settle('b.css', '')
-        expect(await run()).toBe(3)
-      })
-    })
+    it.each(WHILE_RUNNING)(
+      '%s: a missing file is a state of its own, when it appears and when it disappears again',
+      async (how) => {
+        if (how === 'added with content') return
+        const project = subject.project()
+        await withCache(subject, project, async (cache) => {
+          const counted = new Counted(cache, project.root)
+          const files = ['none/a.css', 'b.css']
+          const run = (): Promise<number> =>
+            how === 'asked for'
+              ? counted.run({ files })
+              : counted.run({}, (context) => files.forEach((file) => context.addFile(file)))
+          expect([await run(), await run()]).toEqual([1, 1])
+          await project.settle('none/a.css', '')
+          expect([await run(), await run()]).toEqual([2, 2])
+          rmSync(project.path('none'), { recursive: true })
+          expect(await run()).toBe(1)
+          await project.settle('none', 'a file where its folder was')
+          expect(await run()).toBe(1)
+          await project.settle('b.css', '')
+          expect(await run()).toBe(3)
+        })
+      },
+    )
 
     it.each([
       ['before the work reads it', 'asked for'],

@@ -28,7 +28,10 @@ export function inFlightContract(subject: Subject): void {
           const [one, two] = [new Counted(cache, project.root), new Counted(other, project.root)]
           const run = (counted: Counted): Promise<number> => counted.run({}, () => pause(20))
           expect(await Promise.all([run(one), run(two), run(two)])).toEqual([1, 1, 1])
-          expect([one.task.stats(), two.task.stats()]).toMatchObject([{ misses: 1, shared: 0 }, { misses: 0, shared: 2 }])
+          expect([one.task.stats(), two.task.stats()]).toMatchObject([
+            { misses: 1, shared: 0 },
+            { misses: 0, shared: 2 },
+          ])
         })
       })
     })
@@ -44,7 +47,9 @@ export function inFlightContract(subject: Subject): void {
             if (++count === 1) throw new RangeError('not today')
             return count
           })
-        const errors = await Promise.all([run(), run(), run()].map((promise) => promise.catch((error: unknown) => error)))
+        const errors = await Promise.all(
+          [run(), run(), run()].map((promise) => promise.catch((error: unknown) => error)),
+        )
         expect(errors[0]).toBeInstanceOf(RangeError)
         expect(errors.every((error) => error === errors[0])).toBe(true)
         expect([await run(), await run(), count]).toEqual([2, 2, 2])
@@ -97,7 +102,8 @@ export function inFlightContract(subject: Subject): void {
       await withCache(subject, project, async (cache) => {
         const outer = cache.task<string>('outer', { root: project.root })
         const inner = new Counted(cache, project.root)
-        const run = (id: string): Promise<string> => outer.run({ id }, async () => `${id} ${await inner.run({ id: 'shared' }, () => pause(5))}`)
+        const run = (id: string): Promise<string> =>
+          outer.run({ id }, async () => `${id} ${await inner.run({ id: 'shared' }, () => pause(5))}`)
         expect(await Promise.all([run('a'), run('b'), run('a')])).toEqual(['a 1', 'b 1', 'a 1'])
       })
     })
@@ -109,7 +115,9 @@ export function inFlightContract(subject: Subject): void {
         await new Counted(cache, project.root).run({}, (context) => {
           late = () => context.addFile('late')
         })
-        expect(() => late?.()).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT', message: expect.stringContaining('addFile') }))
+        expect(() => late?.()).toThrow(
+          expect.objectContaining({ code: 'INVALID_ARGUMENT', message: expect.stringContaining('addFile') }),
+        )
       })
     })
   })

@@ -83,7 +83,9 @@ export function inputsContract(subject: Subject): void {
         plain.count = 10
         expect(await plain.run({ inputs: { source: 'a' } })).toBe(11)
         expect(await minified.run({ inputs: { source: 'a' } })).toBe(1)
-        expect(await plain.run({ inputs: { source: 'a', options: { minify: false } } }).catch((error: unknown) => error)).toMatchObject({
+        expect(
+          await plain.run({ inputs: { source: 'a', options: { minify: false } } }).catch((error: unknown) => error),
+        ).toMatchObject({
           code: 'INVALID_ARGUMENT',
           message: expect.stringContaining("'options'"),
         })
@@ -113,7 +115,9 @@ export function inputsContract(subject: Subject): void {
       await withCache(subject, project, async (cache) => {
         const cycle: Record<string, unknown> = {}
         cycle['self'] = cycle
-        await expect(new Counted(cache, project.root).run({ inputs: { cycle } })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
+        await expect(new Counted(cache, project.root).run({ inputs: { cycle } })).rejects.toMatchObject({
+          code: 'INVALID_ARGUMENT',
+        })
       })
     })
   })
@@ -130,11 +134,20 @@ export function inputsContract(subject: Subject): void {
         const run = (named: string | undefined, read: string | undefined): Promise<number> => {
           set('VARVE_TEST_NAMED', named)
           set('VARVE_TEST_READ', read)
-          return counted.run({ env: ['VARVE_TEST_NAMED'] }, (context) => expect(context.addEnv('VARVE_TEST_READ')).toBe(read))
+          return counted.run({ env: ['VARVE_TEST_NAMED'] }, (context) =>
+            expect(context.addEnv('VARVE_TEST_READ')).toBe(read),
+          )
         }
-        const states = [[undefined, undefined], ['', undefined], ['a', undefined], ['a', 'b'], [undefined, 'b']] as const
+        const states = [
+          [undefined, undefined],
+          ['', undefined],
+          ['a', undefined],
+          ['a', 'b'],
+          [undefined, 'b'],
+        ] as const
         for (const round of [1, 2]) {
-          for (const [index, [named, read]] of states.entries()) expect(await run(named, read), `round ${round}`).toBe(index + 1)
+          for (const [index, [named, read]] of states.entries())
+            expect(await run(named, read), `round ${round}`).toBe(index + 1)
         }
         set('VARVE_TEST_NAMED', undefined)
         set('VARVE_TEST_READ', undefined)
@@ -144,24 +157,27 @@ export function inputsContract(subject: Subject): void {
   })
 
   describe('an environment that changes', () => {
-    it.each(['asked for', 'added'])('a variable that changes while the work runs: the result is stored under its old value (%s)', async (how) => {
-      const project = subject.project()
-      await withCache(subject, project, async (cache) => {
-        const task = cache.task('read', { root: project.root, codec: 'text' })
-        const env = how === 'added' ? [] : ['VARVE_TEST_LATE']
-        const run = (change?: string): Promise<string> =>
-          task.run({ id: 'id', env }, (context) => {
-            if (how === 'added') context.addEnv('VARVE_TEST_LATE')
-            process.env['VARVE_TEST_LATE'] = change ?? process.env['VARVE_TEST_LATE']
-            return String(process.env['VARVE_TEST_LATE'])
-          })
-        process.env['VARVE_TEST_LATE'] = 'one'
-        expect(await run('two')).toBe('two')
-        process.env['VARVE_TEST_LATE'] = 'one'
-        expect(await run()).toBe('one')
-        delete process.env['VARVE_TEST_LATE']
-      })
-    })
+    it.each(['asked for', 'added'])(
+      'a variable that changes while the work runs: the result is stored under its old value (%s)',
+      async (how) => {
+        const project = subject.project()
+        await withCache(subject, project, async (cache) => {
+          const task = cache.task('read', { root: project.root, codec: 'text' })
+          const env = how === 'added' ? [] : ['VARVE_TEST_LATE']
+          const run = (change?: string): Promise<string> =>
+            task.run({ id: 'id', env }, (context) => {
+              if (how === 'added') context.addEnv('VARVE_TEST_LATE')
+              process.env['VARVE_TEST_LATE'] = change ?? process.env['VARVE_TEST_LATE']
+              return String(process.env['VARVE_TEST_LATE'])
+            })
+          process.env['VARVE_TEST_LATE'] = 'one'
+          expect(await run('two')).toBe('two')
+          process.env['VARVE_TEST_LATE'] = 'one'
+          expect(await run()).toBe('one')
+          delete process.env['VARVE_TEST_LATE']
+        })
+      },
+    )
   })
 
   describe('inputs added while running', () => {
@@ -195,7 +211,10 @@ export function inputsContract(subject: Subject): void {
         const add = (context: { addInput(name: string, value: unknown): void }): void => context.addInput('x', 1)
         expect([await lost.run({}, add), await lost.run({}, add)]).toEqual([1, 2])
         const without = new Counted(cache, project.root)
-        await expect(without.run({}, add)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT', message: expect.stringContaining('findInput') })
+        await expect(without.run({}, add)).rejects.toMatchObject({
+          code: 'INVALID_ARGUMENT',
+          message: expect.stringContaining('findInput'),
+        })
       })
     })
   })

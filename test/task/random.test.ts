@@ -62,7 +62,8 @@ class World {
     const action = this.random(6)
     if (action <= 2) writeFileSync(name, contentOf(this.random))
     else if (action === 3) rmSync(name, { force: true })
-    else if (action === 4 && this.read(FILES[0] ?? '') !== undefined) utimesSync(join(this.root, 'a'), 1e9 + this.random(3), 1e9 + this.random(3))
+    else if (action === 4 && this.read(FILES[0] ?? '') !== undefined)
+      utimesSync(join(this.root, 'a'), 1e9 + this.random(3), 1e9 + this.random(3))
     else this.changeOther()
   }
 
@@ -86,7 +87,9 @@ async function play(world: World): Promise<{ hits: number; misses: number }> {
     if (world.random(50) === 0) await new Promise((resolve) => setTimeout(resolve, 25))
     const files = world.random(2) === 0 ? ['a'] : []
     const expected = world.result()
-    const found = await task.run({ id: 'id', inputs: { input: world.input }, files, env: [VARIABLE] }, (context) => world.result(context))
+    const found = await task.run({ id: 'id', inputs: { input: world.input }, files, env: [VARIABLE] }, (context) =>
+      world.result(context),
+    )
     expect(found, `step ${step}`).toBe(expected)
     if (world.random(20) === 0) await cache.commit()
     if (world.random(200) === 0) await cache.compact({ full: true })

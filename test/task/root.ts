@@ -12,10 +12,13 @@ export function rootContract(subject: Subject): void {
       await project.settle('packages/app/src/a.ts', 'a')
       await project.settle('packages/other/b.ts', 'b')
       const run = (counted: Counted, base: string): Promise<number> =>
-        counted.run({ id: join(base, 'packages/app/src/a.ts'), files: [join(base, 'packages/app/src/a.ts')] }, (context) => {
-          context.addFile(join(base, 'packages/other/b.ts'))
-          context.addFile('../../packages/app/./src/../missing.ts')
-        })
+        counted.run(
+          { id: join(base, 'packages/app/src/a.ts'), files: [join(base, 'packages/app/src/a.ts')] },
+          (context) => {
+            context.addFile(join(base, 'packages/other/b.ts'))
+            context.addFile('../../packages/app/./src/../missing.ts')
+          },
+        )
       await withCache(subject, project, async (cache) => {
         expect(await run(new Counted(cache, project.path('packages/app')), project.root)).toBe(1)
         await cache.commit()
@@ -34,21 +37,24 @@ export function rootContract(subject: Subject): void {
       await cache.close()
     })
 
-    it.skipIf(process.platform === 'win32')('a file outside of a root that is a link counts as missing, and its changes go unnoticed', async () => {
-      const project = subject.project()
-      mkdirSync(project.path('elsewhere/app'), { recursive: true })
-      symlinkSync('elsewhere/app', project.path('app'))
-      await project.settle('config', 'one')
-      await withCache(subject, project, async (cache) => {
-        const counted = new Counted(cache, project.path('app'))
-        const run = (): Promise<number> => counted.run({ files: [project.path('config'), '../missing'] })
-        expect([await run(), await run()]).toEqual([1, 1])
-        await project.settle('config', 'two')
-        expect([await run(), await run()]).toEqual([2, 2])
-        await project.settle('missing', '')
-        expect(await run()).toBe(3)
-      })
-    })
+    it.skipIf(process.platform === 'win32')(
+      'a file outside of a root that is a link counts as missing, and its changes go unnoticed',
+      async () => {
+        const project = subject.project()
+        mkdirSync(project.path('elsewhere/app'), { recursive: true })
+        symlinkSync('elsewhere/app', project.path('app'))
+        await project.settle('config', 'one')
+        await withCache(subject, project, async (cache) => {
+          const counted = new Counted(cache, project.path('app'))
+          const run = (): Promise<number> => counted.run({ files: [project.path('config'), '../missing'] })
+          expect([await run(), await run()]).toEqual([1, 1])
+          await project.settle('config', 'two')
+          expect([await run(), await run()]).toEqual([2, 2])
+          await project.settle('missing', '')
+          expect(await run()).toBe(3)
+        })
+      },
+    )
 
     it('a relative id and the absolute one below the root are the same id', async () => {
       const project = subject.project()
@@ -67,7 +73,8 @@ export function rootContract(subject: Subject): void {
       await withCache(subject, project, async (cache) => {
         const counted = new Counted(cache, project.root)
         const ids = [long, `${long}1`, `${long}2`, '日'.repeat(50_000), `${'日'.repeat(50_000)}1`]
-        for (const round of [1, 2]) for (const [index, id] of ids.entries()) expect(await counted.run({ id }), `round ${round}`).toBe(index + 1)
+        for (const round of [1, 2])
+          for (const [index, id] of ids.entries()) expect(await counted.run({ id }), `round ${round}`).toBe(index + 1)
       })
     })
   })

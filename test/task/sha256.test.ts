@@ -4,7 +4,9 @@ import { expect, it } from 'vitest'
 import type * as module from '../../packages/varve/src/inputs/sha256.ts'
 import { noise } from '../safety/random.mjs'
 
-const { sha256 }: typeof module = await import(new URL('../../packages/varve/src/inputs/sha256.ts', import.meta.url).href)
+const { sha256 }: typeof module = await import(
+  new URL('../../packages/varve/src/inputs/sha256.ts', import.meta.url).href
+)
 
 it('digests without node:crypto are those of node:crypto, for every length around the size of a block', () => {
   for (const length of [...Array(300).keys(), 65_536, 1_000_003]) {

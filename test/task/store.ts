@@ -15,8 +15,12 @@ export function storeContract(subject: Subject): void {
         withCache(subject, project, async (cache) => {
           const work = { id: 'id', inputs: {} }
           const found = [
-            await cache.task<unknown>('json', { root: project.root }).run(work, () => ({ a: [1, null], ['__proto__']: 2 })),
-            await cache.task<unknown>('v8', { root: project.root, codec: 'v8' }).run(work, () => new Map([['date', date]])),
+            await cache
+              .task<unknown>('json', { root: project.root })
+              .run(work, () => ({ a: [1, null], ['__proto__']: 2 })),
+            await cache
+              .task<unknown>('v8', { root: project.root, codec: 'v8' })
+              .run(work, () => new Map([['date', date]])),
             await cache.task('text', { root: project.root, codec: 'text' }).run(work, () => 'ä\ud800'),
             await cache.task('bytes', { root: project.root, codec: 'bytes' }).run(work, () => new Uint8Array([0, 255])),
             await cache.task<unknown>('nothing', { root: project.root }).run(work, () => undefined),
@@ -27,7 +31,14 @@ export function storeContract(subject: Subject): void {
           return found
         })
       const made = await results()
-      expect(made).toEqual([{ a: [1, null], ['__proto__']: 2 }, new Map([['date', date]]), 'ä\ud800', new Uint8Array([0, 255]), undefined, null])
+      expect(made).toEqual([
+        { a: [1, null], ['__proto__']: 2 },
+        new Map([['date', date]]),
+        'ä\ud800',
+        new Uint8Array([0, 255]),
+        undefined,
+        null,
+      ])
       expect(await results()).toEqual(made)
     })
 
@@ -69,15 +80,21 @@ export function storeContract(subject: Subject): void {
       const warnings: VarveError[] = []
       const cache = await subject.open(project.dir, { onWarning: (warning) => warnings.push(warning) })
       const json = cache.task<unknown>('lists', { root: project.root })
-      const refused = { code: 'INVALID_ARGUMENT', message: expect.stringMatching(/'lists' for 'a.js'.*'value.map' is a Map.*codec 'v8'/) }
-      for (const _ of [1, 2]) await expect(json.run({ id: 'a.js' }, () => ({ map: new Map() }))).rejects.toMatchObject(refused)
+      const refused = {
+        code: 'INVALID_ARGUMENT',
+        message: expect.stringMatching(/'lists' for 'a.js'.*'value.map' is a Map.*codec 'v8'/),
+      }
+      for (const _ of [1, 2])
+        await expect(json.run({ id: 'a.js' }, () => ({ map: new Map() }))).rejects.toMatchObject(refused)
       const [one, two] = [1, 2].map(() => json.run({ id: 'b.js' }, async () => [Number.NaN]))
       await expect(one).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
       await expect(two).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
       const v8 = cache.task<unknown>('functions', { root: project.root, codec: 'v8' })
       await expect(v8.run({ id: 'id' }, () => ({ call: () => 1 }))).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
       const text = cache.task('texts', { root: project.root, codec: 'text' })
-      await expect(Reflect.apply(text.run, text, [{ id: 'id' }, () => ['a']])).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
+      await expect(Reflect.apply(text.run, text, [{ id: 'id' }, () => ['a']])).rejects.toMatchObject({
+        code: 'INVALID_ARGUMENT',
+      })
       expect([warnings, json.stats().notStored, cache.status().pending.entries]).toEqual([[], 3, 0])
       await cache.close()
     })
@@ -104,7 +121,11 @@ export function storeContract(subject: Subject): void {
       const cache = await subject.open(project.dir, { readOnly: true })
       const counted = new Counted(cache, project.root)
       counted.count = 10
-      expect([await counted.run({ id: 'there' }), await counted.run({ id: 'new' }), await counted.run({ id: 'new' })]).toEqual([1, 11, 12])
+      expect([
+        await counted.run({ id: 'there' }),
+        await counted.run({ id: 'new' }),
+        await counted.run({ id: 'new' }),
+      ]).toEqual([1, 11, 12])
       expect(counted.task.stats()).toMatchObject({ hits: 1, misses: 2, notStored: 2 })
       await cache.close()
     })
@@ -123,7 +144,15 @@ export function storeContract(subject: Subject): void {
 
   describe('damage', () => {
     const RECORDS_OF_OTHERS: readonly unknown[] = [
-      null, 1, '', 'text', {}, [null], [[]], [{}], [{ inputs: [], added: [], env: [], files: [] }],
+      null,
+      1,
+      '',
+      'text',
+      {},
+      [null],
+      [[]],
+      [{}],
+      [{ inputs: [], added: [], env: [], files: [] }],
       [{ inputs: [1, 2], added: [], env: [], files: [], result: '', timeMs: 0 }],
       [{ inputs: ['a'], added: [], env: [], files: [], result: '', timeMs: 0 }],
       [{ inputs: [], added: [], env: [], files: [['a']], result: '', timeMs: 0 }],
@@ -135,25 +164,28 @@ export function storeContract(subject: Subject): void {
       Array.from({ length: 101 }, () => ({ inputs: [], added: [], env: [], files: [], result: '', timeMs: 0 })),
     ]
 
-    it.each(RECORDS_OF_OTHERS.map((record) => ({ record })))('a record that is none is a miss, and is replaced: $record', async ({ record }) => {
-      const project = subject.project()
-      const version = await withCache(subject, project, async (cache) => {
-        await new Counted(cache, project.root).run()
-        await cache.commit()
-        const stats = await cache.stats()
-        return stats.namespaces.find(({ name }) => name === RECORDS)?.version.split(' ')[0] ?? ''
-      })
-      await withCache(subject, project, async (cache) => {
-        cache.namespace(RECORDS, { version, codec: 'json' }).put('id', record)
-        await cache.commit()
-      })
-      await withCache(subject, project, async (cache) => {
-        const counted = new Counted(cache, project.root)
-        counted.count = 10
-        expect(await counted.task.why('id')).toMatchObject({ outcome: 'new', variants: 0 })
-        expect([await counted.run(), await counted.run()]).toEqual([11, 11])
-      })
-    })
+    it.each(RECORDS_OF_OTHERS.map((record) => ({ record })))(
+      'a record that is none is a miss, and is replaced: $record',
+      async ({ record }) => {
+        const project = subject.project()
+        const version = await withCache(subject, project, async (cache) => {
+          await new Counted(cache, project.root).run()
+          await cache.commit()
+          const stats = await cache.stats()
+          return stats.namespaces.find(({ name }) => name === RECORDS)?.version.split(' ')[0] ?? ''
+        })
+        await withCache(subject, project, async (cache) => {
+          cache.namespace(RECORDS, { version, codec: 'json' }).put('id', record)
+          await cache.commit()
+        })
+        await withCache(subject, project, async (cache) => {
+          const counted = new Counted(cache, project.root)
+          counted.count = 10
+          expect(await counted.task.why('id')).toMatchObject({ outcome: 'new', variants: 0 })
+          expect([await counted.run(), await counted.run()]).toEqual([11, 11])
+        })
+      },
+    )
 
     it('a missing result is a miss, and is replaced', async () => {
       const project = subject.project()
@@ -184,7 +216,10 @@ export function storeContract(subject: Subject): void {
       await task.run({ id: 'id' }, () => 'first')
       const parse = JSON.parse
       vi.spyOn(JSON, 'parse').mockImplementation((text: string) => (text.includes('first') ? parse('{') : parse(text)))
-      expect([await task.run({ id: 'id' }, () => 'second'), await task.run({ id: 'id' }, () => 'third')]).toEqual(['second', 'second'])
+      expect([await task.run({ id: 'id' }, () => 'second'), await task.run({ id: 'id' }, () => 'third')]).toEqual([
+        'second',
+        'second',
+      ])
       vi.restoreAllMocks()
       expect(warnings.map(({ code }) => code)).toEqual(['DAMAGED'])
       await cache.close()
@@ -196,7 +231,10 @@ export function storeContract(subject: Subject): void {
       const project = subject.project()
       await withCache(subject, project, async (cache) => {
         const counted = new Counted(cache, project.root)
-        const refused = { code: 'INVALID_ARGUMENT', message: expect.stringMatching(/task.run\(\) of 'counted'.*second argument.*not undefined/) }
+        const refused = {
+          code: 'INVALID_ARGUMENT',
+          message: expect.stringMatching(/task.run\(\) of 'counted'.*second argument.*not undefined/),
+        }
         const runWithout = (): Promise<unknown> => Reflect.apply(counted.task.run, counted.task, [{ id: 'id' }])
         await expect(runWithout()).rejects.toMatchObject(refused)
         await counted.run()
@@ -208,21 +246,26 @@ export function storeContract(subject: Subject): void {
       const project = subject.project()
       await withCache(subject, project, async (cache) => {
         const make = (options: object): unknown => Reflect.apply(cache.task, cache, ['name', options])
-        const invalid = (message: string): unknown => expect.objectContaining({ code: 'INVALID_OPTION', message: expect.stringContaining(message) })
+        const invalid = (message: string): unknown =>
+          expect.objectContaining({ code: 'INVALID_OPTION', message: expect.stringContaining(message) })
         expect(() => make({ versoin: '1' })).toThrow(invalid("'version'"))
         expect(() => make({ codec: 'xml' })).toThrow(invalid("'xml'"))
         expect(() => make({ variants: 0 })).toThrow(invalid('from 1'))
         expect(() => make({ variants: 1.5 })).toThrow(invalid('1.5'))
         expect(() => make({ inputs: ['a'] })).toThrow(invalid('inputs'))
-        expect(() => Reflect.apply(cache.task, cache, [''])).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }))
+        expect(() => Reflect.apply(cache.task, cache, [''])).toThrow(
+          expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
+        )
         const counted = new Counted(cache, project.root)
-        const run = (request: object): Promise<unknown> => Reflect.apply(counted.task.run, counted.task, [request, () => ''])
+        const run = (request: object): Promise<unknown> =>
+          Reflect.apply(counted.task.run, counted.task, [request, () => ''])
         await expect(run({ id: 'a', file: ['a'] })).rejects.toEqual(invalid("'files'"))
         await expect(run({ id: 'a', files: 'a' })).rejects.toEqual(invalid('an array of paths'))
         await expect(run({ id: 1 })).rejects.toEqual(invalid("'id'"))
         await expect(run({})).rejects.toEqual(invalid("'id'"))
         await expect(run({ id: 'a', env: [''] })).rejects.toEqual(invalid("'env'"))
-        const open = "task 'counted' is open with version '' and codec 'text', not with version 'other' and codec 'json'"
+        const open =
+          "task 'counted' is open with version '' and codec 'text', not with version 'other' and codec 'json'"
         expect(() => cache.task('counted', { version: 'other' })).toThrow(
           expect.objectContaining({ code: 'INVALID_ARGUMENT', message: expect.stringContaining(open) }),
         )
@@ -230,4 +273,3 @@ export function storeContract(subject: Subject): void {
     })
   })
 }
-

@@ -1,7 +1,15 @@
 /** A cache and a project folder for a test of tasks, and work that counts itself. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { type Cache, type CacheOptions, openCache, type Task, type TaskContext, type TaskOptions, type TaskRequest } from 'varve'
+import {
+  type Cache,
+  type CacheOptions,
+  openCache,
+  type Task,
+  type TaskContext,
+  type TaskOptions,
+  type TaskRequest,
+} from 'varve'
 import { describe } from 'vitest'
 import { makeFolder } from '../folders.ts'
 
@@ -57,7 +65,10 @@ export class Counted {
   }
 
   /** The number of the work whose result this is. */
-  async run(request: Partial<TaskRequest> = {}, during: (context: TaskContext) => unknown = () => undefined): Promise<number> {
+  async run(
+    request: Partial<TaskRequest> = {},
+    during: (context: TaskContext) => unknown = () => undefined,
+  ): Promise<number> {
     const result = await this.task.run({ id: 'id', ...request }, async (context) => {
       const number = ++this.count
       await during(context)

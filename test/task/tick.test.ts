@@ -64,7 +64,8 @@ describe.each(['native', 'wasm'] as const)('a file written twice in one tick: %s
     fs.symlinkSync('one', `${root}/link`)
     const cache = await openCache({ name: 'tick', dir: `${root}/cache`, engine })
     const task = cache.task('read', { root, codec: 'text' })
-    const run = (): Promise<string> => task.run({ id: 'id', files: [`${name}/a`] }, () => fs.readFileSync(`${root}/${name}/a`, 'utf8'))
+    const run = (): Promise<string> =>
+      task.run({ id: 'id', files: [`${name}/a`] }, () => fs.readFileSync(`${root}/${name}/a`, 'utf8'))
     freeze(Date.now(), Date.now() - HOUR_MS)
     expect([await run(), await run()]).toEqual(['one', 'one'])
     fs.renameSync(`${root}/${name}`, `${root}/before`)

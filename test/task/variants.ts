@@ -28,7 +28,10 @@ export function variantsContract(subject: Subject): void {
         await run('one too many')
         await cache.commit()
         const { namespaces } = await cache.stats()
-        expect(namespaces.map(({ name, entries }) => [name, entries])).toEqual([['result:counted', variants], ['task:counted', 1]])
+        expect(namespaces.map(({ name, entries }) => [name, entries])).toEqual([
+          ['result:counted', variants],
+          ['task:counted', 1],
+        ])
         expect(await run('one too many')).toBe(variants + 1)
         expect(await run('source 1')).toBe(variants === 1 ? 3 : 1)
         expect(counted.count).toBe(variants === 1 ? 3 : variants + 1)
@@ -39,7 +42,8 @@ export function variantsContract(subject: Subject): void {
       const project = subject.project()
       await withCache(subject, project, async (cache) => {
         const task = cache.task('same', { root: project.root, codec: 'text', variants: 2 })
-        const run = (source: string, result: string): Promise<string> => task.run({ id: 'id', inputs: { source } }, () => result)
+        const run = (source: string, result: string): Promise<string> =>
+          task.run({ id: 'id', inputs: { source } }, () => result)
         await run('a', 'same')
         await run('b', 'same')
         await run('c', 'other')

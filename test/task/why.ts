@@ -4,7 +4,8 @@ import { describe, expect, it } from 'vitest'
 import { Counted, type Subject, withCache } from './subject.ts'
 
 /** The documented digest of text and of bytes: a letter and 128 bits of SHA-256. */
-const digest = (letter: string, content: string): string => letter + createHash('sha256').update(content).digest('base64url').slice(0, 22)
+const digest = (letter: string, content: string): string =>
+  letter + createHash('sha256').update(content).digest('base64url').slice(0, 22)
 
 export function whyContract(subject: Subject): void {
   describe('why', () => {
@@ -17,16 +18,26 @@ export function whyContract(subject: Subject): void {
         const others = { files: ['a.css', 'b.css'], env: ['VARVE_TEST_ENV'] }
         const inputs = { source: 'x', config: { minify: true } }
         expect(await counted.task.why('id', inputs, others)).toEqual({
-          task: 'counted', id: 'id', outcome: 'new', variants: 0, differences: [], timeMs: undefined,
+          task: 'counted',
+          id: 'id',
+          outcome: 'new',
+          variants: 0,
+          differences: [],
+          timeMs: undefined,
         })
         await counted.run({ id: 'id', inputs, ...others })
-        expect(await counted.task.why('id', inputs, others)).toMatchObject({ outcome: 'hit', variants: 1, differences: [] })
+        expect(await counted.task.why('id', inputs, others)).toMatchObject({
+          outcome: 'hit',
+          variants: 1,
+          differences: [],
+        })
 
         const config = { minify: false }
-        const changed = [
-          { kind: 'input', name: 'config', before: '={"minify":true}', after: '={"minify":false}' },
-        ]
-        expect(await counted.task.why('id', { ...inputs, config }, others)).toMatchObject({ outcome: 'changed', differences: changed })
+        const changed = [{ kind: 'input', name: 'config', before: '={"minify":true}', after: '={"minify":false}' }]
+        expect(await counted.task.why('id', { ...inputs, config }, others)).toMatchObject({
+          outcome: 'changed',
+          differences: changed,
+        })
         const { source } = inputs
         const gone = [{ kind: 'input', name: 'config', before: changed[0]?.before, after: undefined }]
         expect((await counted.task.why('id', { source }, others)).differences).toEqual(gone)
@@ -64,15 +75,33 @@ export function whyContract(subject: Subject): void {
       const project = subject.project()
       await withCache(subject, project, async (cache) => {
         const counted = new Counted(cache, project.root)
-        const shown = { text: 'a b', number: 12, list: [1, 'x'], time: '2026-01-02T03:04:05Z', path: '/builds/7/my-project/packages/app', none: '' }
+        const shown = {
+          text: 'a b',
+          number: 12,
+          list: [1, 'x'],
+          time: '2026-01-02T03:04:05Z',
+          path: '/builds/7/my-project/packages/app',
+          none: '',
+        }
         const hidden = {
-          long: 'word '.repeat(7), hash: '9f3ad0c27be1', API_KEY: 'a', npm_config__authToken: 'b', password: 'c', URL: 'https://me:pw@x.org',
-          nested: { token: 1 }, bytes: new Uint8Array(1), uuid: '0b8e72f1-a94c-4a4c-9f3a-d0c27be10b8e', lone: '\ud800'.repeat(40),
+          long: 'word '.repeat(7),
+          hash: '9f3ad0c27be1',
+          API_KEY: 'a',
+          npm_config__authToken: 'b',
+          password: 'c',
+          URL: 'https://me:pw@x.org',
+          nested: { token: 1 },
+          bytes: new Uint8Array(1),
+          uuid: '0b8e72f1-a94c-4a4c-9f3a-d0c27be10b8e',
+          lone: '\ud800'.repeat(40),
         }
         await counted.run({ inputs: { ...shown, ...hidden } })
         const { differences } = await counted.task.why('id', {})
-        for (const { name, before = '' } of differences) expect([name, /^[sxjb][\w-]{22}$/.test(before)]).toEqual([name, !(name in shown)])
-        expect(differences.map(({ name }) => name).sort()).toEqual([...Object.keys(shown), ...Object.keys(hidden)].sort())
+        for (const { name, before = '' } of differences)
+          expect([name, /^[sxjb][\w-]{22}$/.test(before)]).toEqual([name, !(name in shown)])
+        expect(differences.map(({ name }) => name).sort()).toEqual(
+          [...Object.keys(shown), ...Object.keys(hidden)].sort(),
+        )
         expect(differences.find(({ name }) => name === 'list')?.before).toBe('=[1,"x"]')
       })
     })
@@ -86,7 +115,10 @@ export function whyContract(subject: Subject): void {
         await counted.run({ files: [path] })
         await project.settle(path, '{"name":"@org/tool","version":"1.3.0-rc.1"}')
         const { differences } = await counted.task.why('id', {}, { files: [path] })
-        const [before, after] = [expect.stringMatching(/^b.{22} 1\.2\.3$/), expect.stringMatching(/^b.{22} 1\.3\.0-rc\.1$/)]
+        const [before, after] = [
+          expect.stringMatching(/^b.{22} 1\.2\.3$/),
+          expect.stringMatching(/^b.{22} 1\.3\.0-rc\.1$/),
+        ]
         expect(differences).toMatchObject([{ name: path, before, after }])
       })
     })
@@ -108,7 +140,8 @@ export function whyContract(subject: Subject): void {
       await project.settle('a', 'one')
       await withCache(subject, project, async (cache) => {
         const counted = new Counted(cache, project.root)
-        const run = (source: string, config: string): Promise<number> => counted.run({ inputs: { source, config }, files: ['a'] })
+        const run = (source: string, config: string): Promise<number> =>
+          counted.run({ inputs: { source, config }, files: ['a'] })
         await run('a', 'x')
         await run('a', 'y')
         await run('b', 'y')
@@ -116,8 +149,13 @@ export function whyContract(subject: Subject): void {
         await run('b', 'y')
         await run('b', 'y')
         expect(counted.task.stats()).toEqual({
-          hits: 1, misses: 4, shared: 0, healed: 0, notStored: 0,
-          reasons: { new: 1, 'input config': 1, 'input source': 1, file: 1 }, savedMs: expect.any(Number),
+          hits: 1,
+          misses: 4,
+          shared: 0,
+          healed: 0,
+          notStored: 0,
+          reasons: { new: 1, 'input config': 1, 'input source': 1, file: 1 },
+          savedMs: expect.any(Number),
         })
       })
     })

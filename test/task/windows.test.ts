@@ -9,10 +9,13 @@ const { Root }: typeof module = await import(new URL('../../packages/varve/src/i
 it.each([
   ['win32', win32, 'C:\\project', ['C:\\project\\src\\a.js', 'C:\\other\\b.js', 'D:\\c.js']],
   ['posix', posix, '/project', ['/project/src/a.js', '/other/b.js', '/']],
-] as const)('a file has one path, in the form of the system, whether it is declared or read: %s', (_, paths, folder, files) => {
-  const root = new Root(folder, paths)
-  for (const file of files) {
-    expect(root.relative(file)).not.toContain('\\')
-    expect(root.absolute(root.relative(file))).toBe(file)
-  }
-})
+] as const)(
+  'a file has one path, in the form of the system, whether it is declared or read: %s',
+  (_, paths, folder, files) => {
+    const root = new Root(folder, paths)
+    for (const file of files) {
+      expect(root.relative(file)).not.toContain('\\')
+      expect(root.absolute(root.relative(file))).toBe(file)
+    }
+  },
+)

@@ -32,21 +32,24 @@ function openIn(folder: string): string[] {
   return paths.filter((path) => path.startsWith(folder))
 }
 
-it.skipIf(process.platform !== 'linux')('after a trap the files of the old WebAssembly instance are closed', async () => {
-  const dir = join(makeFolder(), 'cache')
-  const open = () => openCache({ name: 'trap', dir, engine: 'wasm', onWarning() {} })
-  const [broken, other] = [await open(), await open()]
-  for (const cache of [broken, other]) {
-    cache.namespace('n').put('large', new Uint8Array(3_000_000))
-    await cache.commit()
-    expect(cache.namespace('n').get('large')?.length).toBe(3_000_000)
-  }
-  expect(openIn(dir).length).toBeGreaterThan(1)
-  broken.namespace('n').put('key', new Uint8Array(1))
-  trapNext()
-  await expect(broken.commit()).rejects.toMatchObject({ code: 'INTERNAL' })
-  expect(openIn(dir)).toEqual([])
-})
+it.skipIf(process.platform !== 'linux')(
+  'after a trap the files of the old WebAssembly instance are closed',
+  async () => {
+    const dir = join(makeFolder(), 'cache')
+    const open = () => openCache({ name: 'trap', dir, engine: 'wasm', onWarning() {} })
+    const [broken, other] = [await open(), await open()]
+    for (const cache of [broken, other]) {
+      cache.namespace('n').put('large', new Uint8Array(3_000_000))
+      await cache.commit()
+      expect(cache.namespace('n').get('large')?.length).toBe(3_000_000)
+    }
+    expect(openIn(dir).length).toBeGreaterThan(1)
+    broken.namespace('n').put('key', new Uint8Array(1))
+    trapNext()
+    await expect(broken.commit()).rejects.toMatchObject({ code: 'INTERNAL' })
+    expect(openIn(dir)).toEqual([])
+  },
+)
 
 for (const engine of ['wasm', 'memory'] as const) {
   it(`goes on in a fresh instance after a trap: ${engine}`, async () => {

@@ -25,7 +25,14 @@ const count: number = texts.count()
 const manifest: FileManifest = await cache.files.store('dist')
 const target: ExportTarget = process.stdout
 const report: ExportReport = await cache.exportJson(target)
-console.log(size, count, manifest.files.length, report.bytes, cache.closed satisfies boolean, texts.version satisfies string)
+console.log(
+  size,
+  count,
+  manifest.files.length,
+  report.bytes,
+  cache.closed satisfies boolean,
+  texts.version satisfies string,
+)
 
 // @ts-expect-error a number is not a text
 texts.putMany([['key', 1]])

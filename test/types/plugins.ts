@@ -16,8 +16,12 @@ const [Plugin] = Object.values(plugins) as (new () => WebpackPluginInstance)[]
 export const configuration: Configuration = { plugins: Plugin === undefined ? [] : [new Plugin()] }
 
 const onStats = ({ hits, misses }: CachedStats): number => hits / (hits + misses)
-export const vite: UserConfig = { plugins: [cachedInVite({ name: 'own' }), varve({ plugins: ['vue', { name: 'babel', cacheKey: {} }], onStats })] }
+export const vite: UserConfig = {
+  plugins: [cachedInVite({ name: 'own' }), varve({ plugins: ['vue', { name: 'babel', cacheKey: {} }], onStats })],
+}
 export const rollup: RollupOptions = { plugins: [cachedInRollup({ name: 'own' }, { cacheKey: {}, onStats })] }
 export const rolldown: RolldownOptions = { plugins: [cachedInRolldown({ name: 'own' }, { cacheKey: {} })] }
-export const esbuild: BuildOptions = { plugins: [cachedInEsbuild({ name: 'own', setup: () => undefined }, { cacheKey: {} })] }
+export const esbuild: BuildOptions = {
+  plugins: [cachedInEsbuild({ name: 'own', setup: () => undefined }, { cacheKey: {} })],
+}
 export const rspack: RspackConfiguration = { plugins: [new VarveRspackPlugin({ onStats })] }

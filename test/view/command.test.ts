@@ -14,7 +14,10 @@ describe('varve view', () => {
     const folder = makeFolder()
     const dir = await makeCache(folder, { builds: 1 })
     const before = snapshot(dir)
-    const child = spawn(process.execPath, [MAIN, 'view', '--dir', dir], { cwd: folder, stdio: ['ignore', 'pipe', 'inherit'] })
+    const child = spawn(process.execPath, [MAIN, 'view', '--dir', dir], {
+      cwd: folder,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
     const [printed] = await once(child.stdout, 'data')
     const [url = ''] = String(printed).split('\n')
     expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]{32}\/$/)
@@ -30,7 +33,10 @@ describe('varve view', () => {
     const folder = makeFolder()
     const dir = await makeCache(folder, { builds: 2 })
     const out = join(folder, 'report.html')
-    expect(runVarve(['view', '--dir', dir, '--out', out, '--verify'], { cwd: folder })).toMatchObject({ status: 0, out: `${out}\n` })
+    expect(runVarve(['view', '--dir', dir, '--out', out, '--verify'], { cwd: folder })).toMatchObject({
+      status: 0,
+      out: `${out}\n`,
+    })
     const html = readFileSync(out, 'utf8')
     expect(html).toContain("connect-src 'none'")
     const [, data = ''] = /<script type="application\/json" id="data">([^]*?)<\/script>/.exec(html) ?? []
@@ -69,15 +75,26 @@ describe('varve view', () => {
     const out = join(folder, 'report.html')
     expect(runVarve(['view', '--dir', dir, '--out', out], { cwd: folder }).status).toBe(0)
     const html = readFileSync(out, 'utf8')
-    expect([html.includes(hostile), html.includes('<script>alert'), html.match(/<script/g)?.length]).toEqual([false, false, 2])
+    expect([html.includes(hostile), html.includes('<script>alert'), html.match(/<script/g)?.length]).toEqual([
+      false,
+      false,
+      2,
+    ])
     expect(html).toContain(String.raw`\u003c/script>\u003cscript>alert(1)`)
   })
 
   it('no credentials of a remote are in the page, also if the address is not valid', async () => {
     const folder = makeFolder()
     const dir = await makeCache(folder, { builds: 1 })
-    for (const address of ['https://user:hunter2@host/path?token=hunter2', 'user:hunter2@host', 's3//key:hunter2@bucket']) {
-      const { status, out } = runVarve(['view', '--dir', dir, '--json'], { cwd: folder, env: { VARVE_REMOTE: address, VARVE_OFFLINE: '1' } })
+    for (const address of [
+      'https://user:hunter2@host/path?token=hunter2',
+      'user:hunter2@host',
+      's3//key:hunter2@bucket',
+    ]) {
+      const { status, out } = runVarve(['view', '--dir', dir, '--json'], {
+        cwd: folder,
+        env: { VARVE_REMOTE: address, VARVE_OFFLINE: '1' },
+      })
       expect([status, out.includes('hunter2')], address).toEqual([0, false])
       expect(JSON.parse(out).remote).toMatchObject({ offline: true })
     }
@@ -93,8 +110,14 @@ describe('varve view', () => {
       if (existsSync(join(varve, part))) cpSync(join(varve, part), join(installed, part), { recursive: true })
     }
     const main = join(installed, 'dist/bundle/cli.js')
-    const { status, stderr } = spawnSync(process.execPath, [main, 'view', '--dir', dir], { cwd: folder, encoding: 'utf8' })
-    expect([status, stderr]).toEqual([2, "varve: '@varve/view' is not installed; run 'npm install --save-dev @varve/view'\n"])
+    const { status, stderr } = spawnSync(process.execPath, [main, 'view', '--dir', dir], {
+      cwd: folder,
+      encoding: 'utf8',
+    })
+    expect([status, stderr]).toEqual([
+      2,
+      "varve: '@varve/view' is not installed; run 'npm install --save-dev @varve/view'\n",
+    ])
     expect(runVarve(['view', '--dir', join(folder, 'none')], { cwd: folder }).status).toBe(3)
   })
 })

@@ -16,7 +16,9 @@ const of = (name: string): string => new URL(`../../packages/varve/src/cli/view/
 const { placesOf }: typeof place = await import(of('place'))
 const { ViewSource }: typeof sources = await import(of('source'))
 const { Tree }: typeof trees = await import(of('tree'))
-const { newestIn }: typeof records = await import(new URL('../../packages/varve/src/task/record.ts', import.meta.url).href)
+const { newestIn }: typeof records = await import(
+  new URL('../../packages/varve/src/task/record.ts', import.meta.url).href
+)
 
 const CONTROL = { signal: undefined, onProgress: undefined }
 
@@ -27,12 +29,21 @@ function partOf(tree: TreeJson, ...names: readonly string[]): TreeJson | undefin
 }
 
 const bytesOf = ({ namespaces }: Stats, prefix = ''): number =>
-  namespaces.filter(({ name }) => name.startsWith(prefix)).reduce((sum, { keyBytes, valueBytes }) => sum + keyBytes + valueBytes, 0)
+  namespaces
+    .filter(({ name }) => name.startsWith(prefix))
+    .reduce((sum, { keyBytes, valueBytes }) => sum + keyBytes + valueBytes, 0)
 
 describe('the newest variant of a record, found without parsing it', () => {
   const trap = '"timeMs":9999999999999,"workMs":7'
-  const variant = { inputs: ['source', trap], added: [], env: [trap, ''], files: [[trap, trap, 1, 1.5, 1]], result: trap }
-  const newestOf = (...made: readonly object[]): unknown => newestIn(JSON.stringify(made.map((each) => ({ ...variant, ...each }))))
+  const variant = {
+    inputs: ['source', trap],
+    added: [],
+    env: [trap, ''],
+    files: [[trap, trap, 1, 1.5, 1]],
+    result: trap,
+  }
+  const newestOf = (...made: readonly object[]): unknown =>
+    newestIn(JSON.stringify(made.map((each) => ({ ...variant, ...each }))))
 
   it('has the time and the cost of the parsed record, whatever the texts of the record contain', () => {
     const newest = { timeMs: 1_795_257_075_000.25, workMs: 1e-7 }
@@ -56,14 +67,20 @@ describe.each(ENGINES)('varve view on %s', (engine) => {
     const folder = makeFolder()
     const dir = await makeCache(folder, { engine, builds: 3 })
     const source = new ViewSource(dir, folder)
-    const { caches: [cache] } = await source.overview()
+    const {
+      caches: [cache],
+    } = await source.overview()
     const { tree } = await source.contents(dir, CONTROL)
     expect(cache).toMatchObject({ engine, dir })
     const { namespaces } = cache?.stats ?? { namespaces: [] }
-    expect(tree).toMatchObject({ entries: namespaces.reduce((sum, { entries }) => sum + entries, 0), bytes: cache && bytesOf(cache.stats) })
+    expect(tree).toMatchObject({
+      entries: namespaces.reduce((sum, { entries }) => sum + entries, 0),
+      bytes: cache && bytesOf(cache.stats),
+    })
     const sums = (node: TreeJson): void => {
       if (node.parts === undefined) return
-      for (const sum of ['entries', 'bytes'] as const) expect(node.parts.reduce((all, part) => all + part[sum], 0)).toBe(node[sum])
+      for (const sum of ['entries', 'bytes'] as const)
+        expect(node.parts.reduce((all, part) => all + part[sum], 0)).toBe(node[sum])
       node.parts.forEach(sums)
     }
     sums(tree)
@@ -76,10 +93,15 @@ describe.each(ENGINES)('varve view on %s', (engine) => {
     const folder = makeFolder()
     const dir = await makeCache(folder, { engine, builds: 3 })
     const source = new ViewSource(dir, folder)
-    const { caches: [cache] } = await source.overview()
+    const {
+      caches: [cache],
+    } = await source.overview()
     const { made } = await source.contents(dir, CONTROL)
     expect(made.count).toBe(cache?.builds[0]?.misses)
-    const reasons = [['input mode development -> production', 25], ['its own file changed', 4]]
+    const reasons = [
+      ['input mode development -> production', 25],
+      ['its own file changed', 4],
+    ]
     expect(made.reasons.map(({ reason, count }) => [reason, count])).toEqual(reasons)
     const own = made.reasons[1]?.results[0]
     expect(own?.differences).toEqual([expect.objectContaining({ kind: 'file', name: own?.id })])
@@ -117,24 +139,45 @@ describe('the tree of varve view', () => {
     const entries = Array.from({ length: 50_000 }, (_, key): [string, string, trees.Weight] => {
       return [`directory-${key % 10_000}`, `module-${key}`, { entries: 1, bytes: 10, workMs: 1 }]
     })
-    entries.push(['large', 'one', { entries: 1, bytes: 1_000_000, workMs: 0 }], ['slow', 'one', { entries: 1, bytes: 0, workMs: 1_000_000 }])
+    entries.push(
+      ['large', 'one', { entries: 1, bytes: 1_000_000, workMs: 0 }],
+      ['slow', 'one', { entries: 1, bytes: 0, workMs: 1_000_000 }],
+    )
     for (const [parent, , weight] of entries) tree.add('a', parent, weight)
     tree.choose()
     for (const [parent, module, weight] of entries) tree.addModule('a', parent, module, weight)
     const json = tree.toJson()
     expect(json).toMatchObject({ entries: 50_002, bytes: 1_500_000, workMs: 1_050_000 })
     const parts = json.parts?.[0]?.parts ?? []
-    expect([parts.length, parts[0]?.name, parts.some(({ name }) => name === 'slow'), parts.at(-1)?.name]).toEqual([61, 'large', true, null])
+    expect([parts.length, parts[0]?.name, parts.some(({ name }) => name === 'slow'), parts.at(-1)?.name]).toEqual([
+      61,
+      'large',
+      true,
+      null,
+    ])
     expect(parts.reduce((sum, { bytes }) => sum + bytes, 0)).toBe(1_500_000)
-    for (const { bytes, parts: modules = [] } of parts.slice(0, -1)) expect(modules.reduce((sum, each) => sum + each.bytes, 0)).toBe(bytes)
+    for (const { bytes, parts: modules = [] } of parts.slice(0, -1))
+      expect(modules.reduce((sum, each) => sum + each.bytes, 0)).toBe(bytes)
     expect(JSON.stringify(json).length).toBeLessThan(200_000)
   })
 
   it.each([
-    ['result:babel', 'node_modules/.pnpm/a/node_modules/@a/b/c.js\0digest', ['@a/b', 'node_modules/.pnpm/a/node_modules/@a/b/c.js']],
-    ['task:babel', String.raw`C:\p\node_modules\left-pad\index.js`, ['left-pad', String.raw`C:\p\node_modules\left-pad\index.js`]],
+    [
+      'result:babel',
+      'node_modules/.pnpm/a/node_modules/@a/b/c.js\0digest',
+      ['@a/b', 'node_modules/.pnpm/a/node_modules/@a/b/c.js'],
+    ],
+    [
+      'task:babel',
+      String.raw`C:\p\node_modules\left-pad\index.js`,
+      ['left-pad', String.raw`C:\p\node_modules\left-pad\index.js`],
+    ],
     ['plain', 'src/file.js', ['src/', 'src/file.js']],
-    ['reads:babel', 'src/deep/er/file.vue?type=style&src=a/b', ['src/deep/', 'src/deep/er/file.vue?type=style&src=a/b']],
+    [
+      'reads:babel',
+      'src/deep/er/file.vue?type=style&src=a/b',
+      ['src/deep/', 'src/deep/er/file.vue?type=style&src=a/b'],
+    ],
     ['result:babel', '\0virtual\0digest', ['.', '\0virtual']],
     ['plain', 'node_modules/', ['node_modules/', 'node_modules/']],
     ['plain', new Uint8Array([0xff, 0x41]), ['.', String.raw`\xffA`]],

@@ -12,15 +12,19 @@ import { makeCache } from '../../scripts/screenshots/cache.mjs'
 import { makeFolder } from '../folders.ts'
 import { slow } from '../slow.ts'
 
-const { ViewSource }: typeof sources = await import(new URL('../../packages/varve/src/cli/view/source.ts', import.meta.url).href)
+const { ViewSource }: typeof sources = await import(
+  new URL('../../packages/varve/src/cli/view/source.ts', import.meta.url).href
+)
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 /** Programs for the page, as text, because tests are compiled without the types of browsers. */
 const OPEN_ALL = "document.querySelectorAll('details').forEach((each) => { each.open = true })"
 const WIDTH_TOO_MUCH = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
-const RUN_AXE = "axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html).join(' | ')))"
+const RUN_AXE =
+  "axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html).join(' | ')))"
 
-const HOSTILE = '</script><img src=x onerror="document.title=\'owned\'"><script>document.title="owned"</script>\u202e\u001b[31m'
+const HOSTILE =
+  '</script><img src=x onerror="document.title=\'owned\'"><script>document.title="owned"</script>\u202e\u001b[31m'
 const DESKTOP = { width: 1280, height: 800 }
 const PHONE = { width: 390, height: 844 }
 
@@ -47,7 +51,10 @@ describe.skipIf(!hasBrowser())('the page of varve view', () => {
   })
 
   /** The page with its contents, and what its console and its requests were. */
-  async function open(url: string, options: Parameters<Browser['newPage']>[0] = { viewport: DESKTOP }): Promise<Opened> {
+  async function open(
+    url: string,
+    options: Parameters<Browser['newPage']>[0] = { viewport: DESKTOP },
+  ): Promise<Opened> {
     const [log, requests]: [string[], string[]] = [[], []]
     const page = await browser?.newPage(options)
     if (page === undefined) throw new Error('there is no browser')
@@ -59,7 +66,10 @@ describe.skipIf(!hasBrowser())('the page of varve view', () => {
     return { page, log, requests }
   }
 
-  const ways = (): [name: string, url: string][] => [['served', server?.url ?? ''], ['as a file', pathToFileURL(report).href]]
+  const ways = (): [name: string, url: string][] => [
+    ['served', server?.url ?? ''],
+    ['as a file', pathToFileURL(report).href],
+  ]
 
   /** What axe-core finds, with everything that can be opened open. */
   async function violations(page: Page): Promise<string[]> {
@@ -72,16 +82,27 @@ describe.skipIf(!hasBrowser())('the page of varve view', () => {
     for (const [name, url] of ways()) {
       const { page, log, requests } = await open(url)
       await page.getByText('As a table').first().click()
-      await page.getByRole('button', { name: /^<\/script>/ }).first().click()
+      await page
+        .getByRole('button', { name: /^<\/script>/ })
+        .first()
+        .click()
       await page.getByText('As a table').first().click()
-      expect([name, log, await page.title(), await page.locator('img').count()]).toEqual([name, [], expect.stringMatching(/^Varve: /), 0])
+      expect([name, log, await page.title(), await page.locator('img').count()]).toEqual([
+        name,
+        [],
+        expect.stringMatching(/^Varve: /),
+        0,
+      ])
       expect(await page.locator('main').innerText()).toContain(String.raw`\u{202e}\u{1b}[31m`)
       expect(requests.every((each) => each.startsWith(url) || each === 'data:,')).toBe(true)
       await page.close()
     }
   })
 
-  const colours = [['light', {}], ['dark', slow]] as const
+  const colours = [
+    ['light', {}],
+    ['dark', slow],
+  ] as const
   for (const [colorScheme, speed] of colours) {
     it(`axe-core finds nothing wrong with the page in ${colorScheme}, on a desktop and on a phone`, speed, async () => {
       for (const viewport of [DESKTOP, PHONE]) {
@@ -100,7 +121,8 @@ describe.skipIf(!hasBrowser())('the page of varve view', () => {
     const enter = async (name: RegExp): Promise<void> => {
       const part = page.locator('.treemap').getByRole('button', { name }).first()
       const label = await part.getAttribute('title')
-      const focused = (): Promise<string | null> => page.evaluate<string | null>("document.activeElement.getAttribute('title')")
+      const focused = (): Promise<string | null> =>
+        page.evaluate<string | null>("document.activeElement.getAttribute('title')")
       for (let tabs = 0; tabs < 60 && (await focused()) !== label; tabs++) await page.keyboard.press('Tab')
       await page.keyboard.press('Enter')
     }
@@ -111,7 +133,9 @@ describe.skipIf(!hasBrowser())('the page of varve view', () => {
     await page.getByText('a hit, if its inputs are the same').waitFor()
     await page.keyboard.press('Escape')
     expect(await page.getByRole('dialog').count()).toBe(0)
-    expect(await page.getByRole('navigation', { name: 'Path' }).innerText()).toMatch(/All[^]*task:transform[^]*packages\/api\//)
+    expect(await page.getByRole('navigation', { name: 'Path' }).innerText()).toMatch(
+      /All[^]*task:transform[^]*packages\/api\//,
+    )
     await page.close()
   })
 

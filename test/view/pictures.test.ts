@@ -28,7 +28,9 @@ function differing(name: string, taken: Buffer, stored: Buffer): number {
   const { width, height } = now
   const difference = new PNG({ width, height })
   const isSameSize = width === before.width && height === before.height
-  const pixels = isSameSize ? pixelmatch(now.data, before.data, difference.data, width, height, { threshold: THRESHOLD }) : width * height
+  const pixels = isSameSize
+    ? pixelmatch(now.data, before.data, difference.data, width, height, { threshold: THRESHOLD })
+    : width * height
   if (pixels <= PIXELS_MAX) return pixels
   mkdirSync(DIFFERENT, { recursive: true })
   writeFileSync(join(DIFFERENT, name), taken)
@@ -52,6 +54,9 @@ describe.skipIf(!isReady)('the pictures of varve view', () => {
     if (browser === undefined) throw new Error('there is no browser')
     const taken = await take(browser, picture, url)
     const pixels = differing(basename(picture.file), taken, readFileSync(join(ROOT, picture.file)))
-    expect(pixels, `the page has changed: compare ${DIFFERENT}, and run 'npm run screenshots' if that is meant`).toBeLessThanOrEqual(PIXELS_MAX)
+    expect(
+      pixels,
+      `the page has changed: compare ${DIFFERENT}, and run 'npm run screenshots' if that is meant`,
+    ).toBeLessThanOrEqual(PIXELS_MAX)
   })
 })

@@ -52,7 +52,10 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-async function ask(path: string, options: { readonly method?: string; readonly headers?: Readonly<Record<string, string>> } = {}): Promise<Answer> {
+async function ask(
+  path: string,
+  options: { readonly method?: string; readonly headers?: Readonly<Record<string, string>> } = {},
+): Promise<Answer> {
   const sent = request(new URL(path, server.url), options)
   sent.end()
   const [response] = await once(sent, 'response')
@@ -64,7 +67,12 @@ async function ask(path: string, options: { readonly method?: string; readonly h
 describe('the server of varve view', () => {
   it('the server answers with the token only, which is new each time', async () => {
     expect((await ask('')).status).toBe(200)
-    for (const path of ['/', '/overview', `/${'x'.repeat(32)}/overview`, `/${server.url.split('/').at(-2)?.slice(1)}/`]) {
+    for (const path of [
+      '/',
+      '/overview',
+      `/${'x'.repeat(32)}/overview`,
+      `/${server.url.split('/').at(-2)?.slice(1)}/`,
+    ]) {
       expect([path, (await ask(path)).status]).toEqual([path, 403])
     }
     const other = await module.serve(source, { port: 0 })
@@ -85,7 +93,9 @@ describe('the server of varve view', () => {
   it('the server listens on loopback only', async () => {
     const { hostname, port } = new URL(server.url)
     expect(hostname).toBe('127.0.0.1')
-    const others = Object.values(networkInterfaces()).flat().filter((one) => one !== undefined && !one.internal && one.family === 'IPv4')
+    const others = Object.values(networkInterfaces())
+      .flat()
+      .filter((one) => one !== undefined && !one.internal && one.family === 'IPv4')
     for (const other of others) {
       const socket = connect(Number(port), other?.address ?? '')
       const [error]: unknown[] = await once(socket, 'error').catch((thrown: unknown) => [thrown])
@@ -102,14 +112,26 @@ describe('the server of varve view', () => {
   })
 
   it('the server has no other pages, and no files', async () => {
-    for (const path of ['overviews', 'page.css', '../../etc/passwd', '%2e%2e/%2e%2e/etc/passwd', 'overview/x', '%', 'x'.repeat(5000)]) {
+    for (const path of [
+      'overviews',
+      'page.css',
+      '../../etc/passwd',
+      '%2e%2e/%2e%2e/etc/passwd',
+      'overview/x',
+      '%',
+      'x'.repeat(5000),
+    ]) {
       expect([path, [403, 404].includes((await ask(path)).status ?? 0)]).toEqual([path, true])
     }
   })
 
   it('every answer forbids caching, sniffing and referrers, and the page has a policy that allows only its own script', async () => {
     const { headers, text } = await ask('')
-    expect(headers).toMatchObject({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' })
+    expect(headers).toMatchObject({
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+      'referrer-policy': 'no-referrer',
+    })
     const digest = String.raw`'sha256-[^' ]+'`
     const policy = new RegExp(`^default-src 'none'; script-src ${digest}; style-src ${digest}; connect-src 'self';`)
     expect(headers['content-security-policy']).toMatch(policy)
@@ -120,7 +142,10 @@ describe('the server of varve view', () => {
   it('the server passes questions on, with progress and errors as lines', async () => {
     source.asked.length = 0
     expect(JSON.parse((await ask('overview')).text).result.format).toBe(1)
-    const lines = (await ask('contents?dir=%2Fa%20b')).text.trim().split('\n').map((line) => JSON.parse(line))
+    const lines = (await ask('contents?dir=%2Fa%20b')).text
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
     expect(lines).toEqual([{ progress: [1, 2] }, { error: 'no cache in /a b' }])
     expect(JSON.parse((await ask('why?dir=d&id=%3Cb%3E&task=t')).text)).toEqual({ result: [] })
     expect(source.asked).toEqual(['overview', 'contents /a b', 'why d [{"id":"<b>","task":"t"}]'])

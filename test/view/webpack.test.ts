@@ -11,7 +11,9 @@ import type * as sources from '../../packages/varve/src/cli/view/source.ts'
 import { ENGINES } from '../engines.ts'
 import { makeFolder } from '../folders.ts'
 
-const { ViewSource }: typeof sources = await import(new URL('../../packages/varve/src/cli/view/source.ts', import.meta.url).href)
+const { ViewSource }: typeof sources = await import(
+  new URL('../../packages/varve/src/cli/view/source.ts', import.meta.url).href
+)
 
 /** Takes long enough to have a cost. */
 const LOADER = 'module.exports = (text) => { for (const end = Date.now() + 20; Date.now() < end; ); return text }'
@@ -20,14 +22,23 @@ function project(): string {
   const root = makeFolder()
   for (const folder of ['src', 'node_modules/pkg']) mkdirSync(join(root, folder), { recursive: true })
   const large = `export const large = '${'x'.repeat(5000)}'`
-  const files = { 'package.json': '{}', 'src/main.js': "import './small.js'; import 'pkg'", 'src/small.js': '1', 'node_modules/pkg/index.js': large }
+  const files = {
+    'package.json': '{}',
+    'src/main.js': "import './small.js'; import 'pkg'",
+    'src/small.js': '1',
+    'node_modules/pkg/index.js': large,
+  }
   for (const [path, text] of Object.entries({ ...files, 'loader.cjs': LOADER })) writeFileSync(join(root, path), text)
   return root
 }
 
 async function build(root: string, engine: 'native' | 'wasm'): Promise<void> {
   const compiler = webpack({
-    mode: 'development', context: root, entry: './src/main.js', output: { path: join(root, 'dist') }, cache: { type: 'memory' },
+    mode: 'development',
+    context: root,
+    entry: './src/main.js',
+    output: { path: join(root, 'dist') },
+    cache: { type: 'memory' },
     module: { rules: [{ test: /small\.js$/, use: join(root, 'loader.cjs') }] },
     plugins: [new VarveWebpackPlugin({ dir: join(root, 'cache'), engine })],
   })
@@ -38,26 +49,31 @@ async function build(root: string, engine: 'native' | 'wasm'): Promise<void> {
 
 const leavesOf = (node: TreeJson): TreeJson[] => node.parts?.flatMap(leavesOf) ?? [node]
 
-it.each(ENGINES)('modules of webpack are listed by their package, with bytes and time, and all sums are those of stats (%s)', async (engine) => {
-  const root = project()
-  await build(root, engine)
-  const dir = join(root, 'cache')
-  const { tree } = await new ViewSource(dir, root).contents(dir, { signal: undefined, onProgress: undefined })
-  const packs = tree.parts?.find(({ name }) => name?.startsWith('webpack packs'))
-  expect(packs?.parts?.map(({ name }) => name)).toEqual(expect.arrayContaining(['pkg', '<varve:root>/src/']))
-  const moduleOf = (path: string): TreeJson | undefined => leavesOf(tree).find(({ name }) => name === `<varve:root>/${path}`)
-  const [large, small, main] = ['node_modules/pkg/index.js', 'src/small.js', 'src/main.js'].map(moduleOf)
-  expect(large?.bytes).toBeGreaterThan(100 * (small?.bytes ?? 0))
-  expect(small?.workMs).toBeGreaterThan(0)
-  expect(main).toBeDefined()
-  const cache = await openCache({ name: 'webpack', dir, engine })
-  const { namespaces } = await cache.stats()
-  await cache.close()
-  const total = { entries: 0, bytes: 0 }
-  for (const { entries, keyBytes, valueBytes } of namespaces) {
-    total.entries += entries
-    total.bytes += keyBytes + valueBytes
-  }
-  expect(tree).toMatchObject(total)
-  for (const sum of ['entries', 'bytes'] as const) expect(leavesOf(tree).reduce((all, leaf) => all + leaf[sum], 0)).toBe(total[sum])
-})
+it.each(ENGINES)(
+  'modules of webpack are listed by their package, with bytes and time, and all sums are those of stats (%s)',
+  async (engine) => {
+    const root = project()
+    await build(root, engine)
+    const dir = join(root, 'cache')
+    const { tree } = await new ViewSource(dir, root).contents(dir, { signal: undefined, onProgress: undefined })
+    const packs = tree.parts?.find(({ name }) => name?.startsWith('webpack packs'))
+    expect(packs?.parts?.map(({ name }) => name)).toEqual(expect.arrayContaining(['pkg', '<varve:root>/src/']))
+    const moduleOf = (path: string): TreeJson | undefined =>
+      leavesOf(tree).find(({ name }) => name === `<varve:root>/${path}`)
+    const [large, small, main] = ['node_modules/pkg/index.js', 'src/small.js', 'src/main.js'].map(moduleOf)
+    expect(large?.bytes).toBeGreaterThan(100 * (small?.bytes ?? 0))
+    expect(small?.workMs).toBeGreaterThan(0)
+    expect(main).toBeDefined()
+    const cache = await openCache({ name: 'webpack', dir, engine })
+    const { namespaces } = await cache.stats()
+    await cache.close()
+    const total = { entries: 0, bytes: 0 }
+    for (const { entries, keyBytes, valueBytes } of namespaces) {
+      total.entries += entries
+      total.bytes += keyBytes + valueBytes
+    }
+    expect(tree).toMatchObject(total)
+    for (const sum of ['entries', 'bytes'] as const)
+      expect(leavesOf(tree).reduce((all, leaf) => all + leaf[sum], 0)).toBe(total[sum])
+  },
+)

@@ -9,7 +9,12 @@ import { addWorktree, commitAll, makeRepository } from './repository.ts'
 const OPTIONS = { options: { dir: 'git' } }
 
 /** Tools, and whether they are addons themselves. */
-const TOOLS = [['vite', true], ['rollup', false], ['rolldown', true], ['esbuild', false]] as const
+const TOOLS = [
+  ['vite', true],
+  ['rollup', false],
+  ['rolldown', true],
+  ['esbuild', false],
+] as const
 
 it.each(TOOLS)(
   "%s: a new worktree with dir: 'git' takes every module from the cache, with the output of a build without one",

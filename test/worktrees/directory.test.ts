@@ -79,7 +79,10 @@ describe("option dir: 'git'", () => {
     const cache = await openCache({ name: 'tool', dir: join(repository, '.git/varve/tool') })
     cache.namespace('n', { codec: 'text' }).put('key', 'value')
     await cache.close()
-    for (const [args, env] of [[['--dir', 'git'], {}], [[], { VARVE_DIR: 'git' }]] as const) {
+    for (const [args, env] of [
+      [['--dir', 'git'], {}],
+      [[], { VARVE_DIR: 'git' }],
+    ] as const) {
       expect(runVarve(['get', 'key', ...args], { cwd: worktree, env })).toMatchObject({ status: 0, out: 'value' })
     }
   })
@@ -114,12 +117,15 @@ describe('gitDirectory', () => {
     expect(gitDirectory(worktree)).toBe(own)
   })
 
-  it.runIf(process.platform !== 'win32')('a repository above a directory that all users may write to does not count', () => {
-    const { repository } = makeWorktree()
-    const open = join(repository, 'open')
-    mkdirSync(join(open, 'mine'), { recursive: true })
-    expect(gitDirectory(join(open, 'mine'))).toBe(join(repository, '.git'))
-    chmodSync(open, 0o1777)
-    expect(gitDirectory(join(open, 'mine'))).toBeUndefined()
-  })
+  it.runIf(process.platform !== 'win32')(
+    'a repository above a directory that all users may write to does not count',
+    () => {
+      const { repository } = makeWorktree()
+      const open = join(repository, 'open')
+      mkdirSync(join(open, 'mine'), { recursive: true })
+      expect(gitDirectory(join(open, 'mine'))).toBe(join(repository, '.git'))
+      chmodSync(open, 0o1777)
+      expect(gitDirectory(join(open, 'mine'))).toBeUndefined()
+    },
+  )
 })

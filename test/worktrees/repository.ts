@@ -5,13 +5,28 @@ import { join } from 'node:path'
 import { makeFolder } from '../folders.ts'
 
 /** Settings of the machine, such as templates and hooks, play no part. */
-const ENV = { GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1', GIT_DIR: undefined, GIT_WORK_TREE: undefined, GIT_INDEX_FILE: undefined }
-const SETTINGS = ['user.name=test', 'user.email=test@localhost', 'init.defaultBranch=main', 'protocol.file.allow=always']
+const ENV = {
+  GIT_CONFIG_GLOBAL: '/dev/null',
+  GIT_CONFIG_NOSYSTEM: '1',
+  GIT_DIR: undefined,
+  GIT_WORK_TREE: undefined,
+  GIT_INDEX_FILE: undefined,
+}
+const SETTINGS = [
+  'user.name=test',
+  'user.email=test@localhost',
+  'init.defaultBranch=main',
+  'protocol.file.allow=always',
+]
 
 /** Runs git in `folder`. */
 export function git(folder: string, ...args: readonly string[]): void {
   const settings = SETTINGS.flatMap((setting) => ['-c', setting])
-  const { status, stderr } = spawnSync('git', [...settings, ...args], { cwd: folder, env: { ...process.env, ...ENV }, encoding: 'utf8' })
+  const { status, stderr } = spawnSync('git', [...settings, ...args], {
+    cwd: folder,
+    env: { ...process.env, ...ENV },
+    encoding: 'utf8',
+  })
   if (status !== 0) throw new Error(`git ${args.join(' ')}: ${stderr}`)
 }
 

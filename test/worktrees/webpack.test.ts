@@ -35,7 +35,11 @@ const loader = (version: number): string => `module.exports = (source) => source
 const load = (folder: string, version: number): void => writeFileSync(join(folder, 'loader.cjs'), loader(version))
 
 /** Builds, with the shared cache unless it is `none`. */
-async function one(folder: string, cache: 'varve' | 'none' = 'varve', env: Record<string, string> = {}): Promise<Built> {
+async function one(
+  folder: string,
+  cache: 'varve' | 'none' = 'varve',
+  env: Record<string, string> = {},
+): Promise<Built> {
   rmSync(join(folder, 'dist'), { recursive: true, force: true })
   const [built] = await build([{ folder, cache, options: { dir: 'git' } }], env)
   expect([built?.errors, built?.complaints]).toEqual([[], []])

@@ -63,7 +63,8 @@ impl Data {
     /// Paths as keys and lines of code as values, as in a bundler. JSON needs escapes for some characters of the
     /// values.
     pub fn text(count: usize, key_bytes: usize, value_bytes: usize) -> Self {
-        const LETTERS: &[u8; 64] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ .,;=()'\"\n/_";
+        const LETTERS: &[u8; 64] =
+            b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ .,;=()'\"\n/_";
         let letters = |bytes: &mut Vec<u8>, letters: &[u8]| {
             for byte in bytes {
                 *byte = letters[usize::from(*byte) % letters.len()];

@@ -27,8 +27,12 @@ pub enum Form {
 pub struct Export(pub Form);
 
 /// All ways.
-pub const EXPORTS: [Export; 4] =
-    [Export(Form::Buffered), Export(Form::Unbuffered), Export(Form::PlainLoop), Export(Form::Bytes)];
+pub const EXPORTS: [Export; 4] = [
+    Export(Form::Buffered),
+    Export(Form::Unbuffered),
+    Export(Form::PlainLoop),
+    Export(Form::Bytes),
+];
 
 /// The bytes of one write in the ways without an export.
 const CHUNK_BYTES: usize = 256 << 10;
@@ -51,7 +55,8 @@ impl Subject for Export {
     }
 
     fn open(&self, folder: &Path, block_cache_bytes: usize) -> Box<dyn Opened> {
-        let store = Varve { threads: 1 }.open_as(folder, block_cache_bytes, &format!("1 {TEXT_TAG}"));
+        let store =
+            Varve { threads: 1 }.open_as(folder, block_cache_bytes, &format!("1 {TEXT_TAG}"));
         Box::new(OpenExport { form: self.0, store, entries: Vec::new(), finished: Vec::new() })
     }
 }

@@ -27,7 +27,11 @@ impl Sample {
 pub fn timed<R>(work: impl FnOnce() -> R) -> (Sample, R) {
     let (wall, cpu) = (Instant::now(), cpu_ns());
     let result = work();
-    let sample = Sample { cpu_ns: cpu_ns() - cpu, wall_ns: wall.elapsed().as_nanos() as f64, extra: Vec::new() };
+    let sample = Sample {
+        cpu_ns: cpu_ns() - cpu,
+        wall_ns: wall.elapsed().as_nanos() as f64,
+        extra: Vec::new(),
+    };
     (sample, result)
 }
 
@@ -35,14 +39,16 @@ pub fn timed<R>(work: impl FnOnce() -> R) -> (Sample, R) {
 pub(crate) fn memory_bytes() -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));
-    line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<f64>().ok()).unwrap_or(0.0) * 1024.0
+    line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<f64>().ok()).unwrap_or(0.0)
+        * 1024.0
 }
 
 /// The peak memory of this process since `reset_peak` in bytes, with mapped files; 0 if the system does not report it.
 pub(crate) fn peak_bytes() -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<f64>().ok()).unwrap_or(0.0) * 1024.0
+    line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<f64>().ok()).unwrap_or(0.0)
+        * 1024.0
 }
 
 /// Resets the peak to the memory in use.

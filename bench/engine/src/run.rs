@@ -28,7 +28,9 @@ impl Arguments {
                 "--quick" => found.quick = true,
                 "--only" => found.only.extend(arguments.next()),
                 "--rounds" => found.rounds = arguments.next().and_then(|count| count.parse().ok()),
-                other => panic!("unknown argument {other}; known: --quick, --only <prefix>, --rounds <count>"),
+                other => panic!(
+                    "unknown argument {other}; known: --quick, --only <prefix>, --rounds <count>"
+                ),
             }
         }
         found
@@ -38,15 +40,22 @@ impl Arguments {
 /// Runs all selected trials.
 pub fn run(arguments: &Arguments, subjects: &[&dyn Subject]) {
     for trial in trials(arguments.quick) {
-        if arguments.only.is_empty() || arguments.only.iter().any(|prefix| trial.id.starts_with(prefix.as_str())) {
+        if arguments.only.is_empty()
+            || arguments.only.iter().any(|prefix| trial.id.starts_with(prefix.as_str()))
+        {
             run_trial(&trial, arguments.rounds.unwrap_or(trial.rounds), subjects);
         }
     }
 }
 
-#[expect(clippy::print_stdout, clippy::print_stderr, reason = "results are lines on stdout, progress on stderr")]
+#[expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "results are lines on stdout, progress on stderr"
+)]
 fn run_trial(trial: &Trial, rounds: usize, subjects: &[&dyn Subject]) {
-    let subjects: Vec<_> = subjects.iter().copied().filter(|subject| subject.takes_part(&trial.id)).collect();
+    let subjects: Vec<_> =
+        subjects.iter().copied().filter(|subject| subject.takes_part(&trial.id)).collect();
     let mut samples: Vec<Vec<Sample>> = vec![Vec::new(); subjects.len()];
     let mut kept = Vec::new();
     for round in 0..rounds {
@@ -56,7 +65,9 @@ fn run_trial(trial: &Trial, rounds: usize, subjects: &[&dyn Subject]) {
         for turn in 0..subjects.len() {
             let index = (round + turn) % subjects.len();
             let (subject, samples) = (subjects[index], &mut samples[index]);
-            let folder = tempfile::Builder::new().tempdir_in(bench_folder()).expect("a directory for the sample");
+            let folder = tempfile::Builder::new()
+                .tempdir_in(bench_folder())
+                .expect("a directory for the sample");
             samples.push((trial.run)(subject, folder.path()));
             if trial.is_of_files() {
                 kept.push(folder);
@@ -72,7 +83,9 @@ fn run_trial(trial: &Trial, rounds: usize, subjects: &[&dyn Subject]) {
             subject.name(),
             trial.unit.name(),
         );
-        for (index, (name, unit, _)) in samples.first().map_or(&[][..], |sample| &sample.extra).iter().enumerate() {
+        for (index, (name, unit, _)) in
+            samples.first().map_or(&[][..], |sample| &sample.extra).iter().enumerate()
+        {
             let value = median(samples.iter().map(|sample| sample.extra[index].2));
             println!(
                 "{{\"id\":\"{}\",\"name\":\"{}\",\"metric\":\"{name}\",\"unit\":\"{unit}\",\"value\":{value},\
@@ -88,7 +101,11 @@ fn median(numbers: impl Iterator<Item = f64>) -> f64 {
     let mut numbers: Vec<f64> = numbers.collect();
     numbers.sort_by(f64::total_cmp);
     let middle = numbers.len() / 2;
-    if numbers.len() % 2 == 1 { numbers[middle] } else { f64::midpoint(numbers[middle - 1], numbers[middle]) }
+    if numbers.len() % 2 == 1 {
+        numbers[middle]
+    } else {
+        f64::midpoint(numbers[middle - 1], numbers[middle])
+    }
 }
 
 /// Samples are on the disk of the checkout: a temporary directory may be in memory, where a sync costs nothing.

@@ -29,12 +29,17 @@ pub struct Varve {
 
 impl Subject for Varve {
     fn name(&self) -> String {
-        if self.threads == 1 { "varve".to_owned() } else { format!("varve-{}-threads", self.threads) }
+        if self.threads == 1 {
+            "varve".to_owned()
+        } else {
+            format!("varve-{}-threads", self.threads)
+        }
     }
 
     fn takes_part(&self, id: &str) -> bool {
         let is_export = id.starts_with("export/"); // it has its own subjects
-        let on_threads = ["compaction/", "write/", "files/"].iter().any(|prefix| id.starts_with(prefix));
+        let on_threads =
+            ["compaction/", "write/", "files/"].iter().any(|prefix| id.starts_with(prefix));
         (self.threads == 1 && !is_export) || on_threads
     }
 
@@ -53,14 +58,26 @@ impl Subject for Varve {
 
 impl Varve {
     /// Opens the directory with a version of the namespace, and merges only when `compact` is called.
-    pub(crate) fn open_as(self, folder: &Path, block_cache_bytes: usize, version: &str) -> OpenVarve {
+    pub(crate) fn open_as(
+        self,
+        folder: &Path,
+        block_cache_bytes: usize,
+        version: &str,
+    ) -> OpenVarve {
         self.open_with(folder, block_cache_bytes, version, false)
     }
 
-    fn open_with(self, folder: &Path, block_cache_bytes: usize, version: &str, maintained: bool) -> OpenVarve {
+    fn open_with(
+        self,
+        folder: &Path,
+        block_cache_bytes: usize,
+        version: &str,
+        maintained: bool,
+    ) -> OpenVarve {
         let options = Options { block_cache_bytes, bytes_max: 64 << 30, ..Options::default() };
         let pool = Arc::new(DiskPool::new(self.threads));
-        let store = Store::open(Arc::new(DiskVfs::new(folder.to_owned())), pool, options).expect("opens");
+        let store =
+            Store::open(Arc::new(DiskVfs::new(folder.to_owned())), pool, options).expect("opens");
         let mut handle = store.handle();
         let namespace = handle.namespace("bench", version).expect("a namespace");
         OpenVarve { store, handle, namespace, maintained, maintenance: None }
@@ -103,7 +120,9 @@ impl Opened for OpenVarve {
         }
         let durability = if durable { Durability::Durable } else { Durability::Relaxed };
         let commit = self.handle.begin_commit().expect("something to commit");
-        if commit.run(Some(durability), now_ms()).expect("commits").maintenance_due && self.maintained {
+        if commit.run(Some(durability), now_ms()).expect("commits").maintenance_due
+            && self.maintained
+        {
             self.maintain();
         }
     }
@@ -117,7 +136,8 @@ impl Opened for OpenVarve {
         for index in order {
             let start = *index as usize * key_bytes;
             let key = &keys[start..start + key_bytes];
-            let hit = self.handle.get(self.namespace, key, |value| std::hint::black_box(value).len());
+            let hit =
+                self.handle.get(self.namespace, key, |value| std::hint::black_box(value).len());
             found += usize::from(hit.expect("looks up").is_some());
         }
         found
@@ -127,7 +147,8 @@ impl Opened for OpenVarve {
         let intake = BlobWriter::new(&self.store).expect("stores");
         let store = |content: &[u8]| intake.store(content).map(|file| file.digest);
         let (options, watch) = (ImportOptions::default(), |_, _| ControlFlow::Continue(()));
-        let imported = import(&mut &archive[..], &options, &**self.store.pool(), &store, &watch).expect("imports");
+        let imported = import(&mut &archive[..], &options, &**self.store.pool(), &store, &watch)
+            .expect("imports");
         imported.records.len()
     }
 

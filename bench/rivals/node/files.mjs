@@ -42,7 +42,9 @@ function writeTree(root, count) {
   for (let index = 0; index < count; index++) {
     const path = join(root, `lib/part${index % 53}/file${index}.js`)
     mkdirSync(dirname(path), { recursive: true })
-    const words = Uint32Array.from({ length: Math.ceil((FILE_BYTES[index % FILE_BYTES.length] ?? 4) / 4) }, () => random(2 ** 32))
+    const words = Uint32Array.from({ length: Math.ceil((FILE_BYTES[index % FILE_BYTES.length] ?? 4) / 4) }, () =>
+      random(2 ** 32),
+    )
     writeFileSync(path, new Uint8Array(words.buffer))
   }
 }
@@ -89,7 +91,7 @@ const gnuTar = async (folder, archive) => {
 }
 
 /** @type {Record<string, Subject>} */
-const SUBJECTS = { 'varve': varve('native'), 'varve-wasm': varve('wasm'), 'cacache+tar': cacacheAndTar, 'tar -x': gnuTar }
+const SUBJECTS = { varve: varve('native'), 'varve-wasm': varve('wasm'), 'cacache+tar': cacacheAndTar, 'tar -x': gnuTar }
 
 /** @param {string} id @param {Record<string, Sample[]>} samples */
 function print(id, samples) {

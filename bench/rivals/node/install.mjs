@@ -15,7 +15,9 @@ export async function installRivals() {
     await step('npm ci: rivals', () => run('npm', ['ci', '--ignore-scripts'], { cwd: here }))
   }
   if (!existsSync(join(sqlite, 'build/Release/better_sqlite3.node'))) {
-    await step('build better-sqlite3', () => run('npm', ['run', 'build-release'], { cwd: sqlite, env: { ...process.env, ...headers() } }))
+    await step('build better-sqlite3', () =>
+      run('npm', ['run', 'build-release'], { cwd: sqlite, env: { ...process.env, ...headers() } }),
+    )
   }
 }
 

@@ -64,7 +64,8 @@ impl Committed {
         let Self { report, batch_bytes, damage_count } = self;
         let mut packed = [0; PACKED_BYTES];
         let (counts, numbers) = packed.split_at_mut(24);
-        let three = [report.entries, report.bytes, *batch_bytes].map(|count| (count as f64).to_le_bytes());
+        let three =
+            [report.entries, report.bytes, *batch_bytes].map(|count| (count as f64).to_le_bytes());
         counts.copy_from_slice(three.as_flattened());
         let two = [*damage_count, u32::from(report.maintenance_due)].map(u32::to_le_bytes);
         numbers.copy_from_slice(two.as_flattened());

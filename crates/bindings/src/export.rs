@@ -93,7 +93,14 @@ impl Export {
     /// Begins an export of the committed state.
     pub fn new(store: &Store, options: ExportOptions) -> Result<Self> {
         let walk = store.walk(options.namespace.as_deref(), !options.keys_only)?;
-        let writer = Writer { options, head: Vec::new(), number: None, form: Form::Base64, entries: 0, namespaces: 0 };
+        let writer = Writer {
+            options,
+            head: Vec::new(),
+            number: None,
+            form: Form::Base64,
+            entries: 0,
+            namespaces: 0,
+        };
         Ok(Self { walk, writer, is_over: false })
     }
 
@@ -102,7 +109,9 @@ impl Export {
         failpoints::panics("export-fill");
         out.clear();
         let is_full = |out: &mut Vec<u8>| out.len() >= BUFFER_BYTES;
-        self.go_on(out, &mut |out| if is_full(out) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) });
+        self.go_on(out, &mut |out| {
+            if is_full(out) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
         let (done, total) = self.walk.progress();
         let Writer { entries, namespaces, .. } = self.writer;
         ExportProgress { bytes: out.len(), entries, namespaces, done, total, more: !self.is_over }
@@ -110,7 +119,11 @@ impl Export {
 
     /// Adds entries to `out` and calls `each` after every one. `each` may take the bytes out of the buffer, or stop
     /// here.
-    pub fn go_on(&mut self, out: &mut Vec<u8>, each: &mut dyn FnMut(&mut Vec<u8>) -> ControlFlow<()>) {
+    pub fn go_on(
+        &mut self,
+        out: &mut Vec<u8>,
+        each: &mut dyn FnMut(&mut Vec<u8>) -> ControlFlow<()>,
+    ) {
         let Self { walk, writer, is_over } = self;
         if *is_over {
             return;
@@ -205,7 +218,8 @@ fn add_value(out: &mut Vec<u8>, form: Form, value: &[u8]) {
 impl ExportOptions {
     /// Parses the JSON that the TypeScript side writes.
     pub fn read(json: &str) -> Result<Self> {
-        serde_json::from_str(json).map_err(|error| Failure::argument(format!("invalid export options: {error}")))
+        serde_json::from_str(json)
+            .map_err(|error| Failure::argument(format!("invalid export options: {error}")))
     }
 }
 
@@ -219,7 +233,8 @@ mod tests {
     const ENTRIES: usize = 9_000;
 
     fn filled() -> Result<Arc<Store>> {
-        let store = Store::open(Arc::new(MemVfs::default()), Arc::new(SerialPool), Options::default())?;
+        let store =
+            Store::open(Arc::new(MemVfs::default()), Arc::new(SerialPool), Options::default())?;
         let mut handle = store.handle();
         for (name, version) in [("texts", "1 text"), ("bytes", ""), ("values", " json")] {
             let id = handle.namespace(name, version)?;
@@ -262,7 +277,10 @@ mod tests {
                     assert_eq!(progress.done, progress.total);
                     break;
                 }
-                assert!(chunk.len() >= BUFFER_BYTES && ends.contains(&buffered.len()), "a chunk ends after an entry");
+                assert!(
+                    chunk.len() >= BUFFER_BYTES && ends.contains(&buffered.len()),
+                    "a chunk ends after an entry"
+                );
             }
             assert!(buffered == unbuffered && buffered.len() > BUFFER_BYTES);
         }

@@ -67,7 +67,9 @@ pub fn answer<T: Serialize>(outcome: Result<T>) -> String {
     let failure = match outcome {
         Ok(report) => match serde_json::to_string(&report) {
             Ok(json) => return format!("{{\"ok\":{json}}}"),
-            Err(error) => Failure::internal(&format!("a report cannot be written as JSON: {error}")),
+            Err(error) => {
+                Failure::internal(&format!("a report cannot be written as JSON: {error}"))
+            }
         },
         Err(failure) => failure,
     };
@@ -83,7 +85,10 @@ mod tests {
         assert_eq!(answer(Ok(())), r#"{"ok":null}"#);
         assert_eq!(answer(Ok(7)), r#"{"ok":7}"#);
         let failure = Failure { code: "IO", message: "cannot open 'a\"\n'".to_owned() };
-        assert_eq!(answer::<()>(Err(Box::new(failure))), r#"{"code":"IO","message":"cannot open 'a\"\n'"}"#);
+        assert_eq!(
+            answer::<()>(Err(Box::new(failure))),
+            r#"{"code":"IO","message":"cannot open 'a\"\n'"}"#
+        );
     }
 
     #[test]

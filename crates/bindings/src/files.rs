@@ -12,7 +12,9 @@ use std::collections::HashMap;
 use std::io::{self, Read};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
-use varve_archive::tar::{Content, ExportOptions, FileRecord, ImportOptions, Links, check_sorted, export, import};
+use varve_archive::tar::{
+    Content, ExportOptions, FileRecord, ImportOptions, Links, check_sorted, export, import,
+};
 use varve_core::order;
 use varve_core::{BlobRef, Digest, Error, Pool, Store, Watch};
 
@@ -73,7 +75,8 @@ pub struct ImportReport {
 
 /// Parses a request that the TypeScript side wrote.
 pub fn request<T: DeserializeOwned>(json: &str) -> Result<T> {
-    serde_json::from_str(json).map_err(|error| Failure::argument(format!("invalid manifest or request: {error}")))
+    serde_json::from_str(json)
+        .map_err(|error| Failure::argument(format!("invalid manifest or request: {error}")))
 }
 
 impl FileItem {
@@ -81,18 +84,31 @@ impl FileItem {
         let Self { path, size, digest, executable, link, folder } = self;
         let content = match (size, digest, link, folder) {
             (Some(bytes), Some(hex), None, false) => {
-                let digest = Digest::parse(&hex).ok_or_else(|| wrong(&path, "'digest' needs 64 hex digits"))?;
+                let digest = Digest::parse(&hex)
+                    .ok_or_else(|| wrong(&path, "'digest' needs 64 hex digits"))?;
                 Content::File { digest, bytes, executable }
             }
             (None, None, Some(target), false) => Content::Link { target },
             (None, None, None, true) => Content::Folder,
-            _ => return Err(wrong(&path, "an item needs 'size' and 'digest', or 'link', or 'folder': true")),
+            _ => {
+                return Err(wrong(
+                    &path,
+                    "an item needs 'size' and 'digest', or 'link', or 'folder': true",
+                ));
+            }
         };
         Ok(FileRecord { path, content })
     }
 
     fn of(record: FileRecord) -> Self {
-        let none = Self { path: record.path, size: None, digest: None, executable: false, link: None, folder: false };
+        let none = Self {
+            path: record.path,
+            size: None,
+            digest: None,
+            executable: false,
+            link: None,
+            folder: false,
+        };
         match record.content {
             Content::File { digest, bytes, executable } => {
                 Self { size: Some(bytes), digest: Some(digest.to_string()), executable, ..none }
@@ -135,7 +151,10 @@ pub fn import_archive(
     };
     let imported = import(input, &options, pool, put, watch)?;
     let files = imported.records.into_iter().map(FileItem::of).collect();
-    Ok(ImportReport { files, warnings: imported.warnings.iter().map(ToString::to_string).collect() })
+    Ok(ImportReport {
+        files,
+        warnings: imported.warnings.iter().map(ToString::to_string).collect(),
+    })
 }
 
 /// Writes an archive of these records, whose contents `content` returns. The watch counts files.
@@ -154,9 +173,11 @@ pub fn export_archive(
         if watch(done, records.len() as u64) == ControlFlow::Break(()) {
             return Err(Error::Cancelled.boxed());
         }
-        content(&BlobRef { digest: *digest, bytes })?.ok_or_else(|| Error::FileLost { path: path.to_owned() }.boxed())
+        content(&BlobRef { digest: *digest, bytes })?
+            .ok_or_else(|| Error::FileLost { path: path.to_owned() }.boxed())
     };
-    let mut write = |bytes: &[u8]| write(bytes).map_err(|source| Error::io("write", "archive", source));
+    let mut write =
+        |bytes: &[u8]| write(bytes).map_err(|source| Error::io("write", "archive", source));
     Ok(export(records, ExportOptions { gzip }, &read, &mut write)?)
 }
 
@@ -181,7 +202,11 @@ impl StoredItem {
 }
 
 /// Reads blobs and checks them. The watch counts files.
-pub fn verify_files(items: &[FileItem], store: &Store, watch: Watch<'_>) -> Result<Vec<VerifiedItem>> {
+pub fn verify_files(
+    items: &[FileItem],
+    store: &Store,
+    watch: Watch<'_>,
+) -> Result<Vec<VerifiedItem>> {
     let verify = |(index, item): (usize, &FileItem)| {
         if watch(index as u64, items.len() as u64) == ControlFlow::Break(()) {
             return Err(Error::Cancelled.into());
@@ -189,7 +214,8 @@ pub fn verify_files(items: &[FileItem], store: &Store, watch: Watch<'_>) -> Resu
         let FileItem { path, size: Some(bytes), digest: Some(hex), .. } = item else {
             return Err(wrong(&item.path, "only files can be verified"));
         };
-        let digest = Digest::parse(hex).ok_or_else(|| wrong(path, "'digest' needs 64 hex digits"))?;
+        let digest =
+            Digest::parse(hex).ok_or_else(|| wrong(path, "'digest' needs 64 hex digits"))?;
         let sound = store.read_blob(&BlobRef { digest, bytes: *bytes })?.is_some();
         Ok(VerifiedItem { digest: hex.clone(), sound })
     };

@@ -89,7 +89,8 @@ mod tests {
             let thread = std::thread::spawn(|| panic!("planted elsewhere"));
             thread.join().map_err(|payload| std::panic::resume_unwind(payload))
         });
-        let text = outcome.map_err(|failure: Box<Failure>| failure.message).err().unwrap_or_default();
+        let text =
+            outcome.map_err(|failure: Box<Failure>| failure.message).err().unwrap_or_default();
         assert!(text.contains("planted elsewhere"), "{text}");
     }
 }

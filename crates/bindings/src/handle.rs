@@ -58,7 +58,15 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> JsHandle<S> {
     /// A new user of `store`.
     pub fn new(store: &Arc<Store>, scratch: S) -> Self {
         let (handle, held, key) = (Some(store.handle()), Vec::new(), Vec::new());
-        Self { handle, scratch, held, transfers: Transfers::default(), damage_reported: 0, namespace: 0, key }
+        Self {
+            handle,
+            scratch,
+            held,
+            transfers: Transfers::default(),
+            damage_reported: 0,
+            namespace: 0,
+            key,
+        }
     }
 
     /// The scratch buffer.
@@ -83,7 +91,11 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> JsHandle<S> {
     /// Chooses the key that `write` writes, the UTF-8 of a string. False = `choose` has to be called: `write` had no
     /// room for it, or wrote U+FFFD, perhaps for a lone surrogate.
     #[inline(always)]
-    pub fn choose_text(&mut self, namespace: u32, write: impl FnOnce(&mut Vec<u8>) -> Result<bool>) -> Result<bool> {
+    pub fn choose_text(
+        &mut self,
+        namespace: u32,
+        write: impl FnOnce(&mut Vec<u8>) -> Result<bool>,
+    ) -> Result<bool> {
         failpoints::panics("handle-get");
         self.namespace = namespace;
         Ok(write(&mut self.key)? && (self.key.is_ascii() || !has_replacement(&self.key)))
@@ -92,7 +104,9 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> JsHandle<S> {
     /// Looks up the chosen key. Returns the value's length, -1 for a miss, -3 for a miss after which damage is to be
     /// reported. The value is at the start of `target` if it fits there.
     pub fn read(&mut self, target: &mut [u8]) -> Result<i32> {
-        let Self { handle: Some(handle), key, damage_reported, .. } = self else { return Err(Error::Closed.into()) };
+        let Self { handle: Some(handle), key, damage_reported, .. } = self else {
+            return Err(Error::Closed.into());
+        };
         read(handle, (self.namespace, key), damage_reported, target)
     }
 
@@ -138,7 +152,9 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> JsHandle<S> {
         failpoints::panics("handle-take");
         if target.len() != self.held.len() {
             let (found, expected) = (target.len(), self.held.len());
-            return Err(Failure::argument(format!("take() got room for {found} bytes, the answer has {expected}")));
+            return Err(Failure::argument(format!(
+                "take() got room for {found} bytes, the answer has {expected}"
+            )));
         }
         target.copy_from_slice(&self.held);
         self.release();
@@ -157,9 +173,14 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> JsHandle<S> {
     }
 
     /// Buffers an entry that names files. `packed` is `u32 count | count x (32 bytes digest, u64 bytes) | value`.
-    pub fn put_with_blobs(&mut self, namespace: u32, key_bytes: usize, packed: &[u8]) -> Result<()> {
-        let (files, value) =
-            split_blobs(packed).ok_or_else(|| Failure::argument("the files of an entry are cut off"))?;
+    pub fn put_with_blobs(
+        &mut self,
+        namespace: u32,
+        key_bytes: usize,
+        packed: &[u8],
+    ) -> Result<()> {
+        let (files, value) = split_blobs(packed)
+            .ok_or_else(|| Failure::argument("the files of an entry are cut off"))?;
         self.with_key(key_bytes, |handle, key| handle.put_with_blobs(namespace, key, value, &files))
     }
 
@@ -179,7 +200,9 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> JsHandle<S> {
         target: &mut [u8],
         lengths: &mut [i32],
     ) -> Result<usize> {
-        let Self { handle: Some(handle), key: chosen, .. } = self else { return Err(Error::Closed.into()) };
+        let Self { handle: Some(handle), key: chosen, .. } = self else {
+            return Err(Error::Closed.into());
+        };
         let lookups = handle.lookups(namespace)?;
         let (mut used, mut answered) = (0, first);
         for (index, place) in lengths.iter_mut().enumerate().take(keys.ends.len()).skip(first) {
@@ -202,7 +225,9 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> JsHandle<S> {
     /// The values of all keys in one state, packed. The answer is held; returns its length.
     pub fn get_many_at_once(&mut self, namespace: u32, keys: PackedKeys<'_>) -> Result<i32> {
         let (parts, handle) = (keys.all()?, self.open()?);
-        let values = Values::collect(parts.len(), |each| handle.get_many(namespace, parts.into_iter(), each))?;
+        let values = Values::collect(parts.len(), |each| {
+            handle.get_many(namespace, parts.into_iter(), each)
+        })?;
         self.hold(values)
     }
 
@@ -237,7 +262,11 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> JsHandle<S> {
     }
 
     /// A page of entries, those in `folders`; if there are none, all. The answer is held; returns its length.
-    pub fn scan(&mut self, (namespace, cursor, bytes_max): PagePlace, folders: PackedKeys<'_>) -> Result<i32> {
+    pub fn scan(
+        &mut self,
+        (namespace, cursor, bytes_max): PagePlace,
+        folders: PackedKeys<'_>,
+    ) -> Result<i32> {
         let folders = Folders::new(folders)?;
         let (mut page, mut added) = (Page::default(), Ok(()));
         let next = self.open()?.scan(namespace, cursor, bytes_max, &mut |key, value| {
@@ -250,14 +279,19 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> JsHandle<S> {
     }
 
     /// The same with keys and the lengths of values, which are not read.
-    pub fn scan_keys(&mut self, (namespace, cursor, bytes_max): PagePlace, folders: PackedKeys<'_>) -> Result<i32> {
+    pub fn scan_keys(
+        &mut self,
+        (namespace, cursor, bytes_max): PagePlace,
+        folders: PackedKeys<'_>,
+    ) -> Result<i32> {
         let folders = Folders::new(folders)?;
         let (mut page, mut added) = (Page::default(), Ok(()));
-        let next = self.open()?.scan_keys(namespace, cursor, bytes_max, &mut |key, value_bytes| {
-            if added.is_ok() && folders.have(key) {
-                added = page.add_key(key, value_bytes);
-            }
-        })?;
+        let next =
+            self.open()?.scan_keys(namespace, cursor, bytes_max, &mut |key, value_bytes| {
+                if added.is_ok() && folders.have(key) {
+                    added = page.add_key(key, value_bytes);
+                }
+            })?;
         added?;
         page.finish(next, &mut self.held)
     }
@@ -265,7 +299,9 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> JsHandle<S> {
     /// The folders of the keys of such a page, each with its number of entries and their bytes.
     pub fn scan_folders(&mut self, (namespace, cursor, bytes_max): PagePlace) -> Result<i32> {
         let mut sums = Sums::default();
-        let next = self.open()?.scan_keys(namespace, cursor, bytes_max, &mut |key, bytes| sums.add(key, bytes))?;
+        let next = self
+            .open()?
+            .scan_keys(namespace, cursor, bytes_max, &mut |key, bytes| sums.add(key, bytes))?;
         sums.page()?.finish(next, &mut self.held)
     }
 
@@ -400,14 +436,21 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> JsHandle<S> {
         key_bytes: usize,
         call: impl FnOnce(&mut Handle, &[u8]) -> varve_core::Result<()>,
     ) -> Result<()> {
-        let Self { handle: Some(handle), scratch, .. } = self else { return Err(Error::Closed.into()) };
+        let Self { handle: Some(handle), scratch, .. } = self else {
+            return Err(Error::Closed.into());
+        };
         Ok(call(handle, key_in((*scratch).as_ref(), key_bytes)?)?)
     }
 }
 
 /// Looks up a key: see [`JsHandle::read`].
 #[inline]
-fn read(handle: &Handle, (namespace, key): (u32, &[u8]), damage_reported: &mut u32, target: &mut [u8]) -> Result<i32> {
+fn read(
+    handle: &Handle,
+    (namespace, key): (u32, &[u8]),
+    damage_reported: &mut u32,
+    target: &mut [u8],
+) -> Result<i32> {
     // The defect: the caller reads what the last call left.
     let target = if failpoints::bug("reused-buffer") { &mut [] } else { target };
     handle.get_into(namespace, key, target)?.map_or_else(
@@ -425,7 +468,10 @@ fn split_blobs(packed: &[u8]) -> Option<(Vec<BlobRef>, &[u8])> {
     let (refs, value) = rest.split_at_checked(bytes)?;
     let file = |packed: &[u8]| {
         let (digest, bytes) = packed.split_first_chunk::<32>()?;
-        Some(BlobRef { digest: Digest(*digest), bytes: u64::from_le_bytes(*bytes.first_chunk::<8>()?) })
+        Some(BlobRef {
+            digest: Digest(*digest),
+            bytes: u64::from_le_bytes(*bytes.first_chunk::<8>()?),
+        })
     };
     Some((refs.chunks_exact(FILE_REF_BYTES).map(file).collect::<Option<_>>()?, value))
 }

@@ -109,14 +109,25 @@ impl Import {
 
 impl Target {
     fn add(&mut self, object: &[u8], first_line: u64) -> Result<()> {
-        let line: Line<'_> = serde_json::from_slice(object).map_err(|error| syntax(&error, first_line))?;
+        let line: Line<'_> =
+            serde_json::from_slice(object).map_err(|error| syntax(&error, first_line))?;
         let failed = |text: String| at_line(first_line, &text);
-        let key = one_of("key", [("key", line.key, Kind::Text), ("keyBase64", line.key_base64, Kind::Base64)]);
+        let key = one_of(
+            "key",
+            [("key", line.key, Kind::Text), ("keyBase64", line.key_base64, Kind::Base64)],
+        );
         let key = key.map_err(failed)?;
-        let values =
-            [("text", line.text, Kind::Text), ("json", line.json, Kind::Json), ("base64", line.base64, Kind::Base64)];
+        let values = [
+            ("text", line.text, Kind::Text),
+            ("json", line.json, Kind::Json),
+            ("base64", line.base64, Kind::Base64),
+        ];
         let value = one_of("value", values).map_err(|text| {
-            let hint = if line.value_bytes.0.is_some() { "; an export of keys only has no values" } else { "" };
+            let hint = if line.value_bytes.0.is_some() {
+                "; an export of keys only has no values"
+            } else {
+                ""
+            };
             failed(format!("{text}{hint}"))
         })?;
         let id = self.namespace(line.namespace, line.version, first_line)?;
@@ -146,19 +157,26 @@ impl Target {
             return Err(at_line(line, "field 'namespace' must not be empty"));
         }
         let conflict = |other: String| {
-            Err(at_line(line, &format!("field 'version' is '{version}', but namespace '{name}' {other}")))
+            Err(at_line(
+                line,
+                &format!("field 'version' is '{version}', but namespace '{name}' {other}"),
+            ))
         };
         if let Some((other, id)) = self.known.get(&**name) {
             let is_same = *other == **version;
             return if is_same {
                 Ok(*id)
             } else {
-                conflict(format!("had '{other}' before; all entries of an import need the same version"))
+                conflict(format!(
+                    "had '{other}' before; all entries of an import need the same version"
+                ))
             };
         }
         let here = self.handle.store().version_of(name)?;
         if let Some(here) = here.filter(|here| !self.may_replace && *here != **version) {
-            return conflict(format!("has '{here}' in this cache; 'overwrite' discards its entries"));
+            return conflict(format!(
+                "has '{here}' in this cache; 'overwrite' discards its entries"
+            ));
         }
         let id = self.handle.namespace(name, version).map_err(|error| in_line(error, line))?;
         self.known.insert(name.clone().into_owned(), (version.clone().into_owned(), id));
@@ -182,15 +200,24 @@ fn one_of<'a, const N: usize>(
     fields: [(&'static str, Field<'a>, Kind); N],
 ) -> std::result::Result<Cow<'a, [u8]>, String> {
     let names = fields.each_ref().map(|(name, ..)| *name);
-    let mut there = fields.into_iter().filter_map(|(name, field, kind)| Some((name, field.0?, kind)));
+    let mut there =
+        fields.into_iter().filter_map(|(name, field, kind)| Some((name, field.0?, kind)));
     match (there.next(), there.next()) {
         (Some((name, raw, kind)), None) => bytes(name, raw, kind),
-        (Some((name, ..)), Some((other, ..))) => Err(format!("fields '{name}' and '{other}' exclude each other")),
-        (None, _) => Err(format!("the {what} is missing: expected field '{}'", names.join("' or '"))),
+        (Some((name, ..)), Some((other, ..))) => {
+            Err(format!("fields '{name}' and '{other}' exclude each other"))
+        }
+        (None, _) => {
+            Err(format!("the {what} is missing: expected field '{}'", names.join("' or '")))
+        }
     }
 }
 
-fn bytes<'a>(name: &'static str, raw: &'a RawValue, kind: Kind) -> std::result::Result<Cow<'a, [u8]>, String> {
+fn bytes<'a>(
+    name: &'static str,
+    raw: &'a RawValue,
+    kind: Kind,
+) -> std::result::Result<Cow<'a, [u8]>, String> {
     Ok(match kind {
         Kind::Json => Cow::Borrowed(raw.get().as_bytes()),
         Kind::Text => match text(name, raw)? {
@@ -199,7 +226,9 @@ fn bytes<'a>(name: &'static str, raw: &'a RawValue, kind: Kind) -> std::result::
         },
         Kind::Base64 => {
             let decoded = read_base64(&text(name, raw)?);
-            Cow::Owned(decoded.map_err(|error| format!("field '{name}' is not valid base64: {error}"))?)
+            Cow::Owned(
+                decoded.map_err(|error| format!("field '{name}' is not valid base64: {error}"))?,
+            )
         }
     })
 }

@@ -76,7 +76,14 @@ fn add_escape(out: &mut Vec<u8>, code: u8) {
         b'\r' => b'r',
         _ => {
             let digit = |half: u8| DIGITS.get(usize::from(half)).copied().unwrap_or_default();
-            return out.extend_from_slice(&[b'\\', b'u', b'0', b'0', digit(code >> 4), digit(code & 15)]);
+            return out.extend_from_slice(&[
+                b'\\',
+                b'u',
+                b'0',
+                b'0',
+                digit(code >> 4),
+                digit(code & 15),
+            ]);
         }
     };
     out.extend_from_slice(&[b'\\', short]);
@@ -100,15 +107,17 @@ pub(crate) fn read_base64(text: &str) -> Result<Vec<u8>, String> {
 /// Returns whether these bytes can be embedded in an export unchanged: one JSON value on one line, with nothing around
 /// it.
 pub(crate) fn is_embeddable(bytes: &[u8]) -> bool {
-    let is_value = serde_json::from_slice::<&RawValue>(bytes).is_ok_and(|raw| raw.get().len() == bytes.len());
+    let is_value =
+        serde_json::from_slice::<&RawValue>(bytes).is_ok_and(|raw| raw.get().len() == bytes.len());
     is_value && !has_controls(bytes)
 }
 
 /// Returns whether UTF-8 bytes contain a control character.
 fn has_controls(bytes: &[u8]) -> bool {
     // Checks all bytes without an early return, so that the compiler can vectorize it. The exact check is rare.
-    let may_have =
-        bytes.iter().fold(false, |found, byte| found | (*byte < 0x20) | (*byte == 0x7F) | (*byte == C1_LEAD));
+    let may_have = bytes
+        .iter()
+        .fold(false, |found, byte| found | (*byte < 0x20) | (*byte == 0x7F) | (*byte == C1_LEAD));
     let is_control = |pair: &[u8]| matches!(pair, [C1_LEAD, 0x80..=0x9F]);
     may_have && (bytes.iter().any(u8::is_ascii_control) || bytes.windows(2).any(is_control))
 }
@@ -156,11 +165,30 @@ mod tests {
 
     #[test]
     fn only_json_values_on_one_line_are_embedded() {
-        for good in ["null", "-1.50e9", r#""\ud800""#, r#"{"a":[1,{}],"a":2}"#, "[1, 2]", "\"\u{a0}\u{e9}\""] {
+        for good in [
+            "null",
+            "-1.50e9",
+            r#""\ud800""#,
+            r#"{"a":[1,{}],"a":2}"#,
+            "[1, 2]",
+            "\"\u{a0}\u{e9}\"",
+        ] {
             assert!(is_embeddable(good.as_bytes()), "{good}");
         }
-        let bad =
-            ["", " 1", "1 ", "[1,\n2]", "[1,]", "01", "NaN", "{'a':1}", "1 2", "\"\u{7f}\"", "\"\u{85}\"", "\"\t\""];
+        let bad = [
+            "",
+            " 1",
+            "1 ",
+            "[1,\n2]",
+            "[1,]",
+            "01",
+            "NaN",
+            "{'a':1}",
+            "1 2",
+            "\"\u{7f}\"",
+            "\"\u{85}\"",
+            "\"\t\"",
+        ];
         for bad in bad {
             assert!(!is_embeddable(bad.as_bytes()), "{bad}");
         }

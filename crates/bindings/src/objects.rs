@@ -5,7 +5,8 @@ use crate::failure::{Failure, Result};
 use memchr::memchr2;
 
 /// The longest object: a value of 64 MiB and a key with each byte escaped as `\u0000`, and the text around them.
-const OBJECT_BYTES_MAX: usize = 6 * (varve_core::VALUE_BYTES_MAX + varve_core::KEY_BYTES_MAX) + (1 << 20);
+const OBJECT_BYTES_MAX: usize =
+    6 * (varve_core::VALUE_BYTES_MAX + varve_core::KEY_BYTES_MAX) + (1 << 20);
 
 /// What may come between objects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,12 +44,24 @@ pub(crate) struct Objects {
 impl Objects {
     pub(crate) fn new() -> Self {
         let (expected, in_string, is_escaped) = (Expected::default(), false, false);
-        Self { expected, depth: 0, in_string, is_escaped, line: 1, object_line: 1, rest: Vec::new() }
+        Self {
+            expected,
+            depth: 0,
+            in_string,
+            is_escaped,
+            line: 1,
+            object_line: 1,
+            rest: Vec::new(),
+        }
     }
 
     /// Reads the next piece. Calls `each` with every object that ends in it, and with the line in which the object
     /// began.
-    pub(crate) fn push(&mut self, piece: &[u8], each: &mut dyn FnMut(&[u8], u64) -> Result<()>) -> Result<()> {
+    pub(crate) fn push(
+        &mut self,
+        piece: &[u8],
+        each: &mut dyn FnMut(&[u8], u64) -> Result<()>,
+    ) -> Result<()> {
         let (mut start, mut next) = (0, 0);
         while let Some(byte) = piece.get(next) {
             if self.in_string && !self.is_escaped {
@@ -91,7 +104,10 @@ impl Objects {
     /// Checks that the stream may end here.
     pub(crate) fn finish(&self) -> Result<()> {
         if self.depth > 0 {
-            return Err(at_line(self.object_line, "the input ends within the entry that begins on this line"));
+            return Err(at_line(
+                self.object_line,
+                "the input ends within the entry that begins on this line",
+            ));
         }
         match self.expected {
             Expected::Anything | Expected::Object | Expected::Nothing => Ok(()),

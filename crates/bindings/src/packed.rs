@@ -110,7 +110,9 @@ fn word_of(bytes: usize) -> Result<u32> {
 }
 
 fn too_long(bytes: usize) -> Box<Failure> {
-    let message = format!("a result of {bytes} bytes does not fit into memory; request fewer entries per call");
+    let message = format!(
+        "a result of {bytes} bytes does not fit into memory; request fewer entries per call"
+    );
     Failure::boxed("VALUE_TOO_LONG", message)
 }
 
@@ -124,7 +126,10 @@ mod tests {
             [Some(&b"ab"[..]), None, Some(b"")].into_iter().for_each(each);
             Ok(())
         })?;
-        assert_eq!(out, [&2i32.to_le_bytes()[..], &(-1i32).to_le_bytes(), &0i32.to_le_bytes(), b"ab"].concat());
+        assert_eq!(
+            out,
+            [&2i32.to_le_bytes()[..], &(-1i32).to_le_bytes(), &0i32.to_le_bytes(), b"ab"].concat()
+        );
         Ok(())
     }
 

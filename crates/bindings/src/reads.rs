@@ -37,7 +37,8 @@ impl<'k> PackedKeys<'k> {
     /// The key of that number.
     pub(crate) fn get(self, index: usize) -> Result<&'k [u8]> {
         let start = index.checked_sub(1).map_or(Some(&0), |before| self.ends.get(before));
-        let range = start.zip(self.ends.get(index)).map(|(start, end)| *start as usize..*end as usize);
+        let range =
+            start.zip(self.ends.get(index)).map(|(start, end)| *start as usize..*end as usize);
         let key = range.and_then(|range| self.packed.get(range));
         key.ok_or_else(|| Failure::argument("the ends of the keys are out of order"))
     }
@@ -58,8 +59,10 @@ mod tests {
     use varve_core::{Options, SerialPool, Store};
 
     #[test]
-    fn lookups_of_many_keys_stop_at_the_value_that_does_not_fit_and_go_on_from_there() -> Result<()> {
-        let store = Store::open(Arc::new(MemVfs::default()), Arc::new(SerialPool), Options::default())?;
+    fn lookups_of_many_keys_stop_at_the_value_that_does_not_fit_and_go_on_from_there() -> Result<()>
+    {
+        let store =
+            Store::open(Arc::new(MemVfs::default()), Arc::new(SerialPool), Options::default())?;
         let mut handle = JsHandle::new(&store, *b"abcd");
         let namespace = handle.namespace("n", "1")?;
         handle.put(namespace, 1, b"first")?;

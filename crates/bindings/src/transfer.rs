@@ -16,7 +16,11 @@ pub(crate) struct Transfers {
 
 impl Transfers {
     /// Begins an export of what is committed now. Returns its number.
-    pub(crate) fn begin_export(&mut self, store: &Arc<Store>, options: ExportOptions) -> Result<u32> {
+    pub(crate) fn begin_export(
+        &mut self,
+        store: &Arc<Store>,
+        options: ExportOptions,
+    ) -> Result<u32> {
         let export = Export::new(store, options)?;
         let number = self.next();
         self.exports.push((number, export));
@@ -52,5 +56,7 @@ impl Transfers {
 
 fn find<T>(all: &mut [(u32, T)], number: u32) -> Result<&mut T> {
     let found = all.iter_mut().find(|(other, _)| *other == number);
-    found.map(|(_, one)| one).ok_or_else(|| Failure::argument(format!("no export or import {number} is under way")))
+    found
+        .map(|(_, one)| one)
+        .ok_or_else(|| Failure::argument(format!("no export or import {number} is under way")))
 }

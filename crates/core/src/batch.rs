@@ -62,7 +62,13 @@ struct Index {
 impl Batch {
     /// Adds an entry. Fails if the batch has as much as one commit can have.
     #[inline]
-    pub(crate) fn add(&mut self, id: &Arc<NamespaceId>, kind: Kind, key: &[u8], value: &[u8]) -> Result<()> {
+    pub(crate) fn add(
+        &mut self,
+        id: &Arc<NamespaceId>,
+        kind: Kind,
+        key: &[u8],
+        value: &[u8],
+    ) -> Result<()> {
         let namespace = match self.position(id.number) {
             Some(position) => position,
             None => self.add_part(id)?,
@@ -73,7 +79,9 @@ impl Batch {
             self.add_segment(bytes)?;
         }
         let number = self.segments.len() as u32 - 1;
-        let (Some(segment), Some(part)) = (self.segments.last_mut(), self.parts.get_mut(usize::from(namespace))) else {
+        let (Some(segment), Some(part)) =
+            (self.segments.last_mut(), self.parts.get_mut(usize::from(namespace)))
+        else {
             unreachable!("both were added before");
         };
         part.places.push(item(upper(key_hash(key)), number << SEGMENT_BITS | segment.len() as u32));
@@ -95,7 +103,11 @@ impl Batch {
     fn add_part(&mut self, id: &Arc<NamespaceId>) -> Result<u16> {
         let position = self.parts.len();
         if position >= NAMESPACES_MAX {
-            return Err(Error::Exhausted { field: "namespaces of one commit", limit: NAMESPACES_MAX as u64 }.boxed());
+            return Err(Error::Exhausted {
+                field: "namespaces of one commit",
+                limit: NAMESPACES_MAX as u64,
+            }
+            .boxed());
         }
         self.parts.push(Part { id: Arc::clone(id), places: Vec::new() });
         let at = self.positions.partition_point(|(number, _)| *number < id.number);
@@ -105,7 +117,9 @@ impl Batch {
 
     fn add_segment(&mut self, bytes: usize) -> Result<()> {
         if self.segments.len() >= SEGMENTS_MAX {
-            return Err(Error::Exhausted { field: "bytes of one commit", limit: self.bytes }.boxed());
+            return Err(
+                Error::Exhausted { field: "bytes of one commit", limit: self.bytes }.boxed()
+            );
         }
         // Most batches are small, so the first segment grows with its entries.
         let capacity = if self.segments.is_empty() { bytes } else { bytes.max(SEGMENT_BYTES) };
@@ -156,7 +170,9 @@ impl Batch {
         number: u32,
         mut each: impl FnMut(u32, Entry<'a>) -> std::result::Result<(), E>,
     ) -> std::result::Result<(), E> {
-        self.sorted_places(number, |hash, place| self.entry_at(place).map_or(Ok(()), |entry| each(hash, entry)))
+        self.sorted_places(number, |hash, place| {
+            self.entry_at(place).map_or(Ok(()), |entry| each(hash, entry))
+        })
     }
 
     /// Like `sorted`, with the places of the entries, for `entry_at`.
@@ -217,7 +233,9 @@ impl Batch {
     /// Whether one commit can have the entries of both batches.
     pub(crate) fn has_room_for(&self, newer: &Self) -> bool {
         let namespaces = self.parts.len() + newer.parts.len();
-        self.is_empty() || self.segments.len() + newer.segments.len() < SEGMENTS_MAX && namespaces <= NAMESPACES_MAX
+        self.is_empty()
+            || self.segments.len() + newer.segments.len() < SEGMENTS_MAX
+                && namespaces <= NAMESPACES_MAX
     }
 
     /// Length of the longest value that may become a blob.
@@ -282,8 +300,11 @@ impl Batch {
     /// Reads one byte of each of these entries. Their bytes are anywhere in memory, and the processor fetches all of
     /// them at once instead of one after another.
     fn touch(&self, places: &[Item]) {
-        let first_byte = |place: &Item| self.from(*place as u32).and_then(<[u8]>::first).copied().unwrap_or(0);
-        std::hint::black_box(places.iter().map(first_byte).fold(0, |sum: u8, byte| sum.wrapping_add(byte)));
+        let first_byte =
+            |place: &Item| self.from(*place as u32).and_then(<[u8]>::first).copied().unwrap_or(0);
+        std::hint::black_box(
+            places.iter().map(first_byte).fold(0, |sum: u8, byte| sum.wrapping_add(byte)),
+        );
     }
 }
 

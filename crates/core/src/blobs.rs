@@ -112,19 +112,25 @@ impl Blobs {
 
     /// One of the directories of blobs.
     pub(crate) fn shard(&self, index: u8) -> Result<&dyn Vfs> {
-        let Some(slot) = self.shards.get(usize::from(index)) else { unreachable!("one for every byte") };
+        let Some(slot) = self.shards.get(usize::from(index)) else {
+            unreachable!("one for every byte")
+        };
         if let Some(shard) = slot.get() {
             return Ok(&**shard);
         }
         let name = format!("{index:02x}");
         let open = || self.vfs.folder("files")?.folder(&name);
         let shard = match open() {
-            Err(error) if error.kind() == ErrorKind::NotADirectory => self.clear_path(&name).and_then(|()| open()),
+            Err(error) if error.kind() == ErrorKind::NotADirectory => {
+                self.clear_path(&name).and_then(|()| open())
+            }
             shard => shard,
         };
         let shard = match shard {
             // The process cannot write: treat the directory as empty.
-            Err(error) if error.kind() == ErrorKind::NotADirectory && !self.may_write => Arc::new(MemVfs::default()),
+            Err(error) if error.kind() == ErrorKind::NotADirectory && !self.may_write => {
+                Arc::new(MemVfs::default())
+            }
             shard => shard.map_err(|source| Error::io("open", &format!("files/{name}"), source))?,
         };
         Ok(&**slot.get_or_init(|| shard))
@@ -140,7 +146,8 @@ impl Blobs {
         let mut names = Vec::new();
         for index in folders.iter().filter_map(|folder| shard::index_of(folder)) {
             let listed = self.shard(index)?.list();
-            let listed = listed.map_err(|source| Error::io("list", &format!("files/{index:02x}"), source))?;
+            let listed = listed
+                .map_err(|source| Error::io("list", &format!("files/{index:02x}"), source))?;
             names.extend(listed.iter().filter_map(|name| Some((index, BlobName::parse(name)?))));
         }
         Ok(names)
@@ -152,7 +159,9 @@ impl Blobs {
             return Ok(());
         }
         match self.vfs.folder("files") {
-            Err(error) if error.kind() == ErrorKind::NotADirectory => self.vfs.rename("files", "files.bad"),
+            Err(error) if error.kind() == ErrorKind::NotADirectory => {
+                self.vfs.rename("files", "files.bad")
+            }
             files => files?.rename(shard, &format!("{shard}.bad")),
         }
     }

@@ -92,8 +92,13 @@ impl Committer {
             }
             let _pin = context.blobs.pin();
             let Some(writer) = committer.append_pin(context, state)? else { return Ok(None) };
-            let kept = if committer.lost_pin { Some(values::without_missing(context, batch)?) } else { None };
-            let with_blobs = values::store_values(context, writer, kept.as_ref().unwrap_or(batch), bytes_min)?;
+            let kept = if committer.lost_pin {
+                Some(values::without_missing(context, batch)?)
+            } else {
+                None
+            };
+            let with_blobs =
+                values::store_values(context, writer, kept.as_ref().unwrap_or(batch), bytes_min)?;
             committer.append(context, state, &with_blobs, durability, now_ms)
         });
         if outcome.is_ok() {
@@ -107,7 +112,9 @@ impl Committer {
 
     /// Pins blobs: appends that to the log before the caller stores any. Returns the number of the writer.
     pub(crate) fn pin(&mut self, context: &Context, state: &RwLock<State>) -> Result<u32> {
-        self.with_log("store blobs", context, state, |committer| committer.append_pin(context, state))
+        self.with_log("store blobs", context, state, |committer| {
+            committer.append_pin(context, state)
+        })
     }
 
     /// The number of this process's log, if it pins blobs.
@@ -121,7 +128,8 @@ impl Committer {
             return;
         }
         // If the log cannot be appended to, the writer leaves it; its pin ends when the log does.
-        let end = |log: &mut LogWriter| is_untouched(context, log).is_ok() && log.pin(false).is_ok();
+        let end =
+            |log: &mut LogWriter| is_untouched(context, log).is_ok() && log.pin(false).is_ok();
         if self.log.as_mut().is_some_and(|log| log.pins && !end(log)) {
             let _ = self.leave(context);
         }
@@ -182,7 +190,10 @@ impl Committer {
         if failpoints::bug("blind-append") {
             return Ok(true);
         }
-        if !log.is_in_place(&*context.vfs).map_err(|source| Error::io("check", &log.name, source))? {
+        if !log
+            .is_in_place(&*context.vfs)
+            .map_err(|source| Error::io("check", &log.name, source))?
+        {
             return Ok(false);
         }
         // This process may have read a newer manifest while this one still exists: another copy of the cache was put
@@ -227,7 +238,9 @@ impl Committer {
         let Some(log) = log.as_mut() else { return Ok(None) };
         let last = shared.read()?.last_sequence.max(*floor);
         // Without a number left, the writer leaves the log, and the next claim starts the cache over.
-        let Some(sequence) = next_sequence(last, &context.options.clock, log.writer) else { return Ok(None) };
+        let Some(sequence) = next_sequence(last, &context.options.clock, log.writer) else {
+            return Ok(None);
+        };
         if !is_untouched(context, log)? {
             return Ok(None);
         }
@@ -246,7 +259,8 @@ impl Committer {
         let record = attached.as_ref().unwrap_or(batch);
         let entries = record.joined();
         let names = record.namespaces().zip(0u16..);
-        let names: Vec<_> = names.map(|(id, at)| (at, id.name.as_str(), id.version.as_str())).collect();
+        let names: Vec<_> =
+            names.map(|(id, at)| (at, id.name.as_str(), id.version.as_str())).collect();
         let prelude = prelude(now_ms, &names);
         let appended = log.commit(sequence, &prelude, &entries, durable);
         if durable && appended.is_err() {
@@ -262,8 +276,14 @@ impl Committer {
             sync_log(context, log)?;
         }
         let count = record.len() as usize;
-        let commit =
-            LogCommit { sequence, time_ms: now_ms, namespaces: names, prelude: &prelude, entries: &entries, count };
+        let commit = LogCommit {
+            sequence,
+            time_ms: now_ms,
+            namespaces: names,
+            prelude: &prelude,
+            entries: &entries,
+            count,
+        };
         let mut state = shared.write()?;
         state.apply_own(context, log, &commit)?;
         failpoints::panics("commit-applied");
@@ -303,9 +323,12 @@ impl Committer {
     pub(crate) fn seal(&mut self, context: &Context, state: &RwLock<State>) -> Result<bool> {
         self.release(context);
         let Some(mut log) = self.log.take_if(|log| log.commits > 0) else { return Ok(false) };
-        let pinned = if context.blobs.is_pinned() { self.pin(context, state).map(drop) } else { Ok(()) };
+        let pinned =
+            if context.blobs.is_pinned() { self.pin(context, state).map(drop) } else { Ok(()) };
         if log.pins {
-            let is_there = log.is_in_place(&*context.vfs).map_err(|source| Error::io("check", &log.name, source))?;
+            let is_there = log
+                .is_in_place(&*context.vfs)
+                .map_err(|source| Error::io("check", &log.name, source))?;
             self.lost_pin |= !is_there;
         }
         // Other processes rely on everything before a seal being durable.
@@ -327,7 +350,10 @@ fn sync_log(context: &Context, log: &mut LogWriter) -> Result<()> {
             Error::io("sync", &log.name, source)
         })?;
         if !log.is_named() {
-            context.vfs.sync_folder().map_err(|source| Error::io("sync the directory of", &log.name, source))?;
+            context
+                .vfs
+                .sync_folder()
+                .map_err(|source| Error::io("sync the directory of", &log.name, source))?;
         }
         log.synced();
     }

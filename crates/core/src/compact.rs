@@ -71,7 +71,8 @@ pub(crate) fn compact(
     for attempt in 0..ATTEMPTS {
         let names = list(context)?;
         let patience = Patience { unbegun: attempt < ATTEMPTS_PATIENT, claimed: !full };
-        let surveyed = survey(context, state, committer, claim.as_ref().map(|log| log.writer), patience)?;
+        let surveyed =
+            survey(context, state, committer, claim.as_ref().map(|log| log.writer), patience)?;
         if surveyed.state.unrecoverable {
             reset(context, state)?;
             continue;
@@ -79,7 +80,9 @@ pub(crate) fn compact(
         if is_clean(context, &surveyed) && plan(context, &surveyed, &Goal::new(extent)).is_empty() {
             return tidy(context, names, &surveyed.state, full);
         }
-        let Some(mut log) = reserve(context, state, &surveyed.state, claim.take())? else { continue };
+        let Some(mut log) = reserve(context, state, &surveyed.state, claim.take())? else {
+            continue;
+        };
         let mut claimed = claim_logs(context, surveyed, log.writer, patience)?;
         if !may_write(context, state, &claimed.state, &mut log)? {
             continue;
@@ -125,7 +128,12 @@ fn is_clean(context: &Context, found: &ClaimedLogs) -> bool {
 }
 
 /// Removes what earlier compactions have left.
-fn tidy(context: &Context, names: Vec<FileName>, state: &State, full: bool) -> Result<CompactReport> {
+fn tidy(
+    context: &Context,
+    names: Vec<FileName>,
+    state: &State,
+    full: bool,
+) -> Result<CompactReport> {
     remove_obsolete(context, names, state, None)?;
     context.usage_folder.remove_damaged(state.manifest.cache_id);
     let blobs_removed = collect_blobs(context, &state.known(), full)?;
@@ -157,7 +165,12 @@ fn collect_blobs(context: &Context, known: &Known, full: bool) -> Result<u64> {
 /// and no manifest covers the number. Without a lock, the log may have been claimed; a publication that seemed lost may
 /// have counted. An abandoned claim stays as an empty log for the next compaction, because a number is free again only
 /// when a manifest covers it. An unrecoverable state is reset, because the survey reads nothing again that was read.
-fn may_write(context: &Context, visible: &RwLock<State>, claimed: &State, log: &mut LogWriter) -> Result<bool> {
+fn may_write(
+    context: &Context,
+    visible: &RwLock<State>,
+    claimed: &State,
+    log: &mut LogWriter,
+) -> Result<bool> {
     if claimed.unrecoverable {
         reset(context, visible)?;
         return Ok(false);
@@ -194,12 +207,16 @@ fn checkpoint(
     watch: Watch<'_>,
 ) -> Result<Checkpoint> {
     let writer = log.writer;
-    let mut report =
-        CompactReport { changed: true, logs_checkpointed: claimed.writers.len() as u64, ..CompactReport::default() };
+    let mut report = CompactReport {
+        changed: true,
+        logs_checkpointed: claimed.writers.len() as u64,
+        ..CompactReport::default()
+    };
     report.bytes_before = claimed.bytes();
     let merges = plans.iter().map(|plan| (plan.id.number, plan.merge.as_slice()));
     let mut progress = Progress::new(context, watch, claimed, merges);
-    let written = write_tables(context, claimed, plans, goal, &mut log.tables, &mut progress, &mut report);
+    let written =
+        write_tables(context, claimed, plans, goal, &mut log.tables, &mut progress, &mut report);
     let (written, marks) = match written {
         Ok(written) => written,
         Err(error) => {
@@ -222,9 +239,12 @@ fn checkpoint(
     }
     report.entries_dropped += evicted;
     report.bytes_after = manifest.table_bytes();
-    match publish(&*context.vfs, &context.checksum, writer, claimed.state.manifest_file, manifest)? {
+    match publish(&*context.vfs, &context.checksum, writer, claimed.state.manifest_file, manifest)?
+    {
         Published::Won(manifest) => {
-            let evicted = evicted > 0 || goal.is_evicting() || written.iter().any(|(_, merged)| merged.hides_layers);
+            let evicted = evicted > 0
+                || goal.is_evicting()
+                || written.iter().any(|(_, merged)| merged.hides_layers);
             Ok(Checkpoint::Published { report, manifest, marks, evicted })
         }
         Published::Lost => Ok(Checkpoint::Lost),
@@ -249,7 +269,8 @@ fn write_tables(
         let settle = plan.whole && claimed.alone;
         let evictions = goal.evictions.as_ref();
         let drop_deletes = settle || failpoints::bug("missing-tombstone");
-        let merge_plan = Merge { number: plan.id.number, tables: &plan.merge, settle, drop_deletes, evictions };
+        let merge_plan =
+            Merge { number: plan.id.number, tables: &plan.merge, settle, drop_deletes, evictions };
         let mut merged = merge(context, claimed, &merge_plan, tables, progress)?;
         report.tables_merged += plan.merge.len() as u64;
         report.tables_written += merged.tables.len() as u64;
@@ -261,13 +282,21 @@ fn write_tables(
 }
 
 /// Builds the next manifest.
-fn next_manifest(context: &Context, claimed: &ClaimedLogs, plans: &[Plan], written: &[Written], own: u32) -> Manifest {
+fn next_manifest(
+    context: &Context,
+    claimed: &ClaimedLogs,
+    plans: &[Plan],
+    written: &[Written],
+    own: u32,
+) -> Manifest {
     let state = &claimed.state;
     let is_claimed = |log: &&LogView| claimed.writers.contains(&log.writer);
     let (checkpointed, open): (Vec<_>, Vec<_>) =
         state.logs.iter().filter(|log| log.writer != own).partition(is_claimed);
     // The end of a checkpointed log is as durable as the tables.
-    let whole = |log: &&LogView| log.start().map(|start| KnownLog { writer: log.writer, id: start.id, end: log.end });
+    let whole = |log: &&LogView| {
+        log.start().map(|start| KnownLog { writer: log.writer, id: start.id, end: log.end })
+    };
     let mut manifest = Manifest {
         number: state.manifest_seen + 1,
         cache_id: state.manifest.cache_id,
@@ -285,17 +314,28 @@ fn next_manifest(context: &Context, claimed: &ClaimedLogs, plans: &[Plan], writt
         let plan = plans.iter().find(|plan| plan.id.number == id.number);
         let kept = namespace.tables.iter().enumerate().filter(|(index, live)| {
             let merged = plan.is_some_and(|plan| plan.merge.contains(index));
-            !merged && claimed.may_merge(live.attached_by) && live.table.meta.sequence_max >= namespace.hidden_below
+            !merged
+                && claimed.may_merge(live.attached_by)
+                && live.table.meta.sequence_max >= namespace.hidden_below
         });
         let mut tables: Vec<TableMeta> = kept.map(|(_, live)| live.table.meta).collect();
-        let merged = written.iter().find(|(number, _)| *number == id.number).map(|(_, merged)| merged);
+        let merged =
+            written.iter().find(|(number, _)| *number == id.number).map(|(_, merged)| merged);
         tables.extend(merged.iter().flat_map(|merged| &merged.tables));
-        let hides_layers = namespace.hides_layers || merged.is_some_and(|merged| merged.hides_layers);
+        let hides_layers =
+            namespace.hides_layers || merged.is_some_and(|merged| merged.hides_layers);
         let settled = plan.is_some_and(|plan| plan.whole) && claimed.alone;
         let hidden_below = if settled { 0 } else { namespace.hidden_below };
         let (name, version) = (id.name.clone(), id.version.clone());
         let latest = *latest;
-        manifest.namespaces.push(ManifestNamespace { name, version, latest, hidden_below, hides_layers, tables });
+        manifest.namespaces.push(ManifestNamespace {
+            name,
+            version,
+            latest,
+            hidden_below,
+            hides_layers,
+            tables,
+        });
     }
     order::sort_by(&mut manifest.namespaces, |left, right| left.name.cmp(&right.name));
     manifest

@@ -82,7 +82,9 @@ impl Error {
         match self {
             Self::Io { source, .. } => match source.kind() {
                 io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => "PERMISSION",
-                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => "DISK_FULL",
+                io::ErrorKind::StorageFull
+                | io::ErrorKind::QuotaExceeded
+                | io::ErrorKind::FileTooLarge => "DISK_FULL",
                 _ => "IO",
             },
             Self::TooLong { field: "key", .. } => "KEY_TOO_LONG",
@@ -143,13 +145,23 @@ impl fmt::Display for Error {
                 )
             }
             Self::ReadOnly => {
-                write!(out, "the cache was opened with readOnly: true, or is a sealed layer; open a writable one")
+                write!(
+                    out,
+                    "the cache was opened with readOnly: true, or is a sealed layer; open a writable one"
+                )
             }
             Self::Occupied { name } => {
-                write!(out, "the directory of the layer already has '{name}'; choose a directory without a cache")
+                write!(
+                    out,
+                    "the directory of the layer already has '{name}'; choose a directory without a cache"
+                )
             }
             Self::NoLayer { name } => {
-                write!(out, "{} is not a readable layer; name a directory that seal made", Shown(name))
+                write!(
+                    out,
+                    "{} is not a readable layer; name a directory that seal made",
+                    Shown(name)
+                )
             }
             Self::Closed => write!(out, "the cache is closed; open it again to continue"),
             Self::Broken => {
@@ -166,10 +178,17 @@ impl fmt::Display for Error {
                 )
             }
             Self::Exhausted { field, limit } => {
-                write!(out, "the cache has used all of its {limit} {field}; remove its directory to start again")
+                write!(
+                    out,
+                    "the cache has used all of its {limit} {field}; remove its directory to start again"
+                )
             }
-            Self::UnsafePath { path, problem } => write!(out, "{} is refused: it {problem}", Shown(path)),
-            Self::Archive { entry, problem } if entry.is_empty() => write!(out, "the archive is refused: {problem}"),
+            Self::UnsafePath { path, problem } => {
+                write!(out, "{} is refused: it {problem}", Shown(path))
+            }
+            Self::Archive { entry, problem } if entry.is_empty() => {
+                write!(out, "the archive is refused: {problem}")
+            }
             Self::Archive { entry, problem } => {
                 write!(out, "the archive is refused at {}: {problem}", Shown(entry))
             }
@@ -179,11 +198,15 @@ impl fmt::Display for Error {
 
 fn way_out(source: &io::Error) -> &'static str {
     match source.kind() {
-        io::ErrorKind::PermissionDenied => "; make the directory writable for this user or choose another with `dir`",
+        io::ErrorKind::PermissionDenied => {
+            "; make the directory writable for this user or choose another with `dir`"
+        }
         io::ErrorKind::ReadOnlyFilesystem => {
             "; choose a directory on a writable disk with `dir`, or open with readOnly: true"
         }
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "; free some space; earlier commits are intact",
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "; free some space; earlier commits are intact"
+        }
         _ => "",
     }
 }

@@ -56,8 +56,8 @@ pub use platform::pool::{Pool, SerialPool};
 pub use platform::{failpoints, vfs};
 pub use read::walk::{Walk, WalkEntry, WalkNamespace};
 pub use report::{
-    CommitReport, CompactReport, Damage, DamagedKeys, LayerReport, NamespaceStats, RepairReport, SealReport, Stats,
-    Status, TopEntry, TopOrder, VerifyReport,
+    CommitReport, CompactReport, Damage, DamagedKeys, LayerReport, NamespaceStats, RepairReport,
+    SealReport, Stats, Status, TopEntry, TopOrder, VerifyReport,
 };
 pub use store::Store;
 pub use store::blob_writer::BlobWriter;

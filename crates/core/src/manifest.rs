@@ -152,8 +152,11 @@ impl Manifest {
     /// The highest sequence number that anything in it has. In a sound manifest that is its last one; in a planted one,
     /// commits below the others would never be seen.
     pub(crate) fn sequence_max(&self) -> u64 {
-        let namespaces = self.namespaces.iter().map(|one| one.latest.max(one.hidden_below.saturating_sub(1)));
-        namespaces.chain(self.tables().map(|table| table.sequence_max)).fold(self.last_sequence, u64::max)
+        let namespaces =
+            self.namespaces.iter().map(|one| one.latest.max(one.hidden_below.saturating_sub(1)));
+        namespaces
+            .chain(self.tables().map(|table| table.sequence_max))
+            .fold(self.last_sequence, u64::max)
     }
 
     /// Bytes of all tables.
@@ -194,19 +197,36 @@ impl Manifest {
     pub(crate) fn read(number: u64, body: &[u8]) -> Option<Self> {
         let mut reader = Reader::new(body);
         let (cache_id, id, parent) = (reader.u64()?, reader.u64()?, reader.u64()?);
-        let (last_sequence, next_writer, layered) = (reader.u64()?, reader.u32()?, reader.u32()? != 0);
-        let mut manifest =
-            Self { number, cache_id, id, parent, last_sequence, next_writer, layered, ..Self::default() };
+        let (last_sequence, next_writer, layered) =
+            (reader.u64()?, reader.u32()?, reader.u32()? != 0);
+        let mut manifest = Self {
+            number,
+            cache_id,
+            id,
+            parent,
+            last_sequence,
+            next_writer,
+            layered,
+            ..Self::default()
+        };
         manifest.open_logs = KnownLog::read_all(&mut reader)?;
         manifest.checkpointed_logs = KnownLog::read_all(&mut reader)?;
         for _ in 0..reader.u32()? {
             let (name, version) = (reader.text()?.to_owned(), reader.text()?.to_owned());
-            let (latest, hidden_below, hides_layers) = (reader.u64()?, reader.u64()?, reader.u32()? != 0);
+            let (latest, hidden_below, hides_layers) =
+                (reader.u64()?, reader.u64()?, reader.u32()? != 0);
             let mut tables = Vec::new();
             for _ in 0..reader.u32()? {
                 tables.push(TableMeta::read(&mut reader)?);
             }
-            manifest.namespaces.push(ManifestNamespace { name, version, latest, hidden_below, hides_layers, tables });
+            manifest.namespaces.push(ManifestNamespace {
+                name,
+                version,
+                latest,
+                hidden_below,
+                hides_layers,
+                tables,
+            });
         }
         reader.is_empty().then_some(manifest)
     }

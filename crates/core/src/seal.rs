@@ -45,7 +45,12 @@ pub(crate) fn seal(
     watch: Watch<'_>,
 ) -> Result<SealReport> {
     if state.unrecoverable {
-        return Err(Error::Damaged { name: "the cache".to_owned(), offset: 0, what: "manifest or log" }.boxed());
+        return Err(Error::Damaged {
+            name: "the cache".to_owned(),
+            offset: 0,
+            what: "manifest or log",
+        }
+        .boxed());
     }
     let levels = state.layers.reports().len() as u32;
     let base = Layers::open_below(context, since, levels)?;
@@ -79,12 +84,20 @@ pub(crate) fn seal(
         let has_new_version = before.is_some_and(|before| before.number != id.number);
         if !tables.is_empty() || has_new_version {
             let version = id.version.clone();
-            namespaces.push(ManifestNamespace { name, version, latest: 0, tables, ..ManifestNamespace::default() });
+            namespaces.push(ManifestNamespace {
+                name,
+                version,
+                latest: 0,
+                tables,
+                ..ManifestNamespace::default()
+            });
         }
     }
-    let parent = sealing.base.reports().first().and_then(|layer| u64::from_str_radix(&layer.id, 16).ok());
+    let parent =
+        sealing.base.reports().first().and_then(|layer| u64::from_str_radix(&layer.id, 16).ok());
     let parent = parent.unwrap_or(0);
-    let manifest = Manifest { number: 1, parent, next_writer: WRITER + 1, namespaces, ..Manifest::default() };
+    let manifest =
+        Manifest { number: 1, parent, next_writer: WRITER + 1, namespaces, ..Manifest::default() };
     sealing.blobs.sync(&*context.pool)?;
     publish(&**target, &checksum, &manifest)?;
     report_of(&manifest, &sealing.blobs)
@@ -106,7 +119,8 @@ fn report_of(manifest: &Manifest, blobs: &Blobs) -> Result<SealReport> {
 
 /// Removes what an interrupted seal left. Fails if the directory has a cache or a layer.
 fn clear_target(target: &dyn Vfs, blobs: &Blobs) -> Result<()> {
-    let names = target.list().map_err(|source| Error::io("list", "the directory of the layer", source))?;
+    let names =
+        target.list().map_err(|source| Error::io("list", "the directory of the layer", source))?;
     let names: Vec<FileName> = names.iter().filter_map(|name| FileName::parse(name)).collect();
     let is_ours = |name: &FileName| matches!(name, FileName::Table(_) | FileName::Temporary(_));
     if let Some(name) = names.iter().find(|name| !is_ours(name)) {
@@ -125,7 +139,8 @@ fn clear_target(target: &dyn Vfs, blobs: &Blobs) -> Result<()> {
 
 /// Makes the directory a layer.
 fn publish(target: &dyn Vfs, checksum: &Checksum, manifest: &Manifest) -> Result<()> {
-    let (temporary, name) = (FileName::Temporary(WRITER).to_string(), FileName::Manifest(1).to_string());
+    let (temporary, name) =
+        (FileName::Temporary(WRITER).to_string(), FileName::Manifest(1).to_string());
     let write = || -> io::Result<()> {
         let file = target.create_new(&temporary)?;
         file.append(&[&encode(checksum, manifest)])?;
@@ -255,7 +270,9 @@ impl Sealing<'_> {
 
     fn close(&mut self) -> Result<()> {
         if let Some((name, writer)) = self.open.take() {
-            let meta = writer.finish(0, (0, 0)).map_err(|source| Error::io("write", &name.to_string(), source))?;
+            let meta = writer
+                .finish(0, (0, 0))
+                .map_err(|source| Error::io("write", &name.to_string(), source))?;
             self.tables.push(meta);
         }
         Ok(())

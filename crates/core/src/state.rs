@@ -125,7 +125,11 @@ impl State {
     pub(crate) fn snapshot(&self) -> Self {
         Self {
             manifest: self.manifest.clone(),
-            namespaces: self.namespaces.iter().map(|one| Some(Box::new(one.as_ref()?.snapshot()))).collect(),
+            namespaces: self
+                .namespaces
+                .iter()
+                .map(|one| Some(Box::new(one.as_ref()?.snapshot())))
+                .collect(),
             current: self.current.clone(),
             superseded: self.superseded.clone(),
             logs: self.logs.clone(),
@@ -146,7 +150,12 @@ impl State {
 
     /// Applies one commit of a log; `open_attached` follows. The entries of `commit` were checked by the log's reader
     /// or written by this process.
-    pub(crate) fn apply(&mut self, context: &Context, writer: u32, commit: &LogCommit<'_>) -> Result<()> {
+    pub(crate) fn apply(
+        &mut self,
+        context: &Context,
+        writer: u32,
+        commit: &LogCommit<'_>,
+    ) -> Result<()> {
         if self.is_outline {
             self.last_sequence = self.last_sequence.max(commit.sequence);
             return Ok(());
@@ -156,7 +165,13 @@ impl State {
     }
 
     /// The same for a commit whose first entry has this place in the segments.
-    fn apply_at(&mut self, context: &Context, writer: u32, commit: &LogCommit<'_>, mut place: Place) -> Result<()> {
+    fn apply_at(
+        &mut self,
+        context: &Context,
+        writer: u32,
+        commit: &LogCommit<'_>,
+        mut place: Place,
+    ) -> Result<()> {
         self.revision = Revision::default();
         let mut ids: Vec<(u16, Arc<NamespaceId>)> = Vec::with_capacity(commit.namespaces.len());
         for (log_id, name, version) in &commit.namespaces {
@@ -204,7 +219,12 @@ impl State {
     }
 
     /// Applies a commit that this process has just appended to its own log, to the newer state as well.
-    pub(crate) fn apply_own(&mut self, context: &Context, log: &LogWriter, commit: &LogCommit<'_>) -> Result<()> {
+    pub(crate) fn apply_own(
+        &mut self,
+        context: &Context,
+        log: &LogWriter,
+        commit: &LogCommit<'_>,
+    ) -> Result<()> {
         self.apply(context, log.writer, commit)?;
         self.open_attached(context, false);
         self.record_own(log);
@@ -223,8 +243,10 @@ impl State {
         let view = match self.logs.iter_mut().position(|view| view.writer == log.writer) {
             Some(index) => self.logs.get_mut(index),
             None => {
-                let view = LogView::new(log.writer, FileName::Log(log.writer), log.file(), log.file_id());
-                let head = LogHead { start: Some(log.start), seen: log.seen.clone(), is_used: true };
+                let view =
+                    LogView::new(log.writer, FileName::Log(log.writer), log.file(), log.file_id());
+                let head =
+                    LogHead { start: Some(log.start), seen: log.seen.clone(), is_used: true };
                 self.logs.push(LogView { head, ..view });
                 self.next_writer_seen = self.next_writer_seen.max(log.writer + 1);
                 self.logs.last_mut()
@@ -244,10 +266,13 @@ impl State {
         for same in attached.chunk_by(|left, right| left.id.number == right.id.number) {
             let Some(id) = same.first().map(|one| &one.id) else { continue };
             let origin = Origin::cache(&id.name);
-            let live = self.namespace(id.number).map_or(&self.superseded, |namespace| &namespace.tables);
+            let live =
+                self.namespace(id.number).map_or(&self.superseded, |namespace| &namespace.tables);
             let mut known: HashSet<TableMeta> = live.iter().map(|live| live.table.meta).collect();
             let mut added = Vec::new();
-            for AttachedTable { meta, attached_by, .. } in same.iter().filter(|one| known.insert(one.meta)) {
+            for AttachedTable { meta, attached_by, .. } in
+                same.iter().filter(|one| known.insert(one.meta))
+            {
                 let file = context.vfs.open(&meta.name.to_string(), Access::Random).ok();
                 self.vanished |= file.is_none() && !failpoints::bug("attached-may-vanish");
                 if ends_at_missing && self.vanished {
@@ -275,7 +300,12 @@ impl State {
 
     /// The newest entry of a key in the memtable, hidden or not.
     #[inline]
-    pub(crate) fn memtable_get(&self, namespace: &Namespace, hash: u64, key: &[u8]) -> Option<MemtableEntry<'_>> {
+    pub(crate) fn memtable_get(
+        &self,
+        namespace: &Namespace,
+        hash: u64,
+        key: &[u8],
+    ) -> Option<MemtableEntry<'_>> {
         namespace.memtable.get(&self.segments, hash, key)
     }
 
@@ -285,7 +315,10 @@ impl State {
         &'a self,
         namespace: &'a Namespace,
     ) -> impl Iterator<Item = (u32, MemtableEntry<'a>)> {
-        namespace.memtable.iter(&self.segments).filter(|(_, found)| found.sequence >= namespace.hidden_below)
+        namespace
+            .memtable
+            .iter(&self.segments)
+            .filter(|(_, found)| found.sequence >= namespace.hidden_below)
     }
 
     /// The manifest's number and the newest commit, which are equal for states with the same content.
@@ -301,7 +334,9 @@ impl State {
             return named;
         }
         let entries = self.namespaces().flat_map(|namespace| self.memtable_entries(namespace));
-        let refs = entries.filter_map(|(_, found)| found.entry().filter(|entry| entry.kind == Kind::PutWithBlobs));
+        let refs = entries.filter_map(|(_, found)| {
+            found.entry().filter(|entry| entry.kind == Kind::PutWithBlobs)
+        });
         let refs = refs.filter_map(|entry| BlobRefs::parse(entry.value));
         named.extend(refs.flat_map(|refs| refs.blobs()));
         named
@@ -325,14 +360,22 @@ impl State {
 
     /// The logs of other writers with unsynced bytes, as far as they were read. A sealed log was synced by its writer.
     pub(crate) fn unsynced_others(&self, own: Option<u32>) -> Vec<LogView> {
-        let is_unsynced = |view: &&LogView| view.commits > 0 && view.synced < view.end && view.stop != Stop::Sealed;
-        self.logs.iter().filter(is_unsynced).filter(|view| Some(view.writer) != own).cloned().collect()
+        let is_unsynced = |view: &&LogView| {
+            view.commits > 0 && view.synced < view.end && view.stop != Stop::Sealed
+        };
+        self.logs
+            .iter()
+            .filter(is_unsynced)
+            .filter(|view| Some(view.writer) != own)
+            .cloned()
+            .collect()
     }
 
     /// Records that these logs were synced, as far as they had been read then.
     pub(crate) fn record_synced(&mut self, logs: &[LogView]) {
         for view in &mut self.logs {
-            let synced = logs.iter().find(|log| log.writer == view.writer && log.start() == view.start());
+            let synced =
+                logs.iter().find(|log| log.writer == view.writer && log.start() == view.start());
             view.synced = synced.map_or(view.synced, |log| log.end.max(view.synced));
         }
     }
@@ -353,7 +396,8 @@ impl State {
     /// The reference by which other files name a log, after `sync_others`; `None` = its start is not whole. A claimed
     /// log has no certain end: its writer may have appended since, and will commit that again in another log.
     pub(crate) fn known_log(&self, context: &Context, view: &LogView) -> Option<KnownLog> {
-        let is_certain = matches!(view.name, FileName::Log(_)) && !context.failed_syncs.has(view.writer);
+        let is_certain =
+            matches!(view.name, FileName::Log(_)) && !context.failed_syncs.has(view.writer);
         let end = if view.commits > 0 && is_certain { view.end } else { 0 };
         view.start().map(|start| KnownLog { writer: view.writer, id: start.id, end })
     }
@@ -369,14 +413,20 @@ impl State {
 
     /// The writer of a log that counts but has fewer bytes than another file recorded for it.
     fn short_log(&self) -> Option<u32> {
-        let end_of = |view: &LogView| (view.writer, view.start().map_or(0, |start| start.id), view.end);
+        let end_of =
+            |view: &LogView| (view.writer, view.start().map_or(0, |start| start.id), view.end);
         let mut ends: Vec<(u32, u64, u64)> = self.logs.iter().map(end_of).collect();
         order::sort_by(&mut ends, Ord::cmp);
         let is_reached = |log: &KnownLog| {
-            let longest = ends.get(ends.partition_point(|end| *end < (log.writer, log.id, log.end)));
+            let longest =
+                ends.get(ends.partition_point(|end| *end < (log.writer, log.id, log.end)));
             longest.is_some_and(|(writer, id, _)| (*writer, *id) == (log.writer, log.id))
         };
-        let seen = self.logs.iter().flat_map(|view| &view.head.seen).filter(|log| self.manifest.is_open(log.writer));
+        let seen = self
+            .logs
+            .iter()
+            .flat_map(|view| &view.head.seen)
+            .filter(|log| self.manifest.is_open(log.writer));
         let is_short = |log: &&KnownLog| log.end > 0 && !is_reached(log);
         self.manifest.open_logs.iter().chain(seen).find(is_short).map(|log| log.writer)
     }
@@ -405,9 +455,14 @@ impl State {
     /// Whether each commit in the logs of this state is also in one of the others.
     fn is_known_to(&self, others: &[&Self]) -> bool {
         let id = |view: &LogView| view.start().map(|start| (view.writer, start.id));
-        let knows = |view: &LogView, known: &LogView| id(known) == id(view) && known.commits >= view.commits;
+        let knows = |view: &LogView, known: &LogView| {
+            id(known) == id(view) && known.commits >= view.commits
+        };
         let logs = || others.iter().flat_map(|other| &other.logs);
-        self.logs.iter().filter(|view| view.commits > 0).all(|view| logs().any(|known| knows(view, known)))
+        self.logs
+            .iter()
+            .filter(|view| view.commits > 0)
+            .all(|view| logs().any(|known| knows(view, known)))
     }
 
     /// Whether lookups give the same results in this state and in `visible`. If nothing was evicted, `merged` is the
@@ -422,7 +477,8 @@ impl State {
                 // A log may have received a last commit after the compactor read it; its writer commits that again.
                 && visible.is_known_to(&[self, merged])
         };
-        let is_manifest_same = self.manifest.id == visible.manifest.id && visible.is_known_to(&[self]);
+        let is_manifest_same =
+            self.manifest.id == visible.manifest.id && visible.is_known_to(&[self]);
         (is_manifest_same || merged.is_some_and(is_merged))
             && self.is_known_to(&[visible])
             && self.unrecoverable == visible.unrecoverable
@@ -431,16 +487,23 @@ impl State {
     /// Whether lookups in a namespace read so many tables in vain that an index over them pays.
     #[inline]
     pub(crate) fn is_index_due(&self, id: u32, blocks: &BlockCache) -> bool {
-        let due =
-            |namespace: &Namespace| namespace.selector.is_due(&namespace.tables, blocks.bytes_max() / INDEX_SHARE);
+        let due = |namespace: &Namespace| {
+            namespace.selector.is_due(&namespace.tables, blocks.bytes_max() / INDEX_SHARE)
+        };
         self.namespace(id).is_some_and(due)
     }
 
     /// Drops cached blocks, of the tables with the most of them first, until the cache is down to half its limit.
     pub(crate) fn trim_blocks(&mut self, blocks: &BlockCache) {
-        let mut live: Vec<_> =
-            self.namespaces.iter_mut().flatten().flat_map(|namespace| &mut namespace.tables).collect();
-        order::sort_by(&mut live, |left, right| right.table.cached_bytes().cmp(&left.table.cached_bytes()));
+        let mut live: Vec<_> = self
+            .namespaces
+            .iter_mut()
+            .flatten()
+            .flat_map(|namespace| &mut namespace.tables)
+            .collect();
+        order::sort_by(&mut live, |left, right| {
+            right.table.cached_bytes().cmp(&left.table.cached_bytes())
+        });
         let mut fresh: HashMap<TableMeta, Arc<Table>> = HashMap::new();
         for live in live {
             if blocks.surplus() == 0 {

@@ -30,7 +30,8 @@ use crate::read::stats::stats;
 use crate::read::top::top;
 use crate::read::walk::Walk;
 use crate::report::{
-    CommitReport, CompactReport, RepairReport, SealReport, Stats, Status, TopEntry, TopOrder, VerifyReport,
+    CommitReport, CompactReport, RepairReport, SealReport, Stats, Status, TopEntry, TopOrder,
+    VerifyReport,
 };
 use crate::seal::seal;
 use crate::state::context::Context;
@@ -90,7 +91,11 @@ impl Store {
     }
 
     pub(crate) fn open_context(&self) -> Result<&Context> {
-        if self.closed.load(Ordering::Acquire) { Err(Error::Closed.boxed()) } else { Ok(&self.context) }
+        if self.closed.load(Ordering::Acquire) {
+            Err(Error::Closed.boxed())
+        } else {
+            Ok(&self.context)
+        }
     }
 
     fn check_writable(&self) -> Result<()> {
@@ -137,7 +142,9 @@ impl Store {
         let state = state.read()?;
         // If the writer of a log lives, the sync fails in its own process, too.
         let is_left = |view: &LogView| view.commits > 0 && view.is_done().unwrap_or(true);
-        context.failed_syncs.retain(|writer| state.logs.iter().any(|view| view.writer == writer && is_left(view)));
+        context
+            .failed_syncs
+            .retain(|writer| state.logs.iter().any(|view| view.writer == writer && is_left(view)));
         if context.failed_syncs.is_any() {
             Err(Error::Busy { operation: "checkpoint a log", attempts: 1 }.boxed())
         } else {
@@ -169,7 +176,12 @@ impl Store {
         self.context.options.read_only
     }
 
-    pub(crate) fn commit(&self, batch: &Batch, durability: Option<Durability>, now_ms: u64) -> Result<CommitReport> {
+    pub(crate) fn commit(
+        &self,
+        batch: &Batch,
+        durability: Option<Durability>,
+        now_ms: u64,
+    ) -> Result<CommitReport> {
         let context = self.open_context()?;
         self.check_writable()?;
         let durability = durability.unwrap_or(context.options.durability);
@@ -302,7 +314,12 @@ impl Store {
 
     /// Seals the committed entries that this process sees as a layer in the empty directory `target`. It lacks those
     /// that the layers `since` (the newest first) have.
-    pub fn seal(&self, target: &Arc<dyn Vfs>, since: &[LayerSource], watch: Watch<'_>) -> Result<SealReport> {
+    pub fn seal(
+        &self,
+        target: &Arc<dyn Vfs>,
+        since: &[LayerSource],
+        watch: Watch<'_>,
+    ) -> Result<SealReport> {
         let (context, state) = (self.open_context()?, self.state()?.snapshot());
         seal(context, &state, target, since, watch)
     }
@@ -323,7 +340,10 @@ impl Store {
         Status {
             read_only: self.context.options.read_only,
             authenticated: self.context.options.mac_key.is_some(),
-            writer: self.committer().ok().and_then(|committer| committer.log.as_ref().map(|log| log.writer)),
+            writer: self
+                .committer()
+                .ok()
+                .and_then(|committer| committer.log.as_ref().map(|log| log.writer)),
             manifest: self.state().map_or(0, |state| state.manifest.number),
             layers: self.state().map_or(Vec::new(), |state| state.layers.reports()),
             damage: self.context.damage.places(),

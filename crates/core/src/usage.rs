@@ -122,7 +122,8 @@ impl Marks {
     pub(crate) fn settle_at(&mut self, today: Day) {
         let oldest = today.saturating_sub(DAYS_KEPT);
         for marks in self.spaces.values_mut() {
-            let at_most_today = |mark: &Mark| Mark::new(mark.hash(), mark.day().min(today), mark.is_read());
+            let at_most_today =
+                |mark: &Mark| Mark::new(mark.hash(), mark.day().min(today), mark.is_read());
             *marks = marks.iter().map(at_most_today).filter(|mark| mark.day() >= oldest).collect();
         }
         self.bound_to(MARKS_MAX);
@@ -131,7 +132,9 @@ impl Marks {
     /// Drops the oldest days while there are too many marks; of a single day, any marks.
     fn bound_to(&mut self, marks_max: usize) {
         while self.len() > marks_max {
-            let Some(oldest) = self.spaces.values().flatten().map(|mark| mark.day()).min() else { return };
+            let Some(oldest) = self.spaces.values().flatten().map(|mark| mark.day()).min() else {
+                return;
+            };
             if Some(oldest) == self.newest() {
                 self.spaces.values_mut().for_each(|marks| marks.truncate(marks.len() / 2));
             } else {

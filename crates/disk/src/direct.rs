@@ -36,7 +36,14 @@ impl DirectFile {
     /// Returns `None` if the system has no such files, or if `path` is another file by now.
     pub(crate) fn open(path: &Path, same: &fs::File) -> Option<Self> {
         let file = platform::open_direct(path, same)?;
-        Some(Self { file, end: None, reserved: 0, appended: 0, tail: Vec::new(), buffer: Vec::new() })
+        Some(Self {
+            file,
+            end: None,
+            reserved: 0,
+            appended: 0,
+            tail: Vec::new(),
+            buffer: Vec::new(),
+        })
     }
 
     pub(crate) fn append(&mut self, parts: &[&[u8]]) -> io::Result<()> {
@@ -73,7 +80,9 @@ impl DirectFile {
     /// meanwhile and stays as it is.
     pub(crate) fn leave(&mut self, file: &fs::File) -> io::Result<()> {
         match self.end.take() {
-            Some(end) if self.reserved > end && file.metadata()?.len() == self.reserved => file.set_len(end),
+            Some(end) if self.reserved > end && file.metadata()?.len() == self.reserved => {
+                file.set_len(end)
+            }
             _ => Ok(()),
         }
     }

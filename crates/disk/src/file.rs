@@ -91,7 +91,10 @@ impl File for DiskFile {
         let mut direct = self.direct();
         if let (Direct::Untried, Some(path)) = (&*direct, &self.path) {
             let may = self.holds_lock.load(Ordering::Acquire);
-            *direct = may.then(|| DirectFile::open(path, &self.file)).flatten().map_or(Direct::Refused, Direct::Open);
+            *direct = may
+                .then(|| DirectFile::open(path, &self.file))
+                .flatten()
+                .map_or(Direct::Refused, Direct::Open);
         }
         if let Direct::Open(open) = &mut *direct {
             match open.append(parts) {

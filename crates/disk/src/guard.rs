@@ -6,7 +6,10 @@
 //!    with zeros, which no checksum accepts. Otherwise it passes the signal to the previous handler.
 //!
 //! The handler stays installed for the life of the process, because another library may have chained to it since.
-#![expect(unsafe_code, reason = "signal handlers and fixed maps are system calls without a safe form")]
+#![expect(
+    unsafe_code,
+    reason = "signal handlers and fixed maps are system calls without a safe form"
+)]
 
 mod table;
 
@@ -70,15 +73,22 @@ fn install() -> Option<Installed> {
 
 /// The signal handler. It may run on any thread at any instruction, so it takes no lock, allocates nothing and
 /// preserves errno.
-extern "C" fn on_fault(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+extern "C" fn on_fault(
+    signal: libc::c_int,
+    info: *mut libc::siginfo_t,
+    context: *mut libc::c_void,
+) {
     // SAFETY: written before the handler was installed, and leaked.
     let Some(installed) = (unsafe { FOR_HANDLER.load(Ordering::SeqCst).as_ref() }) else { return };
     // SAFETY: with SA_SIGINFO the system passes a valid `info`.
     let (code, address) = unsafe { ((*info).si_code, (*info).si_addr() as usize) };
     // A signal that a program sent has no address. Its code is <= 0 on Linux, and above the codes of all faults on
     // macOS and the BSDs.
-    let is_fault =
-        if cfg!(any(target_os = "linux", target_os = "android")) { code > 0 } else { (0..0x1_0000).contains(&code) };
+    let is_fault = if cfg!(any(target_os = "linux", target_os = "android")) {
+        code > 0
+    } else {
+        (0..0x1_0000).contains(&code)
+    };
     if is_fault && TABLE.contains(address) && put_zeros(address, installed.page_bytes) {
         return;
     }
@@ -91,7 +101,8 @@ fn put_zeros(address: usize, page_bytes: usize) -> bool {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANON | libc::MAP_FIXED;
     // SAFETY: the page is within one of Varve's maps (ranges end at page boundaries) and is only ever read. It could
     // not be read before, or there would have been no fault. The owner of the map unmaps it with the rest.
-    let mapped = unsafe { keeping_errno(|| libc::mmap(page, page_bytes, libc::PROT_READ, flags, -1, 0)) };
+    let mapped =
+        unsafe { keeping_errno(|| libc::mmap(page, page_bytes, libc::PROT_READ, flags, -1, 0)) };
     mapped != libc::MAP_FAILED
 }
 

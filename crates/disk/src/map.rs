@@ -132,12 +132,22 @@ mod tests {
     /// A page of such a file may be gone when it is read, without a signal in time.
     #[test]
     fn files_of_other_machines_and_programs_are_never_mapped() {
-        let [nfs, smb, fuse] = [libc::NFS_SUPER_MAGIC, libc::SMB_SUPER_MAGIC, libc::FUSE_SUPER_MAGIC];
-        for kind in [nfs, smb, fuse, libc::AFS_SUPER_MAGIC, libc::CODA_SUPER_MAGIC, libc::NCP_SUPER_MAGIC] {
+        let [nfs, smb, fuse] =
+            [libc::NFS_SUPER_MAGIC, libc::SMB_SUPER_MAGIC, libc::FUSE_SUPER_MAGIC];
+        for kind in
+            [nfs, smb, fuse, libc::AFS_SUPER_MAGIC, libc::CODA_SUPER_MAGIC, libc::NCP_SUPER_MAGIC]
+        {
             assert!(!is_local_on(kind as u32), "{kind:x}");
         }
         let [ext4, xfs, tmpfs] = [libc::EXT4_SUPER_MAGIC, libc::XFS_SUPER_MAGIC, libc::TMPFS_MAGIC];
-        for kind in [ext4, xfs, tmpfs, libc::BTRFS_SUPER_MAGIC, libc::F2FS_SUPER_MAGIC, libc::OVERLAYFS_SUPER_MAGIC] {
+        for kind in [
+            ext4,
+            xfs,
+            tmpfs,
+            libc::BTRFS_SUPER_MAGIC,
+            libc::F2FS_SUPER_MAGIC,
+            libc::OVERLAYFS_SUPER_MAGIC,
+        ] {
             assert!(is_local_on(kind as u32), "{kind:x}");
         }
     }

@@ -42,7 +42,10 @@ impl Pool for DiskPool {
     /// If a part panics, this panics once all threads of the job have ended.
     fn run(&self, count: usize, job: &(dyn Fn(usize) + Sync)) {
         let next = AtomicUsize::new(0);
-        let parts = || iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed)).take_while(|part| *part < count);
+        let parts = || {
+            iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed))
+                .take_while(|part| *part < count)
+        };
         let work = || {
             parts().for_each(|part| {
                 failpoints::panics("pool-part");
@@ -50,11 +53,16 @@ impl Pool for DiskPool {
             });
         };
         thread::scope(|scope| {
-            let start = |index| thread::Builder::new().name(format!("varve-{index}")).spawn_scoped(scope, work);
+            let start = |index| {
+                thread::Builder::new().name(format!("varve-{index}")).spawn_scoped(scope, work)
+            };
             // If the system provides no more threads, those that there are do the work.
-            let started: Vec<_> = (1..self.threads.min(count)).map_while(|index| start(index).ok()).collect();
+            let started: Vec<_> =
+                (1..self.threads.min(count)).map_while(|index| start(index).ok()).collect();
             work();
-            started.into_iter().for_each(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
+            started
+                .into_iter()
+                .for_each(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
         });
     }
 }

@@ -75,7 +75,12 @@ impl SharedStore {
         Self::create(&mut open, &place, folder, options).map(Some)
     }
 
-    fn create(open: &mut Weak<Store>, place: &Arc<Place>, folder: PathBuf, options: &Options) -> Result<Self> {
+    fn create(
+        open: &mut Weak<Store>,
+        place: &Arc<Place>,
+        folder: PathBuf,
+        options: &Options,
+    ) -> Result<Self> {
         let vfs = Arc::new(DiskVfs::new(folder.clone()));
         // Keys of hash maps are random numbers of the operating system.
         let random = RandomState::new().hash_one(0);
@@ -144,12 +149,15 @@ pub fn layer_at(path: &str, folder: &str) -> LayerSource {
 
 /// The place of the store in `path`, and the directory with its files. Removes the places of stores that are gone.
 fn place(path: &Path, options: &Options) -> Result<(Arc<Place>, PathBuf)> {
-    let folder = real_path(path).map_err(|source| Error::io("find", &path.to_string_lossy(), source))?;
+    let folder =
+        real_path(path).map_err(|source| Error::io("find", &path.to_string_lossy(), source))?;
     let folder = folder.join(folder_of(options.mac_key.as_ref()));
     let layers = options.layers.iter().map(|layer| Arc::clone(&layer.name)).collect();
     let identity = (folder.clone(), options.mac_key.clone(), options.read_only, layers);
     let mut places = locked(&PLACES);
-    places.retain(|(_, place)| Arc::strong_count(place) > 1 || locked(&place.store).strong_count() > 0);
+    places.retain(|(_, place)| {
+        Arc::strong_count(place) > 1 || locked(&place.store).strong_count() > 0
+    });
     if let Some((_, place)) = places.iter().find(|(other, _)| *other == identity) {
         return Ok((Arc::clone(place), folder));
     }
@@ -195,7 +203,9 @@ fn real_path(path: &Path) -> io::Result<PathBuf> {
     let mut existing = path.as_path();
     let mut real = loop {
         match (existing.canonicalize(), existing.parent()) {
-            (Err(error), Some(parent)) if error.kind() == io::ErrorKind::NotFound => existing = parent,
+            (Err(error), Some(parent)) if error.kind() == io::ErrorKind::NotFound => {
+                existing = parent
+            }
             (result, _) => break result?,
         }
     };

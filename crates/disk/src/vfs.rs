@@ -94,9 +94,14 @@ impl DiskVfs {
 
     /// The path of a file. A name that leads out of the directory is rejected.
     fn path(&self, name: &str) -> io::Result<PathBuf> {
-        let separator = |symbol| matches!(symbol, '/' | '\0') || (cfg!(windows) && matches!(symbol, '\\' | ':'));
+        let separator = |symbol| {
+            matches!(symbol, '/' | '\0') || (cfg!(windows) && matches!(symbol, '\\' | ':'))
+        };
         if matches!(name, "" | "." | "..") || name.contains(separator) {
-            return Err(io::Error::new(ErrorKind::InvalidInput, "not the name of a file in the directory"));
+            return Err(io::Error::new(
+                ErrorKind::InvalidInput,
+                "not the name of a file in the directory",
+            ));
         }
         Ok(self.folder.join(name))
     }
@@ -174,7 +179,9 @@ impl Vfs for DiskVfs {
                 *self.named.lock().unwrap_or_else(PoisonError::into_inner) = None;
                 platform::create_new(&path)?
             }
-            Err(error) if platform::is_removed(&path, &error) => return Err(ErrorKind::AlreadyExists.into()),
+            Err(error) if platform::is_removed(&path, &error) => {
+                return Err(ErrorKind::AlreadyExists.into());
+            }
             file => file?,
         };
         Ok(Arc::new(DiskFile::new(file, Some(path))))
@@ -192,7 +199,9 @@ impl Vfs for DiskVfs {
         self.check_real()?;
         let (source, target) = (self.path(source)?, self.path(target)?);
         fs::hard_link(&source, &target).map_err(|error| match error {
-            error if platform::means_no_links(&error) => io::Error::new(ErrorKind::Unsupported, error),
+            error if platform::means_no_links(&error) => {
+                io::Error::new(ErrorKind::Unsupported, error)
+            }
             error if platform::is_removed(&target, &error) => ErrorKind::AlreadyExists.into(),
             error => unless_removed(&source, error),
         })
@@ -201,7 +210,8 @@ impl Vfs for DiskVfs {
     fn rename(&self, source: &str, target: &str) -> io::Result<()> {
         self.check_real()?;
         let source = self.path(source)?;
-        fs::rename(&source, self.path(target)?).map_err(|error| in_use(unless_removed(&source, error)))
+        fs::rename(&source, self.path(target)?)
+            .map_err(|error| in_use(unless_removed(&source, error)))
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {
@@ -235,7 +245,11 @@ fn is_irregular(path: &Path) -> bool {
 
 /// Rust has no error kind for a file that another program has open and that cannot be renamed or removed.
 fn in_use(error: io::Error) -> io::Error {
-    if platform::means_in_use(&error) { io::Error::new(ErrorKind::ResourceBusy, error) } else { error }
+    if platform::means_in_use(&error) {
+        io::Error::new(ErrorKind::ResourceBusy, error)
+    } else {
+        error
+    }
 }
 
 /// A file that was removed is missing, although Windows keeps its name while it is open.

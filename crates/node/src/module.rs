@@ -13,7 +13,10 @@ static FUNCTIONS: Once = Once::new();
 // SAFETY: only Node calls it, with the current environment and the object of the exports. It looks this name up, which
 // no other symbol has.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn napi_register_module_v1(env: sys::napi_env, exports: sys::napi_value) -> sys::napi_value {
+unsafe extern "C" fn napi_register_module_v1(
+    env: sys::napi_env,
+    exports: sys::napi_value,
+) -> sys::napi_value {
     // A module without exports is what the loader reports if this fails.
     let _ = guarded(|| {
         // SAFETY: it looks up the functions of Node-API in this process, which stays loaded.

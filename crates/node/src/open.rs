@@ -1,7 +1,9 @@
 //! What the addon exports: opening a store.
 
 use crate::calls;
-use crate::node_api::{Answer, Arguments, Call, Callee, Env, Functions, Methods, Reply, Task, Value};
+use crate::node_api::{
+    Answer, Arguments, Call, Callee, Env, Functions, Methods, Reply, Task, Value,
+};
 use crate::store::NodeStore;
 use serde::Deserialize;
 use std::ffi::CStr;
@@ -97,14 +99,22 @@ struct Order {
 
 impl Order {
     fn of(arguments: &Arguments) -> Result<Self> {
-        let OpenRequest { folder, durability, read_only, bytes_max, layers } = request(&arguments.text(0)?)?;
+        let OpenRequest { folder, durability, read_only, bytes_max, layers } =
+            request(&arguments.text(0)?)?;
         let (durability, bytes_max) = (durability_of(&durability)?, bytes_max as u64);
         let mac_key = key_of(arguments.optional_bytes(1)?)?;
         let name = folder_of(mac_key.as_ref());
         let layers = layers.iter().map(|path| layer_at(path, &name)).collect();
         Ok(Self {
             folder,
-            options: Options { durability, read_only, bytes_max, mac_key, layers, ..Options::default() },
+            options: Options {
+                durability,
+                read_only,
+                bytes_max,
+                mac_key,
+                layers,
+                ..Options::default()
+            },
         })
     }
 
@@ -124,5 +134,8 @@ fn reply_of(shared: SharedStore) -> Reply {
 /// between two turns of the event loop, so that no two reads of one turn see different states.
 fn functions(env: Env, shared: SharedStore) -> Result<Value> {
     shared.store().advance()?;
-    Ok(calls::add_hot(Functions::new(env, |scratch, cells| NodeStore::new(shared, scratch, cells))?)?.finish())
+    Ok(calls::add_hot(Functions::new(env, |scratch, cells| {
+        NodeStore::new(shared, scratch, cells)
+    })?)?
+    .finish())
 }

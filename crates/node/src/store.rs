@@ -50,7 +50,10 @@ impl NodeStore {
 
     /// Runs `call` on the handle.
     #[inline(always)]
-    pub(crate) fn with<T>(&self, call: impl FnOnce(&mut JsHandle<Scratch>) -> Result<T>) -> Result<T> {
+    pub(crate) fn with<T>(
+        &self,
+        call: impl FnOnce(&mut JsHandle<Scratch>) -> Result<T>,
+    ) -> Result<T> {
         call(&mut *self.handle.try_borrow_mut().map_err(nested)?)
     }
 
@@ -71,7 +74,10 @@ impl NodeStore {
     }
 
     /// Runs `call` on the watches of long calls.
-    pub(crate) fn with_watches<T>(&self, call: impl FnOnce(&mut Watches) -> Result<T>) -> Result<T> {
+    pub(crate) fn with_watches<T>(
+        &self,
+        call: impl FnOnce(&mut Watches) -> Result<T>,
+    ) -> Result<T> {
         call(&mut *self.watches.try_borrow_mut().map_err(nested)?)
     }
 
@@ -87,7 +93,11 @@ impl NodeStore {
 
     /// The directory with its files.
     pub(crate) fn folder(&self) -> Result<Arc<Path>> {
-        self.shared.borrow().as_ref().map(|shared| Arc::clone(shared.folder())).ok_or_else(|| Error::Closed.into())
+        self.shared
+            .borrow()
+            .as_ref()
+            .map(|shared| Arc::clone(shared.folder()))
+            .ok_or_else(|| Error::Closed.into())
     }
 
     pub(crate) fn pins(&self) -> &Pins {
@@ -101,7 +111,10 @@ impl NodeStore {
     }
 
     /// A promise of the JSON that `job` answers on another thread.
-    pub(crate) fn promise<T: Serialize>(&self, job: impl FnOnce() -> Result<T> + Send + 'static) -> Answer {
+    pub(crate) fn promise<T: Serialize>(
+        &self,
+        job: impl FnOnce() -> Result<T> + Send + 'static,
+    ) -> Answer {
         self.promise_reply(move || Ok(Reply::Text(answer(Ok(job()?)))))
     }
 
@@ -116,7 +129,10 @@ impl NodeStore {
     }
 
     /// A promise of what `job` answers on another thread.
-    pub(crate) fn promise_reply(&self, job: impl FnOnce() -> Result<Reply> + Send + 'static) -> Answer {
+    pub(crate) fn promise_reply(
+        &self,
+        job: impl FnOnce() -> Result<Reply> + Send + 'static,
+    ) -> Answer {
         self.promise_job(Box::new(job))
     }
 

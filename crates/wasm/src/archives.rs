@@ -21,7 +21,9 @@ pub fn import_archive(json: &str, host: ArchiveHost, watcher: Watcher) -> String
     begin();
     let import = |input: &mut Running| {
         let archive: ArchiveRequest = request(json)?;
-        watched(watcher, |watch| varve_bindings::import_archive(input, &archive, &SerialPool, &Running::store, watch))
+        watched(watcher, |watch| {
+            varve_bindings::import_archive(input, &archive, &SerialPool, &Running::store, watch)
+        })
     };
     answer(Running::with(host, import))
 }
@@ -34,7 +36,9 @@ pub fn export_archive(json: &str, host: ArchiveHost, watcher: Watcher) -> String
         let ExportRequest { gzip, files } = request(json)?;
         let records = records_of(files)?;
         let mut write = |bytes: &[u8]| output.write(bytes);
-        watched(watcher, |watch| varve_bindings::export_archive(&records, gzip, &Running::content, &mut write, watch))
+        watched(watcher, |watch| {
+            varve_bindings::export_archive(&records, gzip, &Running::content, &mut write, watch)
+        })
     };
     answer(Running::with(host, export))
 }

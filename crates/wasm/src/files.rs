@@ -33,7 +33,11 @@ impl HostFolder {
 
     fn file(&self, opened: io::Result<u64>) -> io::Result<Arc<dyn File>> {
         let number = u32::try_from(opened?).map_err(|_| ErrorKind::InvalidData)?;
-        Ok(Arc::new(HostFile { host: Arc::clone(&self.host), number, bytes_seen: AtomicU64::new(0) }))
+        Ok(Arc::new(HostFile {
+            host: Arc::clone(&self.host),
+            number,
+            bytes_seen: AtomicU64::new(0),
+        }))
     }
 }
 

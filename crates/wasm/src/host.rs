@@ -114,7 +114,9 @@ impl HostNumber {
     }
 
     pub(crate) fn host(&self) -> io::Result<Rc<Host>> {
-        HOSTS.with_borrow(|hosts| hosts.get(self.0).cloned().flatten()).ok_or_else(|| ErrorKind::BrokenPipe.into())
+        HOSTS
+            .with_borrow(|hosts| hosts.get(self.0).cloned().flatten())
+            .ok_or_else(|| ErrorKind::BrokenPipe.into())
     }
 }
 

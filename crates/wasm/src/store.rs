@@ -7,9 +7,13 @@ use crate::watch::{Watcher, watched};
 use serde::Deserialize;
 use std::collections::HashMap;
 use std::sync::Arc;
-use varve_bindings::{Begun, Failure, JsHandle, PackedKeys, Result, answer, durability, durability_of, request, top};
+use varve_bindings::{
+    Begun, Failure, JsHandle, PackedKeys, Result, answer, durability, durability_of, request, top,
+};
 use varve_core::vfs::Vfs;
-use varve_core::{BlobWriter, LayerSource, MacKey, Options, PendingCommit, SerialPool, Store, folder_of};
+use varve_core::{
+    BlobWriter, LayerSource, MacKey, Options, PendingCommit, SerialPool, Store, folder_of,
+};
 use wasm_bindgen::prelude::*;
 
 const SCRATCH_BYTES: usize = 128 << 10;
@@ -48,7 +52,8 @@ impl WasmStore {
         random: u64,
         layers: Vec<Host>,
     ) -> std::result::Result<Self, String> {
-        Self::try_open(host, options, secret, random, layers).map_err(|failure| answer::<()>(Err(failure)))
+        Self::try_open(host, options, secret, random, layers)
+            .map_err(|failure| answer::<()>(Err(failure)))
     }
 
     /// The address of the scratch buffer in the memory of the module, which is fixed.
@@ -65,7 +70,8 @@ impl WasmStore {
 
     /// Returns the reason why the last call failed as JSON.
     pub fn failure(&mut self) -> String {
-        let failure = self.failure.take().unwrap_or_else(|| Failure::internal("no call has failed"));
+        let failure =
+            self.failure.take().unwrap_or_else(|| Failure::internal("no call has failed"));
         answer::<()>(Err(failure))
     }
 
@@ -76,7 +82,8 @@ impl WasmStore {
 
     /// Returns the length of the value, -1 for a miss, -2 for a failure, or -3 for a miss with new damage.
     pub fn get(&mut self, namespace: u32, key_bytes: usize) -> i32 {
-        let found = self.handle.choose(namespace, key_bytes).and_then(|()| self.handle.read_to_scratch());
+        let found =
+            self.handle.choose(namespace, key_bytes).and_then(|()| self.handle.read_to_scratch());
         self.number(found)
     }
 
@@ -147,15 +154,32 @@ impl WasmStore {
     }
 
     /// Returns the length of the kept result, or -2 for a failure.
-    pub fn scan(&mut self, namespace: u32, cursor: u64, bytes_max: f64, packed: &[u8], ends: &[u32]) -> i32 {
-        let held = self.handle.scan((namespace, cursor, bytes_max as u64), PackedKeys { packed, ends });
+    pub fn scan(
+        &mut self,
+        namespace: u32,
+        cursor: u64,
+        bytes_max: f64,
+        packed: &[u8],
+        ends: &[u32],
+    ) -> i32 {
+        let held =
+            self.handle.scan((namespace, cursor, bytes_max as u64), PackedKeys { packed, ends });
         self.number(held)
     }
 
     /// Returns the length of the kept result, or -2 for a failure.
     #[wasm_bindgen(js_name = scanKeys)]
-    pub fn scan_keys(&mut self, namespace: u32, cursor: u64, bytes_max: f64, packed: &[u8], ends: &[u32]) -> i32 {
-        let held = self.handle.scan_keys((namespace, cursor, bytes_max as u64), PackedKeys { packed, ends });
+    pub fn scan_keys(
+        &mut self,
+        namespace: u32,
+        cursor: u64,
+        bytes_max: f64,
+        packed: &[u8],
+        ends: &[u32],
+    ) -> i32 {
+        let held = self
+            .handle
+            .scan_keys((namespace, cursor, bytes_max as u64), PackedKeys { packed, ends });
         self.number(held)
     }
 
@@ -279,9 +303,17 @@ impl WasmStore {
     }
 
     /// Seals what is committed into the directory `target`, without what the layers `since` have.
-    pub fn seal(&self, target: Host, paths: Vec<String>, since: Vec<Host>, watcher: Watcher) -> String {
+    pub fn seal(
+        &self,
+        target: Host,
+        paths: Vec<String>,
+        since: Vec<Host>,
+        watcher: Watcher,
+    ) -> String {
         let target: Arc<dyn Vfs> = Arc::new(HostFolder::new(target));
-        watched(watcher, |watch| self.ask(|store| store.seal(&target, &layers_of(paths, since), watch)))
+        watched(watcher, |watch| {
+            self.ask(|store| store.seal(&target, &layers_of(paths, since), watch))
+        })
     }
 
     /// Returns the number of damaged places detected so far, or -2 for a failure.
@@ -317,7 +349,10 @@ pub fn folder_name(secret: Option<Vec<u8>>) -> String {
 
 /// Layers by the paths that reports name, with their files.
 fn layers_of(paths: Vec<String>, hosts: Vec<Host>) -> Vec<LayerSource> {
-    let source = |(path, host): (String, Host)| LayerSource { name: path.into(), vfs: Arc::new(HostFolder::new(host)) };
+    let source = |(path, host): (String, Host)| LayerSource {
+        name: path.into(),
+        vfs: Arc::new(HostFolder::new(host)),
+    };
     paths.into_iter().zip(hosts).map(source).collect()
 }
 
@@ -326,16 +361,31 @@ fn key_of(secret: Option<Vec<u8>>) -> Result<Option<MacKey>> {
 }
 
 impl WasmStore {
-    fn try_open(host: Host, options: &str, secret: Option<Vec<u8>>, random: u64, layers: Vec<Host>) -> Result<Self> {
+    fn try_open(
+        host: Host,
+        options: &str,
+        secret: Option<Vec<u8>>,
+        random: u64,
+        layers: Vec<Host>,
+    ) -> Result<Self> {
         #[cfg(feature = "planted")]
         crate::plant::arm();
-        let OpenRequest { durability, read_only, max_bytes: bytes_max, layers: paths } = request(options)?;
+        let OpenRequest { durability, read_only, max_bytes: bytes_max, layers: paths } =
+            request(options)?;
         let (durability, key) = (durability_of(&durability)?, key_of(secret)?);
         let layers = layers_of(paths, layers);
         let folder = HostFolder::new(host);
         let clock = folder.clock();
-        let options =
-            Options { durability, read_only, bytes_max, mac_key: key, random, clock, layers, ..Options::default() };
+        let options = Options {
+            durability,
+            read_only,
+            bytes_max,
+            mac_key: key,
+            random,
+            clock,
+            layers,
+            ..Options::default()
+        };
         let store = Store::open(Arc::new(folder), Arc::new(SerialPool), options)?;
         let handle = JsHandle::new(&store, vec![0; SCRATCH_BYTES].into_boxed_slice());
         Ok(Self { handle, intakes: HashMap::new(), failure: None })
@@ -349,11 +399,16 @@ impl WasmStore {
                 Ok(())
             }
             Begun::Empty => self.handle.report_empty(),
-            Begun::Waits => Err(Failure::internal("a commit waits, but every commit ends before its call returns")),
+            Begun::Waits => Err(Failure::internal(
+                "a commit waits, but every commit ends before its call returns",
+            )),
         }
     }
 
-    fn ask<T: serde::Serialize>(&self, question: impl FnOnce(&Store) -> varve_core::Result<T>) -> String {
+    fn ask<T: serde::Serialize>(
+        &self,
+        question: impl FnOnce(&Store) -> varve_core::Result<T>,
+    ) -> String {
         answer(self.handle.store().and_then(|store| Ok(question(store)?)))
     }
 

@@ -89,6 +89,10 @@ impl Running {
 impl Read for Running {
     fn read(&mut self, target: &mut [u8]) -> io::Result<usize> {
         let bytes = Self::call(|host| host.read(target))?;
-        if bytes <= target.len() as u64 { Ok(bytes as usize) } else { Err(ErrorKind::InvalidData.into()) }
+        if bytes <= target.len() as u64 {
+            Ok(bytes as usize)
+        } else {
+            Err(ErrorKind::InvalidData.into())
+        }
     }
 }

@@ -43,8 +43,12 @@ pub fn reset() {
 
 fn report(panic: &PanicHookInfo<'_>) {
     let payload = panic.payload();
-    let text = payload.downcast_ref::<String>().map(String::as_str).or(payload.downcast_ref::<&str>().copied());
-    let place = panic.location().map(|location| format!(" ({}:{})", location.file(), location.line()));
+    let text = payload
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or(payload.downcast_ref::<&str>().copied());
+    let place =
+        panic.location().map(|location| format!(" ({}:{})", location.file(), location.line()));
     LISTENER.with_borrow(|listener| {
         if let Some(listener) = listener {
             listener.panicked(&format!("{}{}", text.unwrap_or("panic"), place.unwrap_or_default()));

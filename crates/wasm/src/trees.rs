@@ -3,7 +3,8 @@
 use crate::store::WasmStore;
 use crate::watch::{Watcher, watched};
 use varve_bindings::{
-    Failure, FileItem, Result, StoredItem, answer, commit_alone, records_of, request, stored_files, verify_files,
+    Failure, FileItem, Result, StoredItem, answer, commit_alone, records_of, request, stored_files,
+    verify_files,
 };
 use varve_core::{BlobRef, BlobWriter, Digest};
 use wasm_bindgen::prelude::*;
@@ -39,8 +40,10 @@ impl WasmStore {
     /// Reads a blob, which is kept. Returns its length, -1 if it is missing or damaged, or -2 for a failure.
     #[wasm_bindgen(js_name = readFile)]
     pub fn read_file(&mut self, digest: &str, bytes: f64) -> i32 {
-        let digest = Digest::parse(digest).ok_or_else(|| Failure::argument("a digest needs 64 hex digits"));
-        let read = digest.and_then(|digest| self.handle.read_file(&BlobRef { digest, bytes: bytes as u64 }));
+        let digest =
+            Digest::parse(digest).ok_or_else(|| Failure::argument("a digest needs 64 hex digits"));
+        let read = digest
+            .and_then(|digest| self.handle.read_file(&BlobRef { digest, bytes: bytes as u64 }));
         self.number(read)
     }
 
@@ -83,6 +86,8 @@ impl WasmStore {
     }
 
     fn intake(&self, number: u32) -> Result<&BlobWriter> {
-        self.intakes.get(&number).ok_or_else(|| Failure::argument(format!("intake {number} does not exist")))
+        self.intakes
+            .get(&number)
+            .ok_or_else(|| Failure::argument(format!("intake {number} does not exist")))
     }
 }

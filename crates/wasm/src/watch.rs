@@ -34,8 +34,9 @@ pub(crate) fn watched<T>(watcher: Watcher, call: impl FnOnce(Watch<'_>) -> T) ->
     RUNNING.set(Some(watcher));
     let outcome = call(&|done, total| {
         failpoints::panics("watch-call");
-        let may_go_on = RUNNING
-            .with_borrow(|running| running.as_ref().is_none_or(|watcher| watcher.report(done as f64, total as f64)));
+        let may_go_on = RUNNING.with_borrow(|running| {
+            running.as_ref().is_none_or(|watcher| watcher.report(done as f64, total as f64))
+        });
         if may_go_on { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });
     RUNNING.set(None);

@@ -13,7 +13,15 @@ import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { VarveError } from 'varve'
 import { installReads, unrecorded } from 'varve/reads'
-import { type BabelResult, type Entry, entryShape, keptOf, resultOf, type Transformed, transformed } from './babel/entry.ts'
+import {
+  type BabelResult,
+  type Entry,
+  entryShape,
+  keptOf,
+  resultOf,
+  type Transformed,
+  transformed,
+} from './babel/entry.ts'
 import { Calls } from './build/calls.ts'
 import { digest, lenientDigest } from './build/digest.ts'
 import { callers } from './build/modules.ts'
@@ -52,10 +60,16 @@ export interface CachedBabel<Options extends object> {
  * calls this function with its local imports and what it has read so far, and whatever Babel, its plugins and its presets read. Rejects
  * with INVALID_OPTION if an option is unknown or wrong.
  */
-export async function cachedBabel<Options extends object>(babel: Babel<Options>, options: CachedBabelOptions = {}): Promise<CachedBabel<Options>> {
+export async function cachedBabel<Options extends object>(
+  babel: Babel<Options>,
+  options: CachedBabelOptions = {},
+): Promise<CachedBabel<Options>> {
   const given: unknown = babel
   if (typeof given !== 'object' || given === null || typeof Reflect.get(given, 'transformAsync') !== 'function') {
-    throw new VarveError('INVALID_ARGUMENT', "cachedBabel() takes what '@babel/core' exports, as in: import * as core from '@babel/core'")
+    throw new VarveError(
+      'INVALID_ARGUMENT',
+      "cachedBabel() takes what '@babel/core' exports, as in: import * as core from '@babel/core'",
+    )
   }
   checkOptions('cachedBabel()', options, FIELDS)
   const cache = new BabelCache(babel, options)
@@ -82,7 +96,9 @@ class BabelCache<Options extends object> implements CachedBabel<Options> {
     const work = async (): Promise<Transformed | null> => transformed(await this.#babel.transformAsync(code, options))
     const settings = this.#digestOf(options)
     if (settings === undefined) {
-      this.#calls.count("has options that cannot be compared, such as a plugin; name plugins and presets, or set 'cacheKey'")
+      this.#calls.count(
+        "has options that cannot be compared, such as a plugin; name plugins and presets, or set 'cacheKey'",
+      )
       return this.#calls.reads.run(work)
     }
     const path = fileOf(options)

@@ -14,7 +14,13 @@ import { hasFields, nullable, type Shape, isText } from './build/shape.ts'
 import { sourceMap } from './build/source-map.ts'
 import { ANYTHING, checkOptions, type Fields, TEXT } from './build/validate.ts'
 import { demandsOf, KeyMaker } from './jest/key.ts'
-import { type Loaded, loadTransformer, type TransformedSource, type Transformer, type TransformOptions } from './jest/transformer.ts'
+import {
+  type Loaded,
+  loadTransformer,
+  type TransformedSource,
+  type Transformer,
+  type TransformOptions,
+} from './jest/transformer.ts'
 
 export type { TransformedSource, Transformer, TransformOptions } from './jest/transformer.ts'
 
@@ -45,13 +51,18 @@ export async function createTransformer(options: VarveJestOptions): Promise<Tran
   return cached(loaded, transformerConfig, space)
 }
 
-const factory: { readonly createTransformer: (options: VarveJestOptions) => Promise<Transformer> } = { createTransformer }
+const factory: { readonly createTransformer: (options: VarveJestOptions) => Promise<Transformer> } = {
+  createTransformer,
+}
 export default factory
 
 /** The transformer with a cache in front. Its errors pass through and are not cached. */
 function cached(loaded: Loaded, transformerConfig: unknown, space: OpenNamespace): Transformer {
   const { transformer } = loaded
-  const inner = (options: TransformOptions): TransformOptions => ({ ...options, transformerConfig: transformerConfig ?? {} })
+  const inner = (options: TransformOptions): TransformOptions => ({
+    ...options,
+    transformerConfig: transformerConfig ?? {},
+  })
   const keys = new KeyMaker(loaded, transformerConfig)
   const keyOf = rememberLast((text, path, options) => {
     const inputs = keys.inputsOf(options, path) // before the transformer loads any of them
@@ -93,7 +104,8 @@ function rememberLast(keyOf: KeyOf): KeyOf {
   let last: { readonly asked: readonly unknown[]; readonly key: string } | undefined
   return (text, path, options) => {
     const asked = [text, path, options.configString, demandsOf(options)]
-    if (last?.asked.every((part, index) => part === asked[index]) !== true) last = { asked, key: keyOf(text, path, options) }
+    if (last?.asked.every((part, index) => part === asked[index]) !== true)
+      last = { asked, key: keyOf(text, path, options) }
     return last.key
   }
 }

@@ -126,7 +126,8 @@ export class VarveKeyv extends EventEmitter {
   }
 }
 
-const prefixOf = (namespace: string | undefined): string => (namespace === undefined || namespace === '' ? '' : `${namespace}:`)
+const prefixOf = (namespace: string | undefined): string =>
+  namespace === undefined || namespace === '' ? '' : `${namespace}:`
 
 /** When an entry expires; 0 for never, also for a time beyond those that an entry can have. */
 const expiryOf = (ttl = 0): number => {
@@ -137,4 +138,5 @@ const expiryOf = (ttl = 0): number => {
 const isExpired = (entry: Stamped): boolean => entry.timeMs !== 0 && Date.now() > entry.timeMs
 
 /** The value of an entry; undefined if it has expired. It stays, as its removal could remove what another process sets meanwhile. */
-const valueOf = (entry: Stamped | undefined): unknown => (entry === undefined || isExpired(entry) ? undefined : entry.value)
+const valueOf = (entry: Stamped | undefined): unknown =>
+  entry === undefined || isExpired(entry) ? undefined : entry.value

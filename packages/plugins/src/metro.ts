@@ -40,7 +40,13 @@ export interface VarveMetroOptions extends AdapterOptions {
 /** Time in milliseconds for which one look at the inputs counts: Metro asks for thousands of modules in a row. */
 const LOOK_MS = 100
 
-const place = tupleOf<(number | string | undefined)[]>(isIndex, isIndex, optional(isIndex), optional(isIndex), optional(isText))
+const place = tupleOf<(number | string | undefined)[]>(
+  isIndex,
+  isIndex,
+  optional(isIndex),
+  optional(isIndex),
+  optional(isText),
+)
 
 /** A map in the compact format of newer versions: the positions of a standard map with one source. */
 const compactMap = withCheck(hasFields({ mappings: isText, names: listOf(isText) }), ({ mappings, names }) =>
@@ -62,7 +68,10 @@ const output: Shape<{ readonly type: string; readonly data: unknown }> = withChe
 
 const outputs = withCheck(listOf(output), (all) => all.filter(({ type }) => type.startsWith('js/')).length === 1)
 
-const dependency = hasFields({ name: isText, data: hasFields({ asyncType: nullable(isText), locs: listOf(isDictionary) }) })
+const dependency = hasFields({
+  name: isText,
+  data: hasFields({ asyncType: nullable(isText), locs: listOf(isDictionary) }),
+})
 
 /** The result of Metro's transformer for a module. Metro fails the bundle for any other value. */
 const result = hasFields({ dependencies: listOf(dependency), output: outputs })

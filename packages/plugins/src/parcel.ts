@@ -104,7 +104,10 @@ export class VarveParcelCache {
   }
 
   async setStream(key: string, stream: Readable): Promise<void> {
-    await this.#put(largeKey(key), stream.map((chunk: Buffer | string) => Buffer.from(chunk)))
+    await this.#put(
+      largeKey(key),
+      stream.map((chunk: Buffer | string) => Buffer.from(chunk)),
+    )
   }
 
   /** Rejects with ENOENT if there is no such blob, as Parcel expects. */
@@ -131,7 +134,11 @@ export class VarveParcelCache {
   }
 
   /** Rejects with the reason of `signal` if it was aborted before the call. */
-  async setLargeBlob(key: string, contents: Buffer | string, options: { readonly signal?: AbortSignal } = {}): Promise<void> {
+  async setLargeBlob(
+    key: string,
+    contents: Buffer | string,
+    options: { readonly signal?: AbortSignal } = {},
+  ): Promise<void> {
     options.signal?.throwIfAborted()
     await this.#put(largeKey(key), [Buffer.from(contents)])
   }
@@ -176,7 +183,10 @@ async function committed(space: OpenNamespace): Promise<void> {
 }
 
 function notCommitted(): never {
-  throw new VarveError('IO', "Parcel's cache cannot be written. The warning before this error has the reason; fix it, or build without a cache")
+  throw new VarveError(
+    'IO',
+    "Parcel's cache cannot be written. The warning before this error has the reason; fix it, or build without a cache",
+  )
 }
 
 function missing(key: string): never {

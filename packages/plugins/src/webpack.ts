@@ -44,10 +44,15 @@ export class VarveWebpackPlugin {
   /** Called by webpack. Throws INVALID_ARGUMENT in another bundler. */
   apply(compiler: Compiler): void {
     if (!('Cache' in compiler.webpack)) {
-      throw new VarveError('INVALID_ARGUMENT', "VarveWebpackPlugin needs webpack 5; for Rspack use VarveRspackPlugin from '@varve/plugins/rspack'")
+      throw new VarveError(
+        'INVALID_ARGUMENT',
+        "VarveWebpackPlugin needs webpack 5; for Rspack use VarveRspackPlugin from '@varve/plugins/rspack'",
+      )
     }
     if (compilers.has(compiler)) {
-      compiler.getInfrastructureLogger(NAME).warn(`${NAME} is in the config twice, so the second one does nothing; remove it`)
+      compiler
+        .getInfrastructureLogger(NAME)
+        .warn(`${NAME} is in the config twice, so the second one does nothing; remove it`)
       return
     }
     compilers.add(compiler)
@@ -95,5 +100,7 @@ function warnOfOtherCaches(compiler: Compiler): void {
   if (typeof cache === 'object' && cache.type === 'memory') return
   const found = typeof cache === 'object' ? `{ type: '${cache.type}' }` : String(cache)
   const way = "set cache: { type: 'memory' } beside VarveWebpackPlugin"
-  compiler.getInfrastructureLogger(NAME).warn(`cache is ${found}, so part of the work is done twice or not cached; ${way}`)
+  compiler
+    .getInfrastructureLogger(NAME)
+    .warn(`cache is ${found}, so part of the work is done twice or not cached; ${way}`)
 }

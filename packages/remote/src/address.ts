@@ -25,7 +25,9 @@ interface Given {
 }
 
 /** The parameters that an address may have, and what makes its store, by protocol. */
-const KINDS: Readonly<Record<string, { readonly parameters: readonly string[]; readonly make: (given: Given) => BlobStore }>> = {
+const KINDS: Readonly<
+  Record<string, { readonly parameters: readonly string[]; readonly make: (given: Given) => BlobStore }>
+> = {
   'file:': { parameters: [], make: ({ url }) => directory(fileURLToPath(url)) },
   's3:': { parameters: ['endpoint', 'region'], make: s3Of },
   'http:': { parameters: [], make: webdavOf },
@@ -54,19 +56,26 @@ export function storeOf(address: string, set: Lookup, isWriting: boolean): BlobS
     return kind.make({ url, allowInsecure: set('VARVE_REMOTE_ALLOW_INSECURE') === '1', set, isWriting })
   } catch (error) {
     if (error instanceof VarveError) throw error
-    throw invalidOption('path of the address in VARVE_REMOTE', "three slashes before the path of a directory, and '%25' for a percent sign")
+    throw invalidOption(
+      'path of the address in VARVE_REMOTE',
+      "three slashes before the path of a directory, and '%25' for a percent sign",
+    )
   }
 }
 
 function hasCredentials(protocol: string): VarveError {
   const http = 'VARVE_REMOTE_TOKEN, or VARVE_REMOTE_USER and VARVE_REMOTE_PASSWORD'
   const variables = protocol === 's3:' ? 'AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY' : http
-  return new VarveError('INVALID_OPTION', `the address in VARVE_REMOTE has credentials, which would appear in logs. Set ${variables} instead`)
+  return new VarveError(
+    'INVALID_OPTION',
+    `the address in VARVE_REMOTE has credentials, which would appear in logs. Set ${variables} instead`,
+  )
 }
 
 /** The parameter is not named: it could be a token. */
 function unknownParameter(known: readonly string[]): string {
-  const fix = known.length === 0 ? 'none are allowed there' : `expected ${known.map((name) => `'${name}'`).join(' or ')}`
+  const fix =
+    known.length === 0 ? 'none are allowed there' : `expected ${known.map((name) => `'${name}'`).join(' or ')}`
   return `the address in VARVE_REMOTE has an unknown parameter: ${fix}. Credentials are variables of their own`
 }
 
@@ -85,7 +94,11 @@ function s3Of({ url, allowInsecure, set, isWriting }: Given): BlobStore {
 function s3Credentials(set: Lookup, isWriting: boolean): S3Credentials | undefined {
   const [accessKeyId, secretAccessKey] = [set('AWS_ACCESS_KEY_ID'), set('AWS_SECRET_ACCESS_KEY')]
   if (accessKeyId === undefined && secretAccessKey === undefined && !isWriting) return undefined
-  return { accessKeyId: accessKeyId ?? '', secretAccessKey: secretAccessKey ?? '', sessionToken: set('AWS_SESSION_TOKEN') }
+  return {
+    accessKeyId: accessKeyId ?? '',
+    secretAccessKey: secretAccessKey ?? '',
+    sessionToken: set('AWS_SESSION_TOKEN'),
+  }
 }
 
 function webdavOf({ url, allowInsecure, set }: Given): BlobStore {

@@ -41,9 +41,17 @@ export function layersWith(layers: readonly RemoteLayer[], changes: readonly Cha
     if (changed.some((known) => isSame(known, layer))) continue
     const own = changed.filter(({ cache }) => cache === layer.cache)
     const first = own.findIndex((known) => replaces[0] !== undefined && isSame(known, replaces[0]))
-    if (replaces.length > 0 && (first === -1 || !replaces.every((each, index) => isSame(own[first + index], each)))) return undefined
-    const at = Math.max(0, changed.findIndex((known) => isSame(known, replaces[0])))
-    changed = [...changed.slice(0, at), layer, ...changed.slice(at).filter((known) => !replaces.some((each) => isSame(known, each)))]
+    if (replaces.length > 0 && (first === -1 || !replaces.every((each, index) => isSame(own[first + index], each))))
+      return undefined
+    const at = Math.max(
+      0,
+      changed.findIndex((known) => isSame(known, replaces[0])),
+    )
+    changed = [
+      ...changed.slice(0, at),
+      layer,
+      ...changed.slice(at).filter((known) => !replaces.some((each) => isSame(known, each))),
+    ]
   }
   return changed
 }

@@ -16,19 +16,38 @@ const GIT_MS = 2000
 
 /** Variables with a commit: GitHub, GitLab, Jenkins, Buildkite, CircleCI, Azure, Bitbucket, Travis. */
 const VARIABLES = [
-  'GITHUB_SHA', 'CI_COMMIT_SHA', 'CI_MERGE_REQUEST_DIFF_BASE_SHA', 'CI_COMMIT_BEFORE_SHA', 'GIT_COMMIT', 'GIT_PREVIOUS_SUCCESSFUL_COMMIT',
-  'BUILDKITE_COMMIT', 'CIRCLE_SHA1', 'BUILD_SOURCEVERSION', 'BITBUCKET_COMMIT', 'TRAVIS_COMMIT',
+  'GITHUB_SHA',
+  'CI_COMMIT_SHA',
+  'CI_MERGE_REQUEST_DIFF_BASE_SHA',
+  'CI_COMMIT_BEFORE_SHA',
+  'GIT_COMMIT',
+  'GIT_PREVIOUS_SUCCESSFUL_COMMIT',
+  'BUILDKITE_COMMIT',
+  'CIRCLE_SHA1',
+  'BUILD_SOURCEVERSION',
+  'BITBUCKET_COMMIT',
+  'TRAVIS_COMMIT',
 ]
 
 /** Commits of the repository in `directory` and of the environment; none if there are none. */
-export async function recentCommits(directory: string, environment: Readonly<Record<string, string | undefined>>): Promise<string[]> {
-  const found = [await commitsOfGit(directory), VARIABLES.map((name) => environment[name]), await commitsOfEvent(environment['GITHUB_EVENT_PATH'])]
+export async function recentCommits(
+  directory: string,
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<string[]> {
+  const found = [
+    await commitsOfGit(directory),
+    VARIABLES.map((name) => environment[name]),
+    await commitsOfEvent(environment['GITHUB_EVENT_PATH']),
+  ]
   return [...new Set(found.flat().filter(isCommit))]
 }
 
 async function commitsOfGit(cwd: string): Promise<string[]> {
   try {
-    const { stdout } = await promisify(execFile)('git', ['rev-list', '--first-parent', `-${COMMITS}`, 'HEAD'], { cwd, timeout: GIT_MS })
+    const { stdout } = await promisify(execFile)('git', ['rev-list', '--first-parent', `-${COMMITS}`, 'HEAD'], {
+      cwd,
+      timeout: GIT_MS,
+    })
     return stdout.split('\n')
   } catch {
     return [] // no repository, or no Git

@@ -28,7 +28,10 @@ export interface RemoteDoctorOptions extends EnvironmentOptions {
 }
 
 /** Checks the remote of an environment. It never rejects for a problem of the remote. */
-export async function remoteDoctor(environment: Environment, { offline = false, ...options }: RemoteDoctorOptions): Promise<RemoteDoctorReport> {
+export async function remoteDoctor(
+  environment: Environment,
+  { offline = false, ...options }: RemoteDoctorOptions,
+): Promise<RemoteDoctorReport> {
   const findings = checkVariables(environment)
   const remote = opened(environment, options, findings)
   if (remote !== undefined && !offline) findings.push(...(await checkStore(remote)))
@@ -36,7 +39,11 @@ export async function remoteDoctor(environment: Environment, { offline = false, 
 }
 
 /** The remote; undefined if there is none, or the variables are invalid, which is then a finding. */
-function opened(environment: Environment, options: EnvironmentOptions, findings: RemoteFinding[]): ReturnType<typeof remoteFromEnvironment> {
+function opened(
+  environment: Environment,
+  options: EnvironmentOptions,
+  findings: RemoteFinding[],
+): ReturnType<typeof remoteFromEnvironment> {
   try {
     return remoteFromEnvironment(environment, options)
   } catch (error) {

@@ -32,12 +32,19 @@ export interface EnvironmentOptions {
 }
 
 /** The remote of the environment; undefined if there is none, or it is off. An empty variable counts as not set. Throws INVALID_OPTION. */
-export function remoteFromEnvironment(environment: Environment, { dir, budgetMs, ...options }: EnvironmentOptions): OpenRemote | undefined {
+export function remoteFromEnvironment(
+  environment: Environment,
+  { dir, budgetMs, ...options }: EnvironmentOptions,
+): OpenRemote | undefined {
   const set = (name: string): string | undefined => (environment[name] === '' ? undefined : environment[name])
   const address = set('VARVE_REMOTE')
   const mode = options.mode ?? readMode('VARVE_REMOTE_MODE', set('VARVE_REMOTE_MODE'))
   if (address === undefined || mode === 'off') return undefined
-  const list = (name: string): string[] => (set(name) ?? '').split(',').map((part) => part.trim()).filter((part) => part !== '')
+  const list = (name: string): string[] =>
+    (set(name) ?? '')
+      .split(',')
+      .map((part) => part.trim())
+      .filter((part) => part !== '')
   const trusted = list('VARVE_TRUSTED_KEYS')
   return openRemote({
     store: storeOf(address, set, mode === 'read-write'),

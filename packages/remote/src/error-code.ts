@@ -8,7 +8,11 @@ export function codeOf(error: unknown): unknown {
 
 /** The system's code of a failed connection: messages of other layers may contain the address with its query. */
 export function transportCode(error: unknown): string {
-  for (let at = error, depth = 0; typeof at === 'object' && at !== null && depth < 5; at = Reflect.get(at, 'cause'), depth++) {
+  for (
+    let at = error, depth = 0;
+    typeof at === 'object' && at !== null && depth < 5;
+    at = Reflect.get(at, 'cause'), depth++
+  ) {
     const code = codeOf(at)
     if (typeof code === 'string' && /^[A-Z_]+$/.test(code)) return code
   }
@@ -17,8 +21,19 @@ export function transportCode(error: unknown): string {
 
 /** A failed file operation in `dir` as a VarveError. */
 export function ioError(error: unknown, dir: string): unknown {
-  if (error instanceof VarveError || typeof error !== 'object' || error === null || !('syscall' in error && 'message' in error)) return error
+  if (
+    error instanceof VarveError ||
+    typeof error !== 'object' ||
+    error === null ||
+    !('syscall' in error && 'message' in error)
+  )
+    return error
   const code = codeOf(error)
-  const kind = code === 'ENOSPC' || code === 'EDQUOT' ? 'DISK_FULL' : code === 'EACCES' || code === 'EPERM' || code === 'EROFS' ? 'PERMISSION' : 'IO'
+  const kind =
+    code === 'ENOSPC' || code === 'EDQUOT'
+      ? 'DISK_FULL'
+      : code === 'EACCES' || code === 'EPERM' || code === 'EROFS'
+        ? 'PERMISSION'
+        : 'IO'
   return new VarveError(kind, `cannot write layers to '${dir}': ${String(error.message)}`, { cause: error })
 }

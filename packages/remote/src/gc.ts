@@ -70,14 +70,27 @@ export async function gc(remote: Remote, options: RemoteGcOptions = {}): Promise
     if (!dryRun) await store.put(`v1/${domain}/clock`, encodeSweep([], 0), { signal: one.signal })
     const listed = await listOf(store, one)
     const nowMs = listed.reduce((newest, { modified }) => Math.max(newest, modified), 0)
-    const live = await liveOf(one, listed.map(({ name }) => name), new Set(), async (scope) => {
-      return (await readManifest(remote, scope, `v1/${scope.name}/head`, one.signal))?.manifest
-    })
+    const live = await liveOf(
+      one,
+      listed.map(({ name }) => name),
+      new Set(),
+      async (scope) => {
+        return (await readManifest(remote, scope, `v1/${scope.name}/head`, one.signal))?.manifest
+      },
+    )
     const keptMs = (name: string): number => (name.includes('/manifest/') ? Math.max(graceMs, MANIFEST_MS) : graceMs)
-    const isGarbage = ({ name, modified }: Listed): boolean => !live.has(name) && isObject(domain, name) && nowMs - modified >= keptMs(name)
+    const isGarbage = ({ name, modified }: Listed): boolean =>
+      !live.has(name) && isObject(domain, name) && nowMs - modified >= keptMs(name)
     const garbage = listed.filter(isGarbage).slice(0, SWEPT_MAX)
-    const removed = dryRun || garbage.length === 0 ? garbage : await sweep(one, store, garbage, { live, listed, nowMs, ...control })
-    return { dryRun, objects: listed.length, bytes: sizeOf(listed), removed: removed.length, removedBytes: sizeOf(removed) }
+    const removed =
+      dryRun || garbage.length === 0 ? garbage : await sweep(one, store, garbage, { live, listed, nowMs, ...control })
+    return {
+      dryRun,
+      objects: listed.length,
+      bytes: sizeOf(listed),
+      removed: removed.length,
+      removedBytes: sizeOf(removed),
+    }
   })
 }
 
@@ -85,7 +98,10 @@ function checkListed(store: BlobStore): asserts store is ListedStore {
   const { list, delete: remove, capabilities, label } = store
   if (list !== undefined && remove !== undefined && capabilities.compareAndSwap) return
   const fix = 'Let the server expire what is older than a branch lives'
-  throw new VarveError('INVALID_ARGUMENT', `${label} cannot list its objects and replace a head, so there is no garbage collection. ${fix}`)
+  throw new VarveError(
+    'INVALID_ARGUMENT',
+    `${label} cannot list its objects and replace a head, so there is no garbage collection. ${fix}`,
+  )
 }
 
 async function listOf(store: ListedStore, { scope: { domain }, signal }: Publication): Promise<Listed[]> {
@@ -96,7 +112,9 @@ async function listOf(store: ListedStore, { scope: { domain }, signal }: Publica
 
 /** Layers, chunks, and manifests of commits, which nothing needs if there are heads. */
 function isObject(domain: string, name: string): boolean {
-  return new RegExp(`^v1/${domain}/(?:(?:chunk|layer)/[0-9a-f]{64}|.+/manifest/[0-9a-f]{7,64}\\.[0-9a-f]{16})$`).test(name)
+  return new RegExp(`^v1/${domain}/(?:(?:chunk|layer)/[0-9a-f]{64}|.+/manifest/[0-9a-f]{7,64}\\.[0-9a-f]{16})$`).test(
+    name,
+  )
 }
 
 function sizeOf(listed: readonly Listed[]): number {
@@ -116,7 +134,8 @@ async function liveOf(
     const { layers = [] } = (await headOf(scope)) ?? {}
     for (const layer of layers.filter(({ sha256 }) => !live.has(layerName(scope, sha256)))) {
       const { chunks } = await readDescription(remote, scope, layer, signal)
-      for (const each of [layerName(scope, layer.sha256), ...chunks.map((chunk) => chunkName(scope, chunk))]) live.add(each)
+      for (const each of [layerName(scope, layer.sha256), ...chunks.map((chunk) => chunkName(scope, chunk))])
+        live.add(each)
     }
   })
   return live
@@ -138,10 +157,16 @@ async function sweep(
   const name = sweepName(scope.domain)
   const before = await readSweep(remote, scope, signal)
   const ageMs = nowMs - (listed.find((each) => each.name === name)?.modified ?? 0)
-  const busy = new VarveError('BUSY', `another garbage collection of '${scope.domain}' is at work; repeat this when it has ended`)
+  const busy = new VarveError(
+    'BUSY',
+    `another garbage collection of '${scope.domain}' is at work; repeat this when it has ended`,
+  )
   if (before.names.size > 0 && ageMs <= before.budgetMs) throw busy
   const condition = before.etag === undefined ? { ifAbsent: true } : { ifMatch: before.etag }
-  const bytes = encodeSweep(garbage.map((each) => each.name), remote.budgetMs)
+  const bytes = encodeSweep(
+    garbage.map((each) => each.name),
+    remote.budgetMs,
+  )
   if ((await store.put(name, bytes, { ...condition, signal })) !== 'stored') throw busy
   const { etag } = await readSweep(remote, scope, signal)
   // Heads of scopes that are new since the first list count as well.

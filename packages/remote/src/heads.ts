@@ -49,17 +49,28 @@ async function readStoredGeneration(remote: Remote, scope: Scope): Promise<numbe
  * The head of a scope, or else the manifest of the first of these commits that has one. The head is read first, although a store that cannot
  * replace it has none: a server that fails is then asked for one object, instead of one for each commit.
  */
-export async function readNewest(remote: Remote, scope: Scope, commits: readonly string[], signal: AbortSignal): Promise<FoundManifest | undefined> {
+export async function readNewest(
+  remote: Remote,
+  scope: Scope,
+  commits: readonly string[],
+  signal: AbortSignal,
+): Promise<FoundManifest | undefined> {
   const head = await readHead(remote, scope, signal)
   if (head !== undefined) return head
   const commit = await readCommits(remote, scope, commits, signal)
   const isNewest = commit !== undefined && !remote.store.capabilities.compareAndSwap
-  if (isNewest && (await readStoredGeneration(remote, scope)) === undefined) await writeStoredHead(remote, scope, commit.bytes)
+  if (isNewest && (await readStoredGeneration(remote, scope)) === undefined)
+    await writeStoredHead(remote, scope, commit.bytes)
   return commit
 }
 
 /** The manifest of the first of these commits that has one; undefined if none has. They are read at the same time. */
-export async function readCommits(remote: Remote, scope: Scope, commits: readonly string[], signal: AbortSignal): Promise<FoundManifest | undefined> {
+export async function readCommits(
+  remote: Remote,
+  scope: Scope,
+  commits: readonly string[],
+  signal: AbortSignal,
+): Promise<FoundManifest | undefined> {
   const ids = scope.keys === 'none' ? [] : scope.keys.map(({ id }) => id)
   const names = commits.flatMap((commit) => ids.map((id) => manifestName(scope, commit, id)))
   const outcomes = await Promise.allSettled(names.map((name) => readManifest(remote, scope, name, signal)))
@@ -70,7 +81,12 @@ export async function readCommits(remote: Remote, scope: Scope, commits: readonl
   return undefined
 }
 
-export async function readManifest({ store }: Remote, scope: Scope, name: string, signal: AbortSignal): Promise<FoundManifest | undefined> {
+export async function readManifest(
+  { store }: Remote,
+  scope: Scope,
+  name: string,
+  signal: AbortSignal,
+): Promise<FoundManifest | undefined> {
   const found = await store.get(name, { bytesMax: MANIFEST_MAX, signal })
   return found === undefined ? undefined : { ...found, manifest: decodeManifest(found.bytes, name, scope.keys) }
 }

@@ -2,7 +2,14 @@
 export { remoteDoctor, type RemoteDoctorOptions, type RemoteDoctorReport } from './doctor.ts'
 export type { RemoteFinding } from './doctor/finding.ts'
 export { type Environment, type EnvironmentOptions, remoteFromEnvironment } from './environment.ts'
-export { type RemoteLayerReport, type RemoteScopeReport, remoteStatus, type RemoteStatus, verifyRemote, type RemoteVerifyReport } from './inspect.ts'
+export {
+  type RemoteLayerReport,
+  type RemoteScopeReport,
+  remoteStatus,
+  type RemoteStatus,
+  verifyRemote,
+  type RemoteVerifyReport,
+} from './inspect.ts'
 export { gc, type RemoteGcOptions, type RemoteGcReport } from './gc.ts'
 export { generateKeys, type KeyPair } from './keys.ts'
 export type { RemoteLayer } from './manifest.ts'
@@ -20,6 +27,15 @@ export { redis, type RedisOptions } from './stores/redis.ts'
 export type { RedisCredentials } from './stores/redis-client.ts'
 export { s3, type S3Options } from './stores/s3.ts'
 export type { S3Credentials } from './stores/sigv4.ts'
-export type { BlobStore, Capabilities, Fetched, GetOptions, Head, Listed, PutOptions, PutOutcome } from './stores/store.ts'
+export type {
+  BlobStore,
+  Capabilities,
+  Fetched,
+  GetOptions,
+  Head,
+  Listed,
+  PutOptions,
+  PutOutcome,
+} from './stores/store.ts'
 export { turbo, type TurboOptions } from './stores/turbo.ts'
 export { webdav, type WebdavOptions } from './stores/webdav.ts'

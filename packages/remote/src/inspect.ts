@@ -83,7 +83,9 @@ export async function verifyRemote(remote: Remote, options: PullOptions = {}): P
       const description = await reported(readDescription(remote, scope, layer, signal))
       await forEachAtOnce(cut(description ?? { files: [] }).entries(), async ([index, pieces]) => {
         const size = bytesOf(pieces)
-        const chunk = await reported(readVerified(remote, chunkName(scope, description?.chunks[index] ?? ''), size, signal))
+        const chunk = await reported(
+          readVerified(remote, chunkName(scope, description?.chunks[index] ?? ''), size, signal),
+        )
         if (chunk !== undefined) chunks += 1
         bytes += size
         onProgress?.(bytes, total)

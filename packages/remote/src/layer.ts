@@ -76,7 +76,8 @@ export function cut({ files, chunkMax = CHUNK_MAX }: Pick<Description, 'files' |
       shared.push({ path, offset: 0, bytes })
       sharedBytes += bytes
     } else {
-      for (let offset = 0; offset < bytes; offset += chunkMax) chunks.push([{ path, offset, bytes: Math.min(chunkMax, bytes - offset) }])
+      for (let offset = 0; offset < bytes; offset += chunkMax)
+        chunks.push([{ path, offset, bytes: Math.min(chunkMax, bytes - offset) }])
     }
   }
   close()
@@ -91,11 +92,13 @@ export function bytesOf(pieces: readonly { readonly bytes: number }[]): number {
 /** The files of a sealed layer, by path. */
 export async function filesOf(directory: string): Promise<LayerFile[]> {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true })
-  const files = entries.filter((entry) => entry.isFile()).map(async (entry) => {
-    const absolute = join(entry.parentPath, entry.name)
-    const path = absolute.slice(directory.length + 1).replaceAll('\\', '/')
-    return { path, bytes: (await stat(absolute)).size }
-  })
+  const files = entries
+    .filter((entry) => entry.isFile())
+    .map(async (entry) => {
+      const absolute = join(entry.parentPath, entry.name)
+      const path = absolute.slice(directory.length + 1).replaceAll('\\', '/')
+      return { path, bytes: (await stat(absolute)).size }
+    })
   const found = (await Promise.all(files)).filter(({ path }) => LAYER_FILE.test(path))
   return found.sort((one, other) => (one.path < other.path ? -1 : 1))
 }
@@ -129,7 +132,7 @@ async function writePiece(directory: string, { path, offset }: Piece, content: U
   await mkdir(dirname(target), { recursive: true, mode: 0o700 })
   const file = await open(target, constants.O_CREAT | constants.O_WRONLY, 0o600)
   try {
-    for (let written = 0; written < content.length; ) {
+    for (let written = 0; written < content.length;) {
       const { bytesWritten } = await file.write(content, written, content.length - written, offset + written)
       written += bytesWritten
     }
@@ -160,10 +163,16 @@ export function decodeDescription(bytes: Uint8Array, layerBytes: number): Descri
 function isDescription(value: unknown, layerBytes: number): value is Description {
   if (!isObject(value)) return false
   const { version, files, chunks, chunkMax = CHUNK_MAX } = value
-  if (version !== 1 || !isArray(files) || files.length > FILES_MAX || !isArray(chunks) || !files.every(isFile)) return false
+  if (version !== 1 || !isArray(files) || files.length > FILES_MAX || !isArray(chunks) || !files.every(isFile))
+    return false
   if (!isCount(chunkMax) || chunkMax < CHUNK_MIN || chunkMax > CHUNK_MAX) return false
   const isSorted = files.every(({ path }, index) => index === 0 || (files[index - 1]?.path ?? '') < path)
-  return isSorted && bytesOf(files) === layerBytes && chunks.every(isDigest) && chunks.length === cut({ files, chunkMax }).length
+  return (
+    isSorted &&
+    bytesOf(files) === layerBytes &&
+    chunks.every(isDigest) &&
+    chunks.length === cut({ files, chunkMax }).length
+  )
 }
 
 function isFile(value: unknown): value is LayerFile {

@@ -24,8 +24,12 @@ const TEMPORARY = /^\..*\.tmp$/
 export async function dropUnused(dir: string, used: readonly RemoteLayer[]): Promise<void> {
   try {
     const names = await readdir(dir)
-    const heads = await Promise.all(names.filter((name) => name.startsWith(STORED_HEAD)).map((name) => readFile(join(dir, name))))
-    const named = new Set([...used, ...heads.flatMap((bytes) => unverified(bytes)?.layers ?? [])].map(({ sha256 }) => sha256.slice(0, 32)))
+    const heads = await Promise.all(
+      names.filter((name) => name.startsWith(STORED_HEAD)).map((name) => readFile(join(dir, name))),
+    )
+    const named = new Set(
+      [...used, ...heads.flatMap((bytes) => unverified(bytes)?.layers ?? [])].map(({ sha256 }) => sha256.slice(0, 32)),
+    )
     for (const name of names.filter((each) => LAYER.test(each))) await dropLayer(dir, name, named.has(name))
     for (const name of names.filter((each) => TEMPORARY.test(each))) {
       if (await isOld(join(dir, name))) await rm(join(dir, name), { recursive: true, force: true })
@@ -59,5 +63,7 @@ async function isOld(path: string): Promise<boolean> {
 /** Removes a layer. It fails without an error if another process uses it, on Windows. */
 export async function remove(dir: string, path: string): Promise<void> {
   const temporary = join(dir, `.${randomUUID()}.tmp`)
-  await rename(path, temporary).then(() => rm(temporary, { recursive: true, force: true })).catch(() => undefined)
+  await rename(path, temporary)
+    .then(() => rm(temporary, { recursive: true, force: true }))
+    .catch(() => undefined)
 }

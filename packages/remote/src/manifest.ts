@@ -81,13 +81,15 @@ export function encodeManifest(manifest: Manifest, { id, secret }: SigningKey): 
   const body = Buffer.from(JSON.stringify(manifest))
   const signature = sign(null, Buffer.concat([header, body]), secret)
   const bytes = Buffer.concat([header, signature, body])
-  if (bytes.length > MANIFEST_MAX) throw new VarveError('INVALID_ARGUMENT', `the manifest '${manifest.name}' would exceed ${MANIFEST_MAX} bytes`)
+  if (bytes.length > MANIFEST_MAX)
+    throw new VarveError('INVALID_ARGUMENT', `the manifest '${manifest.name}' would exceed ${MANIFEST_MAX} bytes`)
   return new Uint8Array(bytes)
 }
 
 /** Reads a manifest that must be the object `name` and be signed by one of `keys`. Throws REMOTE_UNTRUSTED. */
 export function decodeManifest(bytes: Uint8Array, name: string, keys: readonly PublicKey[] | 'none'): Manifest {
-  const refuse = (why: string): VarveError => new VarveError('REMOTE_UNTRUSTED', `the manifest '${name}' of the remote is not used: ${why}`)
+  const refuse = (why: string): VarveError =>
+    new VarveError('REMOTE_UNTRUSTED', `the manifest '${name}' of the remote is not used: ${why}`)
   const data = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
   if (data.length < SIGNED || data.length > MANIFEST_MAX || !data.subarray(0, MAGIC.length).equals(MAGIC)) {
     throw refuse(`expected ${SIGNED} to ${MANIFEST_MAX} bytes that begin with ${MAGIC.toString()}`)
@@ -96,7 +98,8 @@ export function decodeManifest(bytes: Uint8Array, name: string, keys: readonly P
   if (keys !== 'none') {
     const id = header.subarray(MAGIC.length).toString('hex')
     const key = keys.find((each) => each.id === id)
-    if (key === undefined) throw refuse(`key ${id} is not trusted here; add its public key to the trusted keys if it should be`)
+    if (key === undefined)
+      throw refuse(`key ${id} is not trusted here; add its public key to the trusted keys if it should be`)
     if (!verify(null, Buffer.concat([header, body]), key.key, signature)) throw refuse('its signature is wrong')
   }
   const manifest = parse(body)
@@ -126,7 +129,13 @@ function isManifest(value: unknown): value is Manifest {
   if (!isObject(value)) return false
   const { version, name, commit, generation, createdAt, layers } = value
   const isHead = version === 1 && isText(name) && isText(commit) && isCount(generation) && isCount(createdAt)
-  return isHead && isArray(layers) && layers.every(isLayer) && isListOf(value['added'], isDigest) && isListOf(value['revoked'], isDigest)
+  return (
+    isHead &&
+    isArray(layers) &&
+    layers.every(isLayer) &&
+    isListOf(value['added'], isDigest) &&
+    isListOf(value['revoked'], isDigest)
+  )
 }
 
 function isListOf(value: unknown, isEach: (each: unknown) => boolean): boolean {
@@ -136,7 +145,8 @@ function isListOf(value: unknown, isEach: (each: unknown) => boolean): boolean {
 function isLayer(value: unknown): value is RemoteLayer {
   if (!isObject(value)) return false
   const { cache, sha256, descriptionBytes, bytes, first, entries, deletes } = value
-  if (!isText(cache) || !CACHE_NAME.test(cache) || !isDigest(sha256) || !isCount(entries) || !isCount(deletes)) return false
+  if (!isText(cache) || !CACHE_NAME.test(cache) || !isDigest(sha256) || !isCount(entries) || !isCount(deletes))
+    return false
   if (!isListOf(value['merged'], (each) => isText(each) && /^[0-9a-f]{16}$/.test(each))) return false
   if (!isArray(first) || first.length > FIRST_MAX || !first.every(isChunk)) return false
   return isCount(descriptionBytes) && descriptionBytes <= DESCRIPTION_MAX && isCount(bytes) && bytes <= LAYER_MAX

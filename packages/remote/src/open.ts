@@ -16,7 +16,15 @@ import { dropDamaged } from './local.ts'
 import type { RemoteLayer } from './manifest.ts'
 import { fetchLayers, manifestsOf, namedIn, type NamedLayer, pathOf, type ScopeManifest, usableOf } from './pull.ts'
 import { push } from './push.ts'
-import { checkRemote, type Remote, type RemoteMode, type RemoteOptions, type RemotePrefetch, type Scope, withinBudget } from './remote.ts'
+import {
+  checkRemote,
+  type Remote,
+  type RemoteMode,
+  type RemoteOptions,
+  type RemotePrefetch,
+  type Scope,
+  withinBudget,
+} from './remote.ts'
 import type { SigningKey } from './keys.ts'
 import type { BlobStore } from './stores/store.ts'
 
@@ -68,7 +76,12 @@ export class OpenRemote implements Remote, CacheRemote {
     const isLazy = isAsked && this.prefetch === 'lazy'
     const fetchedBytes = isAsked && !isLazy ? await this.#fetch(name) : 0
     const paths = (await this.#usable(name)).map((layer) => pathOf(this, layer))
-    return { paths, fetchedBytes, problem: offline ? undefined : this.#problem, later: isLazy ? this.#fetchLater(name) : undefined }
+    return {
+      paths,
+      fetchedBytes,
+      problem: offline ? undefined : this.#problem,
+      later: isLazy ? this.#fetchLater(name) : undefined,
+    }
   }
 
   /** Fetches in the background, one cache after the other, and resolves to the problem. */
@@ -102,7 +115,10 @@ export class OpenRemote implements Remote, CacheRemote {
     await this.#background // fetches what publishing would fetch again
     if (!this.publishes) return
     try {
-      await push({ ...this, budgetMs: PUBLISH_MS }, { caches: [{ name, dir, secret, engine }], shared, skipSmall: true })
+      await push(
+        { ...this, budgetMs: PUBLISH_MS },
+        { caches: [{ name, dir, secret, engine }], shared, skipSmall: true },
+      )
     } catch (error) {
       this.#isPublishing = false
       throw error
@@ -117,12 +133,16 @@ export class OpenRemote implements Remote, CacheRemote {
     const onProgress = (done: number): void => void (bytes = done)
     try {
       const headBudget = { ...this, budgetMs: Math.min(HEAD_MS, leftMs()) }
-      const heads = await withinBudget(headBudget, undefined, (signal) => manifestsOf(this, [], signal)).catch((error: unknown) => {
-        if (error instanceof VarveError && error.code === 'REMOTE_UNAVAILABLE') this.#isPublishing = false
-        throw error
-      })
+      const heads = await withinBudget(headBudget, undefined, (signal) => manifestsOf(this, [], signal)).catch(
+        (error: unknown) => {
+          if (error instanceof VarveError && error.code === 'REMOTE_UNAVAILABLE') this.#isPublishing = false
+          throw error
+        },
+      )
       const layers = this.prefetch === 'all' ? namedIn(heads) : ofCache(name, namedIn(heads))
-      await withinBudget({ ...this, budgetMs: leftMs() }, undefined, (signal) => fetchLayers(this, layers, { signal, onProgress }))
+      await withinBudget({ ...this, budgetMs: leftMs() }, undefined, (signal) =>
+        fetchLayers(this, layers, { signal, onProgress }),
+      )
       for (const { scope, bytes: head } of heads) if (head !== undefined) await writeStoredHead(this, scope, head, name)
     } catch (error) {
       this.#problem = error instanceof Error ? error : new Error(String(error))

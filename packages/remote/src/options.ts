@@ -12,7 +12,10 @@ export const MS_MAX: number = 2 ** 31 - 1
 export const BOOLEAN: Field = ['true or false', (value) => typeof value === 'boolean']
 export const TEXT: Field = ['a string', isText]
 export const TEXTS: Field = ['an array of strings', (value) => Array.isArray(value) && value.every(isText)]
-export const MS: Field = [`milliseconds, a number from 1 to ${MS_MAX}`, (value) => typeof value === 'number' && value >= 1 && value <= MS_MAX]
+export const MS: Field = [
+  `milliseconds, a number from 1 to ${MS_MAX}`,
+  (value) => typeof value === 'number' && value >= 1 && value <= MS_MAX,
+]
 export const AGE_MS: Field = ['milliseconds, a number from 0', (value) => typeof value === 'number' && value >= 0]
 
 /** Also an empty string. */
@@ -34,10 +37,14 @@ export function invalidOption(name: string, expected: string): VarveError {
 
 /** Throws INVALID_OPTION for a field that is not known, so that a misspelled option is never ignored. */
 export function checkOptions(call: string, options: unknown, known: readonly string[]): void {
-  if (typeof options !== 'object' || options === null) throw new VarveError('INVALID_OPTION', `${call} takes an object with options`)
+  if (typeof options !== 'object' || options === null)
+    throw new VarveError('INVALID_OPTION', `${call} takes an object with options`)
   const unknown = Object.keys(options).find((field) => !known.includes(field))
   if (unknown === undefined) return
-  throw new VarveError('INVALID_OPTION', `${call} has no option '${unknown}'; its options are ${known.map((field) => `'${field}'`).join(', ')}`)
+  throw new VarveError(
+    'INVALID_OPTION',
+    `${call} has no option '${unknown}'; its options are ${known.map((field) => `'${field}'`).join(', ')}`,
+  )
 }
 
 /** Throws INVALID_OPTION for the first of these options that has another kind of value. */
@@ -49,9 +56,15 @@ export function checkValues(options: object, fields: Readonly<Record<string, Fie
 }
 
 /** Throws INVALID_ARGUMENT unless this is a remote, and INVALID_OPTION for options that the call does not have. */
-export function checkCall(call: string, remote: unknown, options: object, fields: Readonly<Record<string, Field>>): void {
+export function checkCall(
+  call: string,
+  remote: unknown,
+  options: object,
+  fields: Readonly<Record<string, Field>>,
+): void {
   const isRemote = typeof remote === 'object' && remote !== null && 'store' in remote && 'scopes' in remote
-  if (!isRemote) throw new VarveError('INVALID_ARGUMENT', `${call}() takes what openRemote() returns as its first argument`)
+  if (!isRemote)
+    throw new VarveError('INVALID_ARGUMENT', `${call}() takes what openRemote() returns as its first argument`)
   checkOptions(`${call}()`, options, Object.keys(fields))
   checkValues(options, fields)
 }

@@ -82,7 +82,11 @@ interface Sent extends Change {
 }
 
 /** Writes the chunks of a layer, then its description. */
-async function send({ remote: { store }, scope, signal }: Publication, sealed: Sealed, onProgress: RemoteControl['onProgress']): Promise<Sent> {
+async function send(
+  { remote: { store }, scope, signal }: Publication,
+  sealed: Sealed,
+  onProgress: RemoteControl['onProgress'],
+): Promise<Sent> {
   const { directory, replaces, ...counts } = sealed
   const files = await filesOf(directory)
   const bytes = bytesOf(files)
@@ -99,12 +103,24 @@ async function send({ remote: { store }, scope, signal }: Publication, sealed: S
     onProgress?.(done, bytes)
   })
   const digests = chunks.map((chunk) => chunk.sha256)
-  const description = encodeDescription({ version: 1, ...(chunkMax === CHUNK_MAX ? {} : { chunkMax }), files, chunks: digests })
+  const description = encodeDescription({
+    version: 1,
+    ...(chunkMax === CHUNK_MAX ? {} : { chunkMax }),
+    files,
+    chunks: digests,
+  })
   const sha256 = digestOf(description)
   const name = layerName(scope, sha256)
   await store.put(name, description, { ifAbsent: true, sha256, signal })
   const merged = replaces.length === 0 ? {} : { merged: mergedOf(replaces) }
-  const layer = { ...counts, sha256, descriptionBytes: description.length, bytes, first: chunks.slice(0, FIRST_MAX), ...merged }
+  const layer = {
+    ...counts,
+    sha256,
+    descriptionBytes: description.length,
+    bytes,
+    first: chunks.slice(0, FIRST_MAX),
+    ...merged,
+  }
   return { layer, replaces, directory, sentBytes, names: [name, ...digests.map((digest) => chunkName(scope, digest))] }
 }
 
@@ -112,7 +128,11 @@ async function send({ remote: { store }, scope, signal }: Publication, sealed: S
  * Writes the manifest of the commit. `'exists'`: another publisher was first and has published the same layers. Undefined: the publisher
  * must begin again, because this manifest is all that readers have, and another publisher has changed it.
  */
-async function publishCommit(one: Publication, base: Manifest | undefined, changes: readonly Change[]): Promise<Published['outcome'] | undefined> {
+async function publishCommit(
+  one: Publication,
+  base: Manifest | undefined,
+  changes: readonly Change[],
+): Promise<Published['outcome'] | undefined> {
   const { remote, scope, key, commit, signal } = one
   if (commit === '') return 'published'
   const { store } = remote
@@ -120,7 +140,8 @@ async function publishCommit(one: Publication, base: Manifest | undefined, chang
   const manifest = next(name, commit, base, changes)
   const isReplaced = !store.capabilities.compareAndSwap && base?.name === name
   const condition = isReplaced ? {} : { ifAbsent: true }
-  const outcome = manifest === undefined ? 'exists' : await store.put(name, encodeManifest(manifest, key), { ...condition, signal })
+  const outcome =
+    manifest === undefined ? 'exists' : await store.put(name, encodeManifest(manifest, key), { ...condition, signal })
   if (outcome === 'stored' && store.capabilities.compareAndSwap) return 'published'
   const known = await readManifest(remote, scope, name, signal)
   const hasAll = changes.every(({ layer }) => known?.manifest.layers.some(({ sha256 }) => sha256 === layer.sha256))
@@ -135,7 +156,11 @@ interface Relied {
 }
 
 /** Changes the head. Returns its generation, 0 if the store cannot replace a head; undefined if the publisher must begin again. */
-async function replaceHead(one: Publication, changes: readonly Change[], { sweep, objects }: Relied): Promise<number | undefined> {
+async function replaceHead(
+  one: Publication,
+  changes: readonly Change[],
+  { sweep, objects }: Relied,
+): Promise<number | undefined> {
   const { remote, scope, key, commit, signal } = one
   if (!remote.store.capabilities.compareAndSwap) return 0
   const name = headName(scope)
@@ -147,7 +172,10 @@ async function replaceHead(one: Publication, changes: readonly Change[], { sweep
     const manifest = next(name, commit, head.manifest, changes)
     if (manifest === undefined) return undefined
     if (isUnchanged(manifest, head.manifest)) return head.manifest.generation
-    if ((await remote.store.put(name, encodeManifest(manifest, key), { ifMatch: head.etag ?? '', signal })) === 'stored') return manifest.generation
+    if (
+      (await remote.store.put(name, encodeManifest(manifest, key), { ifMatch: head.etag ?? '', signal })) === 'stored'
+    )
+      return manifest.generation
     await pause(attempt, signal)
   }
   throw busy(scope)
@@ -164,7 +192,10 @@ export async function updateHead(
     const changed = head === undefined ? undefined : change(head.manifest)
     if (head === undefined || changed === undefined) return head?.manifest
     const manifest = { ...changed, generation: head.manifest.generation + 1 }
-    if ((await remote.store.put(name, encodeManifest(manifest, key), { ifMatch: head.etag ?? '', signal })) === 'stored') return manifest
+    if (
+      (await remote.store.put(name, encodeManifest(manifest, key), { ifMatch: head.etag ?? '', signal })) === 'stored'
+    )
+      return manifest
     await pause(attempt, signal)
   }
   throw busy(scope)
@@ -179,22 +210,42 @@ function busy({ name }: Scope): VarveError {
 }
 
 function swept({ name }: Scope): VarveError {
-  return new VarveError('BUSY', `garbage collection is removing an object that '${name}' would name; publish again when it has ended`)
+  return new VarveError(
+    'BUSY',
+    `garbage collection is removing an object that '${name}' would name; publish again when it has ended`,
+  )
 }
 
 /** The manifest that follows `before`. Undefined if a change does not apply to its layers. */
-function next(name: string, commit: string, before: Manifest | undefined, changes: readonly Change[]): Manifest | undefined {
+function next(
+  name: string,
+  commit: string,
+  before: Manifest | undefined,
+  changes: readonly Change[],
+): Manifest | undefined {
   const { generation = 0, revoked = [], layers: known = [] } = before ?? {}
   const allowed = changes.filter(({ layer }) => !revoked.includes(layer.sha256))
   const layers = layersWith(known, allowed)
   if (layers === undefined) return undefined
   const isSameCommit = commit !== '' && before?.name === name && before.commit === commit
   const added = [...(isSameCommit ? (before.added ?? []) : []), ...allowed.map(({ layer }) => layer.sha256)]
-  return { version: 1, name, commit, generation: generation + 1, createdAt: Date.now(), layers, added, ...(revoked.length === 0 ? {} : { revoked }) }
+  return {
+    version: 1,
+    name,
+    commit,
+    generation: generation + 1,
+    createdAt: Date.now(),
+    layers,
+    added,
+    ...(revoked.length === 0 ? {} : { revoked }),
+  }
 }
 
 function isUnchanged({ layers }: Manifest, before: Manifest): boolean {
-  return layers.length === before.layers.length && layers.every(({ sha256, cache }, index) => {
-    return sha256 === before.layers[index]?.sha256 && cache === before.layers[index]?.cache
-  })
+  return (
+    layers.length === before.layers.length &&
+    layers.every(({ sha256, cache }, index) => {
+      return sha256 === before.layers[index]?.sha256 && cache === before.layers[index]?.cache
+    })
+  )
 }

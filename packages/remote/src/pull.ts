@@ -84,7 +84,11 @@ export interface ScopeManifest {
 }
 
 /** The head of each scope, or else the manifest of the first commit that has one. Removes layers that it revokes. */
-export async function manifestsOf(remote: Remote, given: readonly string[], signal: AbortSignal): Promise<ScopeManifest[]> {
+export async function manifestsOf(
+  remote: Remote,
+  given: readonly string[],
+  signal: AbortSignal,
+): Promise<ScopeManifest[]> {
   const commits = given.length > 0 || remote.store.capabilities.compareAndSwap ? given : await remote.commits()
   const find = async (scope: Scope): Promise<ScopeManifest> => {
     const found = await readNewest(remote, scope, commits, signal)
@@ -131,9 +135,18 @@ export async function fetchLayers(
   const missing = named.filter(({ layer }) => !existsSync(pathOf(remote, layer))).toReversed()
   const total = bytesOf(missing.map(({ layer }) => layer))
   let done = 0
-  const fetching: Fetching = { remote, signal, gate: new Gate(), onBytes: (bytes) => onProgress?.((done += bytes), total) }
+  const fetching: Fetching = {
+    remote,
+    signal,
+    gate: new Gate(),
+    onBytes: (bytes) => onProgress?.((done += bytes), total),
+  }
   await allEnded(missing.map((each) => fetchLayer(fetching, each)))
-  if (missing.length > 0) await dropUnused(remote.dir, named.map(({ layer }) => layer))
+  if (missing.length > 0)
+    await dropUnused(
+      remote.dir,
+      named.map(({ layer }) => layer),
+    )
   const layers = named.map(({ layer, scope }) => ({ ...layer, scope: scope.name, path: pathOf(remote, layer) }))
   return { layers, fetched: missing.length, fetchedBytes: total }
 }
@@ -152,14 +165,18 @@ async function fetchLayer({ remote, signal, gate, onBytes }: Fetching, { layer, 
   try {
     const made = mkdir(temporary, { recursive: true, mode: 0o700 }) // meanwhile, so that requests begin in the order of the calls
     const describing = gate.run(() => readDescription(remote, scope, layer, signal))
-    const fetch = ({ sha256, bytes }: Chunk, index: number): Promise<void> => gate.run(async () => {
-      const content = await readVerified(remote, chunkName(scope, sha256), bytes, signal)
-      await writeChunk(temporary, cut(await describing)[index] ?? [], content)
-      onBytes(bytes)
-    })
+    const fetch = ({ sha256, bytes }: Chunk, index: number): Promise<void> =>
+      gate.run(async () => {
+        const content = await readVerified(remote, chunkName(scope, sha256), bytes, signal)
+        await writeChunk(temporary, cut(await describing)[index] ?? [], content)
+        onBytes(bytes)
+      })
     const first = layer.first.map(fetch)
     const others = describing.then((description) => {
-      const chunks = cut(description).map((pieces, index) => ({ sha256: description.chunks[index] ?? '', bytes: bytesOf(pieces) }))
+      const chunks = cut(description).map((pieces, index) => ({
+        sha256: description.chunks[index] ?? '',
+        bytes: bytesOf(pieces),
+      }))
       checkFirst(layer, chunks)
       return allEnded(chunks.map((chunk, index) => first[index] ?? fetch(chunk, index)))
     })
@@ -174,7 +191,9 @@ async function fetchLayer({ remote, signal, gate, onBytes }: Fetching, { layer, 
 
 /** Rejects a manifest that names other first chunks than the description. */
 function checkFirst({ first, sha256 }: RemoteLayer, chunks: readonly Chunk[]): void {
-  const isSame = first.every((chunk, index) => chunk.sha256 === chunks[index]?.sha256 && chunk.bytes === chunks[index].bytes)
+  const isSame = first.every(
+    (chunk, index) => chunk.sha256 === chunks[index]?.sha256 && chunk.bytes === chunks[index].bytes,
+  )
   if (isSame) return
   const why = `the manifest of the remote names other chunks of layer ${sha256.slice(0, 12)} than its description`
   throw new VarveError('REMOTE_UNTRUSTED', `${why}. Publish again`)
@@ -192,7 +211,12 @@ export async function install(remote: Remote, layer: RemoteLayer, complete: stri
 }
 
 /** The description of a layer, verified. */
-export async function readDescription(remote: Remote, scope: Scope, layer: RemoteLayer, signal: AbortSignal): Promise<Description> {
+export async function readDescription(
+  remote: Remote,
+  scope: Scope,
+  layer: RemoteLayer,
+  signal: AbortSignal,
+): Promise<Description> {
   const name = layerName(scope, layer.sha256)
   const description = decodeDescription(await readVerified(remote, name, layer.descriptionBytes, signal), layer.bytes)
   if (description !== undefined) return description
@@ -201,12 +225,21 @@ export async function readDescription(remote: Remote, scope: Scope, layer: Remot
 }
 
 /** An object with the digest of its name. Rejects with REMOTE_UNTRUSTED if it is missing or has other bytes. */
-export async function readVerified({ store }: Remote, name: string, bytes: number, signal: AbortSignal): Promise<Uint8Array> {
+export async function readVerified(
+  { store }: Remote,
+  name: string,
+  bytes: number,
+  signal: AbortSignal,
+): Promise<Uint8Array> {
   const found = await store.get(name, { bytesMax: bytes, signal })
   const isWhole = found !== undefined && found.bytes.length === bytes && name.endsWith(`/${digestOf(found.bytes)}`)
   if (isWhole) return found.bytes
-  if (found === undefined) throw new MissingObject('REMOTE_UNTRUSTED', `'${name}' of the remote is missing. Publish again`)
-  throw new VarveError('REMOTE_UNTRUSTED', `'${name}' of the remote does not have the bytes of its digest. Remove it, and publish again`)
+  if (found === undefined)
+    throw new MissingObject('REMOTE_UNTRUSTED', `'${name}' of the remote is missing. Publish again`)
+  throw new VarveError(
+    'REMOTE_UNTRUSTED',
+    `'${name}' of the remote does not have the bytes of its digest. Remove it, and publish again`,
+  )
 }
 
 /** A manifest names an object that the store does not have. */

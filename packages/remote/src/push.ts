@@ -12,7 +12,15 @@ import { BOOLEAN, checkCall, CONTROL, type Field, invalidOption, TEXT, TEXTS } f
 import { publish, type Publication } from './publish.ts'
 import { fetchLayers, manifestsOf, MissingObject, namedIn, type RemoteControl } from './pull.ts'
 import { manifestName, type Remote, type Scope, withinBudget } from './remote.ts'
-import { type CacheBase, type PushedCache, sealDelta, type Sealed, sealLayers, type Sealing, withTemporary } from './seal.ts'
+import {
+  type CacheBase,
+  type PushedCache,
+  sealDelta,
+  type Sealed,
+  sealLayers,
+  type Sealing,
+  withTemporary,
+} from './seal.ts'
 
 /** Options of `push`. */
 export interface PushOptions extends RemoteControl {
@@ -36,7 +44,10 @@ export interface PushOptions extends RemoteControl {
   readonly skipSmall?: boolean | undefined
 }
 
-const CACHES: Field = ['an array of caches, each with its name and directory', (value) => Array.isArray(value) && value.every(isPushed)]
+const CACHES: Field = [
+  'an array of caches, each with its name and directory',
+  (value) => Array.isArray(value) && value.every(isPushed),
+]
 const PUSH_FIELDS: Readonly<Record<keyof PushOptions, Field>> = {
   ...CONTROL,
   caches: CACHES,
@@ -45,10 +56,18 @@ const PUSH_FIELDS: Readonly<Record<keyof PushOptions, Field>> = {
   shared: BOOLEAN,
   skipSmall: BOOLEAN,
 }
-const COMPACT_FIELDS: Readonly<Record<keyof RemoteCompactOptions, Field>> = { ...CONTROL, full: BOOLEAN, shared: BOOLEAN }
+const COMPACT_FIELDS: Readonly<Record<keyof RemoteCompactOptions, Field>> = {
+  ...CONTROL,
+  full: BOOLEAN,
+  shared: BOOLEAN,
+}
 
 function isPushed(cache: unknown): boolean {
-  return typeof cache === 'object' && cache !== null && ['name', 'dir'].every((field) => typeof Reflect.get(cache, field) === 'string')
+  return (
+    typeof cache === 'object' &&
+    cache !== null &&
+    ['name', 'dir'].every((field) => typeof Reflect.get(cache, field) === 'string')
+  )
 }
 
 /** The outcome of `push`. */
@@ -89,14 +108,26 @@ export async function push(remote: Remote, options: PushOptions): Promise<PushRe
   checkCall('push', remote, options, PUSH_FIELDS)
   if (options.caches === undefined) throw invalidOption("option 'caches'", CACHES[0])
   const { caches, shared, skipSmall = false, ...control } = options
-  const { scopes: [scope] } = remote
+  const {
+    scopes: [scope],
+  } = remote
   const [commit = '', ...commits] = await commitsOf(remote, options)
   return asPublisher(remote, commit, control, async (one) => {
     const { key, signal } = one
-    const known = commit === '' ? undefined : await readManifest(remote, scope, manifestName(scope, commit, key.id), signal)
-    const nothing = { outcome: known === undefined ? 'unchanged' : 'exists', generation: 0, layers: [], sentBytes: 0 } as const
+    const known =
+      commit === '' ? undefined : await readManifest(remote, scope, manifestName(scope, commit, key.id), signal)
+    const nothing = {
+      outcome: known === undefined ? 'unchanged' : 'exists',
+      generation: 0,
+      layers: [],
+      sentBytes: 0,
+    } as const
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-      const base = await baseOf(one, [commit, ...commits].filter((each) => each !== ''), caches.map(({ name }) => name))
+      const base = await baseOf(
+        one,
+        [commit, ...commits].filter((each) => each !== ''),
+        caches.map(({ name }) => name),
+      )
       const sealing = { shared, signal, skipsSmall: skipSmall, isMerged: attempt <= MERGING_ATTEMPTS }
       const published = await withSealed(one, async (temporary) => {
         const sealed: Sealed[] = []
@@ -104,7 +135,9 @@ export async function push(remote: Remote, options: PushOptions): Promise<PushRe
           const change = await sealDelta(remote, cache, base.of(cache.name), { ...sealing, temporary })
           if (change !== undefined) sealed.push(change)
         }
-        return sealed.length === 0 && (commit === '' || known !== undefined) ? nothing : publish(one, base.manifest, sealed, control)
+        return sealed.length === 0 && (commit === '' || known !== undefined)
+          ? nothing
+          : publish(one, base.manifest, sealed, control)
       })
       if (published !== undefined) return published
     }
@@ -113,14 +146,23 @@ export async function push(remote: Remote, options: PushOptions): Promise<PushRe
 }
 
 /** The commit that is published, and those whose manifests are the base. Rejects with INVALID_ARGUMENT if the store needs one and there is none. */
-async function commitsOf(remote: Remote, { commit, commits }: Pick<PushOptions, 'commit' | 'commits'>): Promise<readonly string[]> {
-  const { store: { capabilities, label }, signingKey } = remote
+async function commitsOf(
+  remote: Remote,
+  { commit, commits }: Pick<PushOptions, 'commit' | 'commits'>,
+): Promise<readonly string[]> {
+  const {
+    store: { capabilities, label },
+    signingKey,
+  } = remote
   if (capabilities.compareAndSwap || signingKey === undefined) return [commit ?? '', ...(commits ?? [])]
   const known = commits ?? (await remote.commits())
   if (commit !== undefined && commit !== '') return [commit, ...known]
   if (known.length > 0) return known
   const fix = 'Publish in a Git repository, or name the commit that was built (--commit)'
-  throw new VarveError('INVALID_ARGUMENT', `${label} cannot replace a head safely, so only commits are published, and none is known. ${fix}`)
+  throw new VarveError(
+    'INVALID_ARGUMENT',
+    `${label} cannot replace a head safely, so only commits are published, and none is known. ${fix}`,
+  )
 }
 
 /**
@@ -137,9 +179,16 @@ export async function compact(remote: Remote, options: RemoteCompactOptions = {}
       const names = [...new Set((base.manifest?.layers ?? []).map(({ cache }) => cache))]
       const published = await withSealed(one, async (temporary) => {
         const sealing: Sealing = { shared, signal: one.signal, temporary }
-        const sealed = await Promise.all(names.map((name) => sealLayers(remote, name, base.of(name), { ...sealing, isFull: full })))
+        const sealed = await Promise.all(
+          names.map((name) => sealLayers(remote, name, base.of(name), { ...sealing, isFull: full })),
+        )
         const changes = sealed.filter((each) => each !== undefined)
-        const nothing = { outcome: 'unchanged', generation: base.manifest?.generation ?? 0, layers: [], sentBytes: 0 } as const
+        const nothing = {
+          outcome: 'unchanged',
+          generation: base.manifest?.generation ?? 0,
+          layers: [],
+          sentBytes: 0,
+        } as const
         return changes.length === 0 ? nothing : publish(one, base.manifest, changes, control)
       })
       if (published !== undefined) return published
@@ -155,8 +204,12 @@ export async function asPublisher<T>(
   { signal: caller }: RemoteControl,
   work: (one: Publication) => Promise<T>,
 ): Promise<T> {
-  const { signingKey: key, scopes: [scope] } = remote
-  if (key === undefined) throw new VarveError('READ_ONLY', "the remote is only read; publish with mode 'read-write' and a signing key")
+  const {
+    signingKey: key,
+    scopes: [scope],
+  } = remote
+  if (key === undefined)
+    throw new VarveError('READ_ONLY', "the remote is only read; publish with mode 'read-write' and a signing key")
   checkOwnKey(scope, key)
   return withinBudget(remote, caller, (signal) => work({ remote, scope, key, commit, signal }))
 }
@@ -164,7 +217,10 @@ export async function asPublisher<T>(
 /** A publisher whose key readers do not accept would publish in vain, and block those that are accepted. */
 function checkOwnKey({ keys, name }: Scope, { id }: Publication['key']): void {
   if (keys === 'none' || keys.some((key) => key.id === id)) return
-  throw new VarveError('INVALID_OPTION', `the signing key ${id} is not one of the trusted keys, so readers of '${name}' would refuse it`)
+  throw new VarveError(
+    'INVALID_OPTION',
+    `the signing key ${id} is not one of the trusted keys, so readers of '${name}' would refuse it`,
+  )
 }
 
 /** What readers have. */
@@ -179,7 +235,11 @@ interface Base {
  * Fetches what readers have of these caches, or of all. A store without a head may remove what was not used for long: if an object is missing, the
  * publication begins again with nothing.
  */
-async function baseOf({ remote, scope, signal }: Publication, commits: readonly string[], caches: readonly string[] | undefined): Promise<Base> {
+async function baseOf(
+  { remote, scope, signal }: Publication,
+  commits: readonly string[],
+  caches: readonly string[] | undefined,
+): Promise<Base> {
   const found = await manifestsOf(remote, commits, signal)
   const named = namedIn(found).filter(({ layer }) => caches === undefined || caches.includes(layer.cache))
   try {
@@ -187,11 +247,17 @@ async function baseOf({ remote, scope, signal }: Publication, commits: readonly 
   } catch (error) {
     if (!(error instanceof MissingObject) || remote.store.capabilities.compareAndSwap) throw error
     const manifest = found[0]?.manifest
-    return { manifest: manifest === undefined ? undefined : { ...manifest, layers: [] }, of: () => ({ own: [], below: [] }) }
+    return {
+      manifest: manifest === undefined ? undefined : { ...manifest, layers: [] },
+      of: () => ({ own: [], below: [] }),
+    }
   }
   const layersOf = (cache: string, isOwn: boolean): RemoteLayer[] =>
     named.filter((each) => each.layer.cache === cache && (each.scope === scope) === isOwn).map(({ layer }) => layer)
-  return { manifest: found[0]?.manifest, of: (cache) => ({ own: layersOf(cache, true), below: layersOf(cache, false) }) }
+  return {
+    manifest: found[0]?.manifest,
+    of: (cache) => ({ own: layersOf(cache, true), below: layersOf(cache, false) }),
+  }
 }
 
 function withSealed<T>({ remote }: Publication, work: (temporary: string) => Promise<T>): Promise<T> {

@@ -76,10 +76,26 @@ export interface RemoteOptions {
 const STORE: Field = ['what s3(), webdav(), directory() or another store function returns', isStore]
 
 function isStore(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && ['label', 'capabilities', 'get', 'put'].every((field) => field in value)
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    ['label', 'capabilities', 'get', 'put'].every((field) => field in value)
+  )
 }
 
-const FIELDS = ['store', 'dir', 'scope', 'base', 'trustedKeys', 'untrustedKeys', 'mode', 'prefetch', 'signingKey', 'budgetMs', 'commits']
+const FIELDS = [
+  'store',
+  'dir',
+  'scope',
+  'base',
+  'trustedKeys',
+  'untrustedKeys',
+  'mode',
+  'prefetch',
+  'signingKey',
+  'budgetMs',
+  'commits',
+]
 
 /** The mode in an option or variable. Throws INVALID_OPTION. */
 export function readMode(name: string, given: string = 'read'): RemoteMode {
@@ -123,20 +139,39 @@ export function checkRemote(options: RemoteOptions): Remote {
   checkValues(options, { store: STORE, scope: TEXT, base: TEXTS, untrustedKeys: TEXTS, budgetMs: MS, commits: TEXTS })
   const { store, dir, scope = 'trusted/main', base = [], signingKey, budgetMs = 120_000, commits } = options
   if (store === undefined) throw invalidOption("option 'store'", STORE[0])
-  if (typeof dir !== 'string' || dir === '') throw invalidOption("option 'dir'", "the path of a directory, for example 'node_modules/.cache/remote'")
-  const [mode, prefetch] = [readMode("option 'mode'", options.mode), readPrefetch("option 'prefetch'", options.prefetch)]
+  if (typeof dir !== 'string' || dir === '')
+    throw invalidOption("option 'dir'", "the path of a directory, for example 'node_modules/.cache/remote'")
+  const [mode, prefetch] = [
+    readMode("option 'mode'", options.mode),
+    readPrefetch("option 'prefetch'", options.prefetch),
+  ]
   const secret = signingKey === undefined ? undefined : readSigningKey("option 'signingKey'", signingKey)
   if (mode === 'read-write' && secret === undefined) {
-    throw new VarveError('INVALID_OPTION', "mode 'read-write' needs option 'signingKey' (VARVE_SIGNING_KEY). Make one with 'npx varve remote keygen'")
+    throw new VarveError(
+      'INVALID_OPTION',
+      "mode 'read-write' needs option 'signingKey' (VARVE_SIGNING_KEY). Make one with 'npx varve remote keygen'",
+    )
   }
   const scopeOf = scopesWith(keysOf(options), secret)
   const [own, ...below] = [scopeOf(scope), ...base.map(scopeOf)]
   if (own === undefined) throw new VarveError('INVALID_OPTION', "option 'scope' is missing")
   if (own.domain === 'trusted' && below.some(({ domain }) => domain === 'untrusted')) {
-    throw new VarveError('INVALID_OPTION', `scope '${scope}' is trusted and reads an untrusted one; remove that from option 'base'`)
+    throw new VarveError(
+      'INVALID_OPTION',
+      `scope '${scope}' is trusted and reads an untrusted one; remove that from option 'base'`,
+    )
   }
   const writer = mode === 'read-write' ? secret : undefined
-  return { store, dir, scopes: [own, ...below], mode, prefetch, signingKey: writer, budgetMs, commits: commitsOf(commits) }
+  return {
+    store,
+    dir,
+    scopes: [own, ...below],
+    mode,
+    prefetch,
+    signingKey: writer,
+    budgetMs,
+    commits: commitsOf(commits),
+  }
 }
 
 function commitsOf(given: readonly string[] | undefined): Remote['commits'] {
@@ -149,12 +184,16 @@ interface Keys {
 }
 
 function keysOf({ trustedKeys, untrustedKeys = [] }: RemoteOptions): Keys {
-  const read = (option: string, keys: readonly string[]): PublicKey[] => keys.map((key) => readPublicKey(`a key of option '${option}'`, key))
+  const read = (option: string, keys: readonly string[]): PublicKey[] =>
+    keys.map((key) => readPublicKey(`a key of option '${option}'`, key))
   const untrusted = read('untrustedKeys', untrustedKeys)
   if (trustedKeys === 'none') return { trusted: 'none', untrusted }
   if (!Array.isArray(trustedKeys) || trustedKeys.length === 0) {
     const risk = "'none' accepts whatever anyone has written to the store"
-    throw new VarveError('INVALID_OPTION', `option 'trustedKeys' (VARVE_TRUSTED_KEYS) has no public key. Name the keys of your publishers; ${risk}`)
+    throw new VarveError(
+      'INVALID_OPTION',
+      `option 'trustedKeys' (VARVE_TRUSTED_KEYS) has no public key. Name the keys of your publishers; ${risk}`,
+    )
   }
   return { trusted: read('trustedKeys', trustedKeys), untrusted }
 }
@@ -169,7 +208,8 @@ function scopesWith({ trusted, untrusted }: Keys, own: SigningKey | undefined): 
     if ((domain !== 'trusted' && domain !== 'untrusted') || rest.length === 0) {
       throw invalidOption(`scope '${name}'`, "'trusted/<name>' or 'untrusted/<name>', for example 'trusted/main'")
     }
-    if (RESERVED.includes(rest[0] ?? '')) throw new VarveError('INVALID_OPTION', `scope '${name}' has a name that Varve uses: ${RESERVED.join(', ')}`)
+    if (RESERVED.includes(rest[0] ?? ''))
+      throw new VarveError('INVALID_OPTION', `scope '${name}' has a name that Varve uses: ${RESERVED.join(', ')}`)
     if (trusted === 'none') return { name, domain, keys: 'none' }
     const untrustedToo = domain === 'untrusted' ? [...untrusted, ...(own === undefined ? [] : [own])] : []
     return { name, domain, keys: [...trusted, ...untrustedToo] }
@@ -215,7 +255,8 @@ export async function withinBudget<T>(
   caller: AbortSignal | undefined,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  if (mode === 'off') throw new VarveError('INVALID_OPTION', `${store.label} is not used: option 'mode' is 'off'. Set it to 'read'`)
+  if (mode === 'off')
+    throw new VarveError('INVALID_OPTION', `${store.label} is not used: option 'mode' is 'off'. Set it to 'read'`)
   const controller = new AbortController()
   const spent = new VarveError('REMOTE_UNAVAILABLE', `${store.label}: not done within ${budgetMs} ms`)
   const timer = setTimeout(() => controller.abort(spent), budgetMs)

@@ -26,7 +26,11 @@ const DIGITS_MIN = 7
  * Revokes what `target` names: the first digits of the digest of a layer, as `remoteStatus` lists it, or of a commit, whose publication it
  * revokes. Rejects with INVALID_ARGUMENT if the head has no such layer, and as `push` does.
  */
-export async function revoke(remote: Remote, target: string, control: Pick<RemoteControl, 'signal'> = {}): Promise<RevokeReport> {
+export async function revoke(
+  remote: Remote,
+  target: string,
+  control: Pick<RemoteControl, 'signal'> = {},
+): Promise<RevokeReport> {
   checkCall('revoke', remote, control, { signal: CONTROL.signal })
   if (typeof target !== 'string' || !new RegExp(`^[0-9a-f]{${DIGITS_MIN},64}$`).test(target)) {
     const given = typeof target === 'string' ? JSON.stringify(target.slice(0, 80)) : typeof target
@@ -47,7 +51,10 @@ export async function revoke(remote: Remote, target: string, control: Pick<Remot
     }
     const name = one.scope.name
     const why = `the head of '${name}' has no such layer, and none of such a commit`
-    throw new VarveError('INVALID_ARGUMENT', `cannot revoke '${target}': ${why}. 'npx varve remote status' lists its layers`)
+    throw new VarveError(
+      'INVALID_ARGUMENT',
+      `cannot revoke '${target}': ${why}. 'npx varve remote status' lists its layers`,
+    )
   })
 }
 
@@ -58,7 +65,9 @@ async function addedBy({ remote, scope, signal }: Publication, commit: string): 
 }
 
 function isMeant({ sha256, merged = [] }: RemoteLayer, targets: readonly string[]): boolean {
-  return targets.some((target) => sha256.startsWith(target) || merged.some((each) => target.startsWith(each) || each.startsWith(target)))
+  return targets.some(
+    (target) => sha256.startsWith(target) || merged.some((each) => target.startsWith(each) || each.startsWith(target)),
+  )
 }
 
 function without(manifest: Manifest, layers: readonly RemoteLayer[]): Manifest {

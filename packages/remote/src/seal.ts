@@ -80,11 +80,20 @@ export async function sealLayers(
   return withCache(remote, empty, base, sealing, (open) => sealMerged(remote, open, base, count, sealing))
 }
 
-async function sealMerged(remote: Remote, open: Cache, { own, below }: CacheBase, count: number, sealing: Sealing): Promise<Sealed | undefined> {
+async function sealMerged(
+  remote: Remote,
+  open: Cache,
+  { own, below }: CacheBase,
+  count: number,
+  sealing: Sealing,
+): Promise<Sealed | undefined> {
   const [replaces, kept] = [own.slice(0, count), own.slice(count)]
   const cache = own[0]?.cache ?? ''
   const directory = join(sealing.temporary, 'merged', cache)
-  const { entries, deletes } = await open.seal(directory, { since: pathsOf(remote, kept, below), signal: sealing.signal })
+  const { entries, deletes } = await open.seal(directory, {
+    since: pathsOf(remote, kept, below),
+    signal: sealing.signal,
+  })
   const { layers, damage } = open.status()
   const isWhole = damage.length === 0 && layers.every(({ problem }) => problem === null)
   return isWhole ? { cache, entries, deletes, directory, replaces } : undefined

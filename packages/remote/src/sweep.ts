@@ -34,9 +34,18 @@ export function sweepName(domain: Domain): string {
 }
 
 /** The sweep of a domain. A store that cannot replace a head has none, because there is no garbage collection. */
-export async function readSweep({ store }: Remote, { domain }: Pick<Scope, 'domain'>, signal: AbortSignal): Promise<Sweep> {
-  const found = store.capabilities.compareAndSwap ? await store.get(sweepName(domain), { bytesMax: SWEEP_BYTES_MAX, signal }) : undefined
-  const [first = '', ...names] = Buffer.from(found?.bytes ?? []).toString().split('\n').filter((line) => line !== '')
+export async function readSweep(
+  { store }: Remote,
+  { domain }: Pick<Scope, 'domain'>,
+  signal: AbortSignal,
+): Promise<Sweep> {
+  const found = store.capabilities.compareAndSwap
+    ? await store.get(sweepName(domain), { bytesMax: SWEEP_BYTES_MAX, signal })
+    : undefined
+  const [first = '', ...names] = Buffer.from(found?.bytes ?? [])
+    .toString()
+    .split('\n')
+    .filter((line) => line !== '')
   return { etag: found?.etag, budgetMs: Number(first.split(' ')[1]) || 0, names: new Set(names) }
 }
 

@@ -8,7 +8,17 @@ import type { FileManifest } from './values/manifest.ts'
 import type { BuildRecord } from './history/record.ts'
 import type { FilesReport, RestoreReport } from './files/options.ts'
 import type {
-  CompactReport, Damage, ExportReport, ImportReport, LayerReport, NamespaceStats, RepairReport, SealReport, Stats, TopItem, VerifyReport,
+  CompactReport,
+  Damage,
+  ExportReport,
+  ImportReport,
+  LayerReport,
+  NamespaceStats,
+  RepairReport,
+  SealReport,
+  Stats,
+  TopItem,
+  VerifyReport,
 } from './reports.ts'
 
 export type { CacheJson, ChangeJson, ComparedJson, RemoteLayerJson, WatchEventJson } from './cli-json/caches.ts'
@@ -201,11 +211,13 @@ export interface ClearJson extends FormatJson {
 }
 
 export interface FilesLsJson extends FormatJson {
-  readonly manifests: readonly (PlaceJson & KeyJson & Pick<FileManifest, 'files'> & {
-    /** Number of files and directories. */
-    readonly entries: number
-    readonly bytes: number
-  })[]
+  readonly manifests: readonly (PlaceJson &
+    KeyJson &
+    Pick<FileManifest, 'files'> & {
+      /** Number of files and directories. */
+      readonly entries: number
+      readonly bytes: number
+    })[]
 }
 
 export interface FilesStoredJson extends FormatJson {

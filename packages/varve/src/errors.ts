@@ -129,15 +129,22 @@ export class TaskCycleError extends VarveError {
   constructor(chain: readonly TaskStep[]) {
     const shown = chain.map(({ task, id }) => `${task} '${id}'`)
     if (shown.length > STEPS_SHOWN) shown.splice(STEPS_SHOWN - 2, shown.length - STEPS_SHOWN + 1, '...')
-    super('TASK_CYCLE', `a task waits for itself: ${shown.join(' -> ')}. Await one of these runs outside of the work, or not at all`)
+    super(
+      'TASK_CYCLE',
+      `a task waits for itself: ${shown.join(' -> ')}. Await one of these runs outside of the work, or not at all`,
+    )
     this.chain = chain
   }
 }
 
 /** What failures of the system are called; all others are IO. */
 const SYSTEM: ReadonlyMap<unknown, ErrorCode> = new Map([
-  ['EACCES', 'PERMISSION'], ['EPERM', 'PERMISSION'], ['EROFS', 'PERMISSION'],
-  ['ENOSPC', 'DISK_FULL'], ['EDQUOT', 'DISK_FULL'], ['EFBIG', 'DISK_FULL'],
+  ['EACCES', 'PERMISSION'],
+  ['EPERM', 'PERMISSION'],
+  ['EROFS', 'PERMISSION'],
+  ['ENOSPC', 'DISK_FULL'],
+  ['EDQUOT', 'DISK_FULL'],
+  ['EFBIG', 'DISK_FULL'],
 ])
 
 /** Makes a VarveError from what an engine threw, with its code if that is an ErrorCode, otherwise with INTERNAL. */

@@ -23,7 +23,15 @@ export type {
   WatchOptions,
 } from './options.ts'
 export type {
-  CommitReport, CompactReport, Damage, LayerReport, NamespaceStats, RepairReport, SealReport, Stats, VerifyReport,
+  CommitReport,
+  CompactReport,
+  Damage,
+  LayerReport,
+  NamespaceStats,
+  RepairReport,
+  SealReport,
+  Stats,
+  VerifyReport,
 } from './reports.ts'
 export type { AttachedLayers, CacheRemote, PublishedCache, RemoteReport } from './remote/remote.ts'
 export type { Namespace } from './session/namespace.ts'

@@ -23,9 +23,14 @@ export function documentOf(view?: ViewJson): Document {
   const style = part('page.css')
   const script = part('page').replaceAll('</script', String.raw`<\/script`)
   const policy = [
-    "default-src 'none'", `script-src '${digestOf(script)}'`, `style-src '${digestOf(style)}'`,
+    "default-src 'none'",
+    `script-src '${digestOf(script)}'`,
+    `style-src '${digestOf(style)}'`,
     `connect-src ${view === undefined ? "'self'" : "'none'"}`,
-    'img-src data:', "base-uri 'none'", "form-action 'none'", "require-trusted-types-for 'script'",
+    'img-src data:',
+    "base-uri 'none'",
+    "form-action 'none'",
+    "require-trusted-types-for 'script'",
   ].join('; ')
   const html = `<!doctype html>
 <html lang="en">

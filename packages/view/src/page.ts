@@ -45,7 +45,10 @@ async function show(view: ViewJson, cache: ViewCacheJson | undefined): Promise<v
   const rest = [...askSection(cache), layersSection(view, cache), healthSection(view, cache, source)]
   main.replaceChildren(summaryOf(cache), contents, historySection(cache.builds), misses, ...rest)
   try {
-    const found = await source.contents(cache, (part) => void (progress.textContent = `Reading the entries: ${Math.round(100 * part)} %`))
+    const found = await source.contents(
+      cache,
+      (part) => void (progress.textContent = `Reading the entries: ${Math.round(100 * part)} %`),
+    )
     if (!contents.isConnected || found === undefined) return
     showContents(cache, found, contents, misses)
   } catch (error) {
@@ -67,7 +70,14 @@ function explainIn({ why }: PageSource, cache: ViewCacheJson, id: string, task: 
 function askSection(cache: ViewCacheJson): HTMLElement[] {
   if (!source.isLive) return []
   const input = el('input', { id: 'id', type: 'text', autocomplete: 'off', placeholder: 'src/main.css' })
-  const form = el('form', {}, el('label', { for: 'id' }, 'Id of a task, or path '), input, ' ', el('button', { type: 'submit' }, 'Explain'))
+  const form = el(
+    'form',
+    {},
+    el('label', { for: 'id' }, 'Id of a task, or path '),
+    input,
+    ' ',
+    el('button', { type: 'submit' }, 'Explain'),
+  )
   form.addEventListener('submit', (event) => {
     event.preventDefault()
     if (input.value !== '') explainIn(source, cache, input.value, undefined)
@@ -80,9 +90,12 @@ function summaryOf({ stats, builds, engine }: ViewCacheJson): HTMLElement {
   const [last] = builds
   const saved = builds.reduce((sum, { savedMs }) => sum + savedMs, 0)
   const facts = [
-    ['Entries', count(entries)], ['On disk', size(stats.bytes)], ['Last build from cache', rateOf(last)],
+    ['Entries', count(entries)],
+    ['On disk', size(stats.bytes)],
+    ['Last build from cache', rateOf(last)],
     ['Saved in the last build', last === undefined ? '-' : duration(last.savedMs)],
-    [`Saved in ${count(builds.length)} builds`, duration(saved)], ['Engine', engine],
+    [`Saved in ${count(builds.length)} builds`, duration(saved)],
+    ['Engine', engine],
   ]
   const list = facts.map(([name = '', value = '']) => el('div', {}, el('dt', {}, name), el('dd', {}, value)))
   return section('summary', 'Summary', el('dl', { class: 'facts' }, ...list))

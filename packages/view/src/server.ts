@@ -55,13 +55,20 @@ export async function serve(source: Source, { port }: ServeOptions): Promise<Ser
   }
 }
 
-async function answer(source: Source, token: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function answer(
+  source: Source,
+  token: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   const { port = 0 } = request.socket.address() as AddressInfo
-  if (![`${HOST}:${port}`, `localhost:${port}`].includes(request.headers.host ?? '')) return refuse(response, 403, 'unknown host')
+  if (![`${HOST}:${port}`, `localhost:${port}`].includes(request.headers.host ?? ''))
+    return refuse(response, 403, 'unknown host')
   const { pathname, searchParams } = new URL(request.url ?? '/', `http://${HOST}`)
   const [, given = '', name = ''] = /^\/([^/]*)\/(.*)$/.exec(pathname) ?? []
   if (!isSame(given, token)) return refuse(response, 403, 'the address lacks the token that varve view printed')
-  if (request.method !== 'GET' && request.method !== 'HEAD') return refuse(response, 405, 'this server only reads', { Allow: 'GET, HEAD' })
+  if (request.method !== 'GET' && request.method !== 'HEAD')
+    return refuse(response, 405, 'this server only reads', { Allow: 'GET, HEAD' })
   const dir = searchParams.get('dir') ?? ''
   if (name === '') return sendPage(response)
   if (name === 'overview') return sendLines(response, () => source.overview())
@@ -79,13 +86,24 @@ function isSame(given: string, token: string): boolean {
   return one.length === other.length && timingSafeEqual(one, other)
 }
 
-function refuse(response: ServerResponse, status: number, message: string, headers: Readonly<Record<string, string>> = {}): void {
-  response.writeHead(status, { ...HEADERS, ...headers, 'Content-Type': 'text/plain; charset=utf-8' }).end(`${message}\n`)
+function refuse(
+  response: ServerResponse,
+  status: number,
+  message: string,
+  headers: Readonly<Record<string, string>> = {},
+): void {
+  response
+    .writeHead(status, { ...HEADERS, ...headers, 'Content-Type': 'text/plain; charset=utf-8' })
+    .end(`${message}\n`)
 }
 
 function sendPage(response: ServerResponse): void {
   const { html, policy } = documentOf()
-  const headers = { ...HEADERS, 'Content-Security-Policy': `${policy}; frame-ancestors 'none'`, 'Content-Type': 'text/html; charset=utf-8' }
+  const headers = {
+    ...HEADERS,
+    'Content-Security-Policy': `${policy}; frame-ancestors 'none'`,
+    'Content-Type': 'text/html; charset=utf-8',
+  }
   response.writeHead(200, headers).end(html)
 }
 
@@ -96,7 +114,9 @@ async function sendLines<T>(response: ServerResponse, call: (control: Control) =
   response.on('close', () => stop.abort())
   const send = (line: object): void => void response.write(`${JSON.stringify(line)}\n`)
   try {
-    send({ result: await call({ signal: stop.signal, onProgress: (done, total) => send({ progress: [done, total] }) }) })
+    send({
+      result: await call({ signal: stop.signal, onProgress: (done, total) => send({ progress: [done, total] }) }),
+    })
   } catch (error) {
     send({ error: messageOf(error) })
   }

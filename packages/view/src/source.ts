@@ -13,5 +13,8 @@ export interface Source {
   overview(): Promise<ViewJson>
   contents(dir: string, control: Control): Promise<ContentsJson>
   verify(dir: string, control: Control): Promise<VerifyReport>
-  why(dir: string, ids: readonly { readonly task?: string | undefined; readonly id: string }[]): Promise<readonly RecordJson[]>
+  why(
+    dir: string,
+    ids: readonly { readonly task?: string | undefined; readonly id: string }[],
+  ): Promise<readonly RecordJson[]>
 }

@@ -49,7 +49,11 @@ function makeProject(): string {
 }
 
 const run = (cwd: string, order: object = {}, env: Record<string, string> = {}): Promise<Ran> =>
-  runProgram<Ran>(PROGRAM, { files: FILES, options: { sourceMaps: true }, cache: { dir: 'cache' }, ...order }, { cwd, env })
+  runProgram<Ran>(
+    PROGRAM,
+    { files: FILES, options: { sourceMaps: true }, cache: { dir: 'cache' }, ...order },
+    { cwd, env },
+  )
 
 /** Runs with the cache, expects the results of Babel alone, and returns how often Babel ran. */
 async function runsIn(folder: string, order: object = {}, env: Record<string, string> = {}): Promise<number> {
@@ -85,7 +89,11 @@ describe('what makes Babel run again', slow, () => {
     ['the code of one file', (folder) => writeFileSync(join(folder, 'one.js'), 'export const one = 11\n'), 1],
     ['a file that a plugin reads', (folder) => writeFileSync(join(folder, 'word.txt'), 'new\n'), 2],
     ['a file that a plugin names', (folder) => writeFileSync(join(folder, 'named.txt'), 'new\n'), 2],
-    ['the code of a plugin', (folder) => writeFileSync(join(folder, 'plugin.cjs'), PLUGIN.replace("' + word", ": ' + word")), 2],
+    [
+      'the code of a plugin',
+      (folder) => writeFileSync(join(folder, 'plugin.cjs'), PLUGIN.replace("' + word", ": ' + word")),
+      2,
+    ],
     ['the config', (folder) => writeFileSync(join(folder, 'babel.config.json'), '{"plugins": ["./plugin.cjs"]}'), 2],
     ['a config that appears', (folder) => writeFileSync(join(folder, '.babelrc.json'), '{"comments": false}'), 2],
     ['a browserslist that appears', (folder) => writeFileSync(join(folder, '.browserslistrc'), 'chrome 120\n'), 2],
@@ -155,7 +163,10 @@ it('a cache that cannot be opened costs misses and no error', async () => {
 
 it('accepts @babel/core as it is, with its types', async () => {
   const babel = await cachedBabel(core, { root: makeFolder(), dir: 'cache' })
-  expect(await babel.transformAsync('a ?? b', { configFile: false, comments: false })).toMatchObject({ code: 'a ?? b;', map: null })
+  expect(await babel.transformAsync('a ?? b', { configFile: false, comments: false })).toMatchObject({
+    code: 'a ?? b;',
+    map: null,
+  })
   await babel.close()
 })
 
@@ -166,7 +177,10 @@ it('an unknown option is an error that names the right one', async () => {
 it('after close, Babel runs for each call', async () => {
   const folder = makeFolder()
   let runs = 0
-  const babel = await cachedBabel({ version: '1', transformAsync: async (code: string) => (runs++, { code }) }, { root: folder, dir: 'cache' })
+  const babel = await cachedBabel(
+    { version: '1', transformAsync: async (code: string) => (runs++, { code }) },
+    { root: folder, dir: 'cache' },
+  )
   for (let turn = 0; turn < 3; turn++) {
     expect(await babel.transformAsync('code')).toMatchObject({ code: 'code' })
     if (turn === 1) await babel.close()

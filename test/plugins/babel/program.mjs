@@ -41,7 +41,13 @@ async function transform(file) {
 function plain(result) {
   if (result === null) return null
   const { code, map, metadata, sourceType, externalDependencies } = result
-  return { code, map: map === null ? null : JSON.parse(JSON.stringify(map)), metadata, sourceType, externalDependencies: [...externalDependencies] }
+  return {
+    code,
+    map: map === null ? null : JSON.parse(JSON.stringify(map)),
+    metadata,
+    sourceType,
+    externalDependencies: [...externalDependencies],
+  }
 }
 
 const results = []

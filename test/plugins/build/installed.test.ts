@@ -18,19 +18,35 @@ function write(folder: string, files: Readonly<Record<string, string>>): void {
   }
 }
 
-const YARN_1 = (version: string): string => `plug@^1.0.0:\n  version "${version}"\n  resolved "https://registry/plug-${version}.tgz#0a"\n`
-const YARN_4 = (version: string): string => `"plug@npm:^1.0.0":\n  version: ${version}\n  resolution: "plug@npm:${version}"\n`
-const PNPM = (version: string): string => `packages:\n\n  plug@${version}:\n    resolution: {integrity: sha512-${version}}\n`
+const YARN_1 = (version: string): string =>
+  `plug@^1.0.0:\n  version "${version}"\n  resolved "https://registry/plug-${version}.tgz#0a"\n`
+const YARN_4 = (version: string): string =>
+  `"plug@npm:^1.0.0":\n  version: ${version}\n  resolution: "plug@npm:${version}"\n`
+const PNPM = (version: string): string =>
+  `packages:\n\n  plug@${version}:\n    resolution: {integrity: sha512-${version}}\n`
 
 const INTEGRITY = '{\n  "lockfileEntries": {\n    "plug@^1.0.0": "https://registry/plug-1.0.0.tgz#0a"\n  }\n}'
 const STATE = '"plug@virtual:0a1b#npm:1.0.0":\n  locations:\n    - "node_modules/plug"\n'
 
 /** What Yarn writes without `pnpEnableInlining`: the project has the package by another name. */
 const plugged = (reference: string, folder = './.yarn/cache'): object => ({
-  packageRegistryData: [[null, [[null, {
-    packageLocation: `${folder}/plug.zip/`,
-    packageDependencies: [['alias', ['plug', `virtual:0a1b#${reference}`]], ['peer', null]],
-  }]]]],
+  packageRegistryData: [
+    [
+      null,
+      [
+        [
+          null,
+          {
+            packageLocation: `${folder}/plug.zip/`,
+            packageDependencies: [
+              ['alias', ['plug', `virtual:0a1b#${reference}`]],
+              ['peer', null],
+            ],
+          },
+        ],
+      ],
+    ],
+  ],
 })
 const DATA = JSON.stringify(plugged('npm:1.0.0'), null, 2)
 const INLINED = String.raw`'          ["alias", ["plug", "virtual:0a1b#npm:1.0.0"]],\'`
@@ -41,12 +57,15 @@ it.each([
   ['Yarn 4', 'yarn.lock', YARN_4, 'node_modules/.yarn-state.yml', STATE, 'plug@npm:1.0.0'],
   ["Plug'n'Play", 'yarn.lock', YARN_4, '.pnp.cjs', INLINED, 'plug@npm:1.0.0'],
   ["Plug'n'Play with a data file", 'yarn.lock', YARN_4, '.pnp.data.json', DATA, 'plug@npm:1.0.0'],
-])('what %s has installed counts if the lock file names another version, and not if it names this one', (_, lock, textOf, record, text, found) => {
-  const folder = makeFolder()
-  write(folder, { [record]: text })
-  expect(unlocked(join(folder, lock), textOf('1.0.0'))).toEqual([])
-  expect(unlocked(join(folder, lock), textOf('1.1.0'))[0]).toContain(found)
-})
+])(
+  'what %s has installed counts if the lock file names another version, and not if it names this one',
+  (_, lock, textOf, record, text, found) => {
+    const folder = makeFolder()
+    write(folder, { [record]: text })
+    expect(unlocked(join(folder, lock), textOf('1.0.0'))).toEqual([])
+    expect(unlocked(join(folder, lock), textOf('1.1.0'))[0]).toContain(found)
+  },
+)
 
 it("what Plug'n'Play gives to a package counts, and not where the archives are", () => {
   const treeOf = (reference: string, cache?: string): string[] => {
@@ -119,7 +138,11 @@ it.each([
   ["Bun's lock file, if npm has left its record", { 'node_modules/.package-lock.json': '{}' }, 'bun.lock'],
   ["Bun's lock file, if there is one of Yarn", { 'yarn.lock': '' }, 'bun.lock'],
   ['the lock file of npm without a record', {}, 'package-lock.json'],
-  ['a file that a patch of patch-package is for', { 'yarn.lock': '', 'patches/plug+1.0.0.patch': PATCH }, 'node_modules/plug/index.js'],
+  [
+    'a file that a patch of patch-package is for',
+    { 'yarn.lock': '', 'patches/plug+1.0.0.patch': PATCH },
+    'node_modules/plug/index.js',
+  ],
 ])('%s counts', (_, files, changed) => {
   const folder = makeFolder()
   const packagesWith = (text: string): string | undefined => {

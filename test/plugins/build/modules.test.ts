@@ -11,7 +11,11 @@ import { makeFolder } from '../../folders.ts'
 /** Modules that import the same file, linked package, missing package and builtin modules. */
 const IMPORTS = `import './shared.js'\nimport 'linked'\nimport 'missing'\nimport 'path'\nimport 'fs/promises'\n`
 
-const OWN = { name: 'own', exports: { './*': './lib/*.js' }, imports: { '#in/*': { default: './in/*.js' }, '#one': './one.js' } }
+const OWN = {
+  name: 'own',
+  exports: { './*': './lib/*.js' },
+  imports: { '#in/*': { default: './in/*.js' }, '#one': './one.js' },
+}
 
 const FILES: Readonly<Record<string, string>> = {
   'a.js': `${IMPORTS}import './b'\n`,
@@ -44,7 +48,10 @@ function callsOf(work: () => void): string[] {
   const calls: string[] = []
   const none = (): undefined => undefined
   const read = (kind: string, path: string): void => void calls.push(`${kind} ${path}`)
-  installReads()?.storage.run({ read, wrote: none, variable: none, variables: none, changedVariable: none, opaque: none }, work)
+  installReads()?.storage.run(
+    { read, wrote: none, variable: none, variables: none, changedVariable: none, opaque: none },
+    work,
+  )
   return calls
 }
 
@@ -55,8 +62,14 @@ describe('local modules', () => {
   })
 
   it.each([
-    [`module.exports = { plugins: ['./a.js', ["@in/b", { plugins: './no', length: 2 }], isTest && 'module:c'] }`, ['./a.js', '@in/b', 'c']],
-    ["presets.push('a'); plugins = [ // it's './no'\n './b', copy('./no'), require.resolve(`../e`)]", ['a', './b', '../e']],
+    [
+      `module.exports = { plugins: ['./a.js', ["@in/b", { plugins: './no', length: 2 }], isTest && 'module:c'] }`,
+      ['./a.js', '@in/b', 'c'],
+    ],
+    [
+      "presets.push('a'); plugins = [ // it's './no'\n './b', copy('./no'), require.resolve(`../e`)]",
+      ['a', './b', '../e'],
+    ],
     [`presets: [(a ? './a' : './b')]`, ['./a', './b']],
     ['{"env": {"test": {"plugins": [["./a"], ["alias", {"root": ["./no"]}], "@in"]}}}', ['./a', 'alias', '@in']],
     [`plugins: a ? ['./a'] : ['./b'], other: ['./no']`, ['./a', './b']],
@@ -71,8 +84,12 @@ describe('local modules', () => {
   it('plugins in lists that a config of Babel makes are found; directories of sources are none', () => {
     const folder = makeProject()
     const alias = `[['alias', { '@': './own/lib', '@own': './own' }]]`
-    const list = "require.resolve(`./deep/c`), join(__dirname, 'own', 'in/part.js'), `${import.meta.dirname}/own/one.js`"
-    writeFileSync(join(folder, 'babel.config.js'), `const own = () => ["./b.js", ${list}]\nexport default { plugins: own().concat(${alias}) }`)
+    const list =
+      "require.resolve(`./deep/c`), join(__dirname, 'own', 'in/part.js'), `${import.meta.dirname}/own/one.js`"
+    writeFileSync(
+      join(folder, 'babel.config.js'),
+      `const own = () => ["./b.js", ${list}]\nexport default { plugins: own().concat(${alias}) }`,
+    )
     const found = localModules([join(folder, 'babel.config.js')]).paths.map((path) => path.slice(folder.length + 1))
     expect(found).toEqual(expect.arrayContaining(['b.js', 'deep/c.js', 'own/in/part.js', 'own/one.js']))
     expect(found.filter((path) => path.startsWith('own/lib') || path === 'own/package.json')).toEqual([])
@@ -111,11 +128,17 @@ describe('local modules', () => {
   })
 
   it.each([
-    [`use(process.env.ONE, process.env['TWO'], process.env["THREE"], process.env?.FOUR)`, ['FOUR', 'ONE', 'THREE', 'TWO']],
+    [
+      `use(process.env.ONE, process.env['TWO'], process.env["THREE"], process.env?.FOUR)`,
+      ['FOUR', 'ONE', 'THREE', 'TWO'],
+    ],
     [`const { ONE, TWO: two, THREE = 'x', ...rest } = process.env`, ['ONE', 'THREE', 'TWO']],
     [`const {\n  ONE, // comment\n  'TWO': two,\n} = process.env`, ['ONE', 'TWO']],
     [`const { env } = process\nuse(env.ONE, env['TWO'])`, ['ONE', 'TWO']],
-    [`import process, { env as variables } from 'node:process'\nconst { ONE } = variables\nuse(variables.TWO)`, ['ONE', 'TWO']],
+    [
+      `import process, { env as variables } from 'node:process'\nconst { ONE } = variables\nuse(variables.TWO)`,
+      ['ONE', 'TWO'],
+    ],
     [`import { env } from 'process'\nif ('ONE' in env) use(env.TWO)`, ['ONE', 'TWO']],
     [`const { pid, env: { ONE, TWO } } = process`, ['ONE', 'TWO']],
     [`const env = process.env\nuse(env.ONE)`, ['ONE']],
@@ -128,17 +151,22 @@ describe('local modules', () => {
   it('the walk follows the names that a package has for its own files', () => {
     const folder = join(makeProject(), 'own')
     const { paths } = localModules([join(folder, 'deep/config.js')])
-    expect(paths).toEqual(['deep/config.js', 'in/part.js', 'lib/two.js', 'one.js', 'package.json'].map((name) => join(folder, name)))
+    expect(paths).toEqual(
+      ['deep/config.js', 'in/part.js', 'lib/two.js', 'one.js', 'package.json'].map((name) => join(folder, name)),
+    )
   })
 
-  it.each(['mjs', 'cjs'])('the callers of a wrapper are found in a folder with spaces and parentheses: %s', async (end) => {
-    const folder = join(realpathSync(makeFolder()), 'my app (copy)')
-    mkdirSync(folder)
-    const path = join(folder, `config.${end}`)
-    writeFileSync(path, end === 'mjs' ? 'export default (ask) => ask()' : 'module.exports = (ask) => ask()')
-    const { default: config }: { default: (ask: typeof callers) => string[] } = await import(pathToFileURL(path).href)
-    expect(config(callers)).toContain(path)
-  })
+  it.each(['mjs', 'cjs'])(
+    'the callers of a wrapper are found in a folder with spaces and parentheses: %s',
+    async (end) => {
+      const folder = join(realpathSync(makeFolder()), 'my app (copy)')
+      mkdirSync(folder)
+      const path = join(folder, `config.${end}`)
+      writeFileSync(path, end === 'mjs' ? 'export default (ask) => ask()' : 'module.exports = (ask) => ask()')
+      const { default: config }: { default: (ask: typeof callers) => string[] } = await import(pathToFileURL(path).href)
+      expect(config(callers)).toContain(path)
+    },
+  )
 
   it('a config of many modules does not slow down each compiler: the walk looks once for what all of them import', () => {
     const folder = makeProject()

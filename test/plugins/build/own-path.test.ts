@@ -23,20 +23,38 @@ describe('code that names its own module', () => {
   })
 
   it.each([
-    ['the source map has positions behind it', `const a = 1\nconst file = "${PATH}"`, { map: { mappings: 'AAAA;AACA' } }],
+    [
+      'the source map has positions behind it',
+      `const a = 1\nconst file = "${PATH}"`,
+      { map: { mappings: 'AAAA;AACA' } },
+    ],
     ['the source map cannot be read', `const a = 1\nconst file = "${PATH}"`, { map: '{"mappings":""}' }],
     ['it is in a comment', `// see ${PATH}`, {}],
     ['it is in a template', `const file = \`${PATH}\``, {}],
     ['it is the beginning of another path', `const file = "${PATH}.map"`, {}],
     ['the code names another file, too', `const a = "${PATH}"\nconst file = "/home/me/one/src/Other.vue"`, {}],
-    ['a literal may spell it otherwise', 'const file = "/home/me/one/src/my page.vue"', { path: '/home/me/one/src/my page.vue' }],
+    [
+      'a literal may spell it otherwise',
+      'const file = "/home/me/one/src/my page.vue"',
+      { path: '/home/me/one/src/my page.vue' },
+    ],
   ])('is valid for its checkout only if %s', (_, code, options) => {
     expect(moved(code, options)[1]).toBe(true)
   })
 
   it('a root counts as plain if no literal has to escape it', () => {
     expect(['/home/me/one', '/tmp/a-b_c.d@1+2'].map(isPlainPath)).toEqual([true, true])
-    const others = ['/home/my files', '/home/m"e', "/home/m'e", '/home/ä', '/home/$x', 'C:\\one', '/a?b', '/a#b', '/a%20b']
+    const others = [
+      '/home/my files',
+      '/home/m"e',
+      "/home/m'e",
+      '/home/ä',
+      '/home/$x',
+      'C:\\one',
+      '/a?b',
+      '/a#b',
+      '/a%20b',
+    ]
     expect(others.map(isPlainPath)).not.toContain(true)
   })
 })

@@ -24,7 +24,8 @@ interface Tail extends Named {
 /** Adds a statement to one module. */
 const tail = (module: string): Tail => ({
   name: 'tail',
-  transform: (code, id) => (id.endsWith(module) ? { code: `${code}\nconsole.log('tail of ${module}')`, map: null } : null),
+  transform: (code, id) =>
+    id.endsWith(module) ? { code: `${code}\nconsole.log('tail of ${module}')`, map: null } : null,
 })
 
 const twins = (): Tail[] => [tail('a.js'), tail('b.js')]
@@ -43,7 +44,13 @@ const write = (folder: string): object => ({ file: join(folder, 'dist/out.js') }
 
 async function buildByVite(root: string, plugins: readonly Named[]): Promise<void> {
   const lib = { entry: 'src/a.js', formats: ['es' as const], fileName: () => 'out.js' }
-  await build({ root, configFile: join(root, 'vite.config.js'), logLevel: 'silent', plugins: [...plugins], build: { lib, minify: false } })
+  await build({
+    root,
+    configFile: join(root, 'vite.config.js'),
+    logLevel: 'silent',
+    plugins: [...plugins],
+    build: { lib, minify: false },
+  })
 }
 
 async function buildByRollup(folder: string, plugins: readonly Named[]): Promise<void> {
@@ -61,11 +68,27 @@ async function buildByRolldown(folder: string, plugins: readonly Named[]): Promi
 describe('two plugins of one name have results of their own', () => {
   it.each<[string, typeof buildByVite, (dir: string) => readonly Named[]]>([
     ['in Vite, named', buildByVite, (dir) => [...twins(), varve({ ...options, dir, plugins: ['tail'] })]],
-    ['in Vite, named, with one key', buildByVite, (dir) => [...twins(), varve({ ...options, dir, plugins: ['tail'], cacheKey: 'key' })]],
+    [
+      'in Vite, named, with one key',
+      buildByVite,
+      (dir) => [...twins(), varve({ ...options, dir, plugins: ['tail'], cacheKey: 'key' })],
+    ],
     ['in Vite, wrapped', buildByVite, (dir) => twins().map((plugin) => cached(plugin, { ...options, dir }))],
-    ['in Vite, wrapped and copied', buildByVite, (dir) => twins().map((plugin) => ({ ...cached(plugin, { ...options, dir }) }))],
-    ['in Rollup', buildByRollup, (dir) => twins().map((plugin) => cachedInRollup(plugin, { ...options, dir, cacheKey: 'key' }))],
-    ['in Rolldown', buildByRolldown, (dir) => twins().map((plugin) => cachedInRolldown(plugin, { ...options, dir, cacheKey: 'key' }))],
+    [
+      'in Vite, wrapped and copied',
+      buildByVite,
+      (dir) => twins().map((plugin) => ({ ...cached(plugin, { ...options, dir }) })),
+    ],
+    [
+      'in Rollup',
+      buildByRollup,
+      (dir) => twins().map((plugin) => cachedInRollup(plugin, { ...options, dir, cacheKey: 'key' })),
+    ],
+    [
+      'in Rolldown',
+      buildByRolldown,
+      (dir) => twins().map((plugin) => cachedInRolldown(plugin, { ...options, dir, cacheKey: 'key' })),
+    ],
   ])('%s', async (_, bundle, plugins) => {
     const folder = makeProject()
     const output = async (list: readonly Named[]): Promise<string> => {

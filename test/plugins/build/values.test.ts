@@ -1,5 +1,18 @@
 /** What all wrappers of plugins stand on: values as bytes, digests of options, paths relative to a root. */
-import { assert, constantFrom, dictionary, oneof, property, string, uint8Array, letrec, boolean, integer, constant, array } from 'fast-check'
+import {
+  assert,
+  constantFrom,
+  dictionary,
+  oneof,
+  property,
+  string,
+  uint8Array,
+  letrec,
+  boolean,
+  integer,
+  constant,
+  array,
+} from 'fast-check'
 import { digestOfInput, shownOf } from 'varve/reads'
 import { describe, expect, it } from 'vitest'
 import { digest, lenientDigest } from '../../../packages/plugins/dist/build/digest.js'
@@ -31,7 +44,9 @@ function shown(value: unknown): string {
   if (value instanceof Uint8Array) return `<${value.join()}>`
   if (Array.isArray(value)) return `[${value.map(shown).join()}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
-  return `{${Object.entries(value).map(([name, item]) => `${JSON.stringify(name)}:${shown(item)}`).join()}}`
+  return `{${Object.entries(value)
+    .map(([name, item]) => `${JSON.stringify(name)}:${shown(item)}`)
+    .join()}}`
 }
 
 describe('a root', () => {
@@ -106,7 +121,13 @@ describe('unpack', () => {
 })
 
 describe('source maps', () => {
-  const map = (mappings: unknown, more: object = {}): object => ({ version: 3, sources: ['a.js'], names: ['b'], mappings, ...more })
+  const map = (mappings: unknown, more: object = {}): object => ({
+    version: 3,
+    sources: ['a.js'],
+    names: ['b'],
+    mappings,
+    ...more,
+  })
 
   it.each([
     ['one segment of each kind', map('A,CAAC,CACDA;;A')],
@@ -120,11 +141,20 @@ describe('source maps', () => {
 
   // Rolldown fails a build for most of these.
   it.each([
-    ['a segment of two numbers', map('AA')], ['of six', map('AAAAAA')], ['a number without end', map('AAAg')], ['another letter', map('AA!A')],
-    ['a source that is not there', map('ACAA')], ['a name that is not there', map('AAAAC')], ['a column before the first', map('DAAA')],
-    ['a number of a hundred digits', map(`${'g'.repeat(100)}A`)], ['decoded, a source that is not there', map([[[0, 1, 0, 0]]])],
-    ['an ignored source that is not there', map('AAAA', { x_google_ignoreList: [7] })], ['another field', map('AAAA', { sections: [] })],
-    ['no mappings', map(undefined)], ['text that is not JSON', '{'], ['a number', 5],
+    ['a segment of two numbers', map('AA')],
+    ['of six', map('AAAAAA')],
+    ['a number without end', map('AAAg')],
+    ['another letter', map('AA!A')],
+    ['a source that is not there', map('ACAA')],
+    ['a name that is not there', map('AAAAC')],
+    ['a column before the first', map('DAAA')],
+    ['a number of a hundred digits', map(`${'g'.repeat(100)}A`)],
+    ['decoded, a source that is not there', map([[[0, 1, 0, 0]]])],
+    ['an ignored source that is not there', map('AAAA', { x_google_ignoreList: [7] })],
+    ['another field', map('AAAA', { sections: [] })],
+    ['no mappings', map(undefined)],
+    ['text that is not JSON', '{'],
+    ['a number', 5],
   ])('are refused: %s', (_, one) => {
     expect(sourceMap(one)).toBe(false)
   })
@@ -141,13 +171,32 @@ describe('digest', () => {
 
   it('a digest is independent of the order of properties, and differs for values of different kinds', () => {
     expect(digest({ a: 1, b: [/x/g] }, 'key')).toBe(digest({ b: [/x/g], a: 1 }, 'key'))
-    const plainValues = [undefined, null, 0, '0', '', false, [], {}, [[]], ['a', 'b'], ['ab'], ['a,b'], [1], [[1, 2]], 1n, 1]
+    const plainValues = [
+      undefined,
+      null,
+      0,
+      '0',
+      '',
+      false,
+      [],
+      {},
+      [[]],
+      ['a', 'b'],
+      ['ab'],
+      ['a,b'],
+      [1],
+      [[1, 2]],
+      1n,
+      1,
+    ]
     const values = [...plainValues, /a/, '/a/', new Set([1]), new Map([[1, 2]])]
     expect(new Set(values.map((value) => digest(value, 'key'))).size).toBe(values.length)
   })
 
   it('a digest of what cannot be compared is refused with its place', () => {
-    expect(() => digest({ presets: ['env', { plugin: () => 1 }] }, 'key')).toThrow('key.presets[1].plugin cannot be compared (function)')
+    expect(() => digest({ presets: ['env', { plugin: () => 1 }] }, 'key')).toThrow(
+      'key.presets[1].plugin cannot be compared (function)',
+    )
     const cycle: Record<string, unknown> = {}
     cycle['self'] = cycle
     expect(() => digest(cycle, 'key')).toThrow('contains itself')
@@ -160,7 +209,8 @@ describe('Root', () => {
 
   it('the root is replaced if it is a path, and not if it begins a longer name', () => {
     expect(root.toRelative('/home/me/app/src/a.js?x=/home/me/app')).toBe('<varve:root>/src/a.js?x=<varve:root>')
-    for (const text of ['/home/me/app2/a.js', '/home/me/app-old', '/home/me/app.js', 'me/app']) expect(root.toRelative(text)).toBe(text)
+    for (const text of ['/home/me/app2/a.js', '/home/me/app-old', '/home/me/app.js', 'me/app'])
+      expect(root.toRelative(text)).toBe(text)
   })
 
   it('an entry that contains itself is refused, and what is not plain stays as it is', () => {

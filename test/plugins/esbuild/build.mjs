@@ -23,7 +23,13 @@ const expensive = {
       const shared = join(folder, 'shared.txt')
       const line = `console.log(${JSON.stringify(`${order.banner} ${readFileSync(shared, 'utf8').trim()} ${number}`)})`
       const warnings = number % 10 === 1 ? [{ text: `module ${number} is old`, location: { file: path } }] : []
-      return { contents: `${code}${line}\n`, resolveDir: dirname(path), warnings, watchFiles: [shared], watchDirs: [join(folder, 'watched')] }
+      return {
+        contents: `${code}${line}\n`,
+        resolveDir: dirname(path),
+        warnings,
+        watchFiles: [shared],
+        watchDirs: [join(folder, 'watched')],
+      }
     })
   },
 }

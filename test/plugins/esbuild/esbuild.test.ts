@@ -37,7 +37,10 @@ describe('cached, in esbuild', () => {
       },
     }
     for (const word of ['"one"', '"two"']) {
-      const defining: Plugin = { name: 'defining', setup: ({ initialOptions }) => void (initialOptions.define = { WORD: word }) }
+      const defining: Plugin = {
+        name: 'defining',
+        setup: ({ initialOptions }) => void (initialOptions.define = { WORD: word }),
+      }
       const plugins = [cached(words, { cacheKey: 'key', dir: 'cache', trackReads: false }), defining]
       const { outputFiles } = await esbuild({ absWorkingDir: folder, entryPoints: ['main.js'], write: false, plugins })
       expect(outputFiles.map(({ text }) => text.trim())).toEqual([`console.log(${word});`])

@@ -18,7 +18,9 @@ it.each(LOADS)('a test of Jest opens a cache natively with %s', (load) => {
   mkdirSync(join(folder, 'node_modules'), { recursive: true })
   symlinkSync(PACKAGE, join(folder, 'node_modules/varve'), 'junction')
   writeFileSync(join(folder, 'package.json'), '{}')
-  writeFileSync(join(folder, 'cache.test.js'), `
+  writeFileSync(
+    join(folder, 'cache.test.js'),
+    `
     test('opens', async () => {
       const { openCache } = ${load}
       const cache = await openCache({ name: 'x', dir: ${JSON.stringify(join(folder, 'cache'))} })
@@ -27,8 +29,13 @@ it.each(LOADS)('a test of Jest opens a cache natively with %s', (load) => {
       await cache.commit()
       expect([cache.status().engine, values.get('key')]).toEqual(['native', 'value'])
       await cache.close()
-    })`)
+    })`,
+  )
   const flags = ['--experimental-vm-modules', JEST, '--ci', '--watchman=false', '--runInBand', '--rootDir', folder]
-  const { status, stderr } = spawnSync(process.execPath, flags, { cwd: folder, encoding: 'utf8', env: { ...process.env, VARVE_ENGINE: '' } })
+  const { status, stderr } = spawnSync(process.execPath, flags, {
+    cwd: folder,
+    encoding: 'utf8',
+    env: { ...process.env, VARVE_ENGINE: '' },
+  })
   expect([status, stderr]).toEqual([0, expect.stringContaining('1 passed')])
 })

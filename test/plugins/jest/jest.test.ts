@@ -32,10 +32,13 @@ interface Ran {
 function makeProject(): string {
   const folder = makeFolder()
   const numbers = Array.from({ length: MODULES }, (_, index) => index)
-  for (const number of numbers) writeFileSync(join(folder, `module-${number}.js`), `exports.double = (x = ${number}) => x * 2\n`)
+  for (const number of numbers)
+    writeFileSync(join(folder, `module-${number}.js`), `exports.double = (x = ${number}) => x * 2\n`)
   for (const part of [0, 1, 2]) {
     const mine = numbers.filter((number) => number % 3 === part)
-    const tests = mine.map((number) => `test('${number}', () => expect(require('./module-${number}').double()).toBe(${2 * number}))`)
+    const tests = mine.map(
+      (number) => `test('${number}', () => expect(require('./module-${number}').double()).toBe(${2 * number}))`,
+    )
     writeFileSync(join(folder, `part-${part}.test.js`), `${tests.join('\n')}\n`)
   }
   writeFileSync(join(folder, 'package.json'), '{"name": "project", "version": "1.0.0"}')
@@ -44,10 +47,17 @@ function makeProject(): string {
 
 /** One run of Jest. Its own cache, which is keyed by its path, begins empty. */
 async function run(folder: string, options: object = {}, args: readonly string[] = [], engine = 'auto'): Promise<Ran> {
-  const [own, runs, results] = ['jest-cache', 'runs.txt', 'results.json'].map((name) => join(folder, name)) as [string, string, string]
+  const [own, runs, results] = ['jest-cache', 'runs.txt', 'results.json'].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ]
   for (const path of [own, runs, results]) rmSync(path, { recursive: true, force: true })
   const transform = { '\\.js$': [VARVE, { transformer: TRANSFORMER, dir: join(folder, 'cache'), ...options }] }
-  writeFileSync(join(folder, 'jest.config.json'), JSON.stringify({ cacheDirectory: own, testEnvironment: 'node', transform }))
+  writeFileSync(
+    join(folder, 'jest.config.json'),
+    JSON.stringify({ cacheDirectory: own, testEnvironment: 'node', transform }),
+  )
   const jestArgs = ['--ci', '--watchman=false', '--json', `--outputFile=${results}`, '--runInBand', ...args]
   const child = spawn(process.execPath, [JEST, ...jestArgs], {
     cwd: folder,
@@ -71,18 +81,22 @@ async function run(folder: string, options: object = {}, args: readonly string[]
 const good = { passed: MODULES, failed: 0 }
 
 describe('the transformer in Jest', () => {
-  it('a second Jest run transforms nothing, then one changed file, and everything after another option, mode or version', slow, async () => {
-    const folder = makeProject()
-    const cold = await run(folder)
-    expect(cold).toMatchObject(good)
-    expect(cold.transformed.length).toBe(FILES)
-    expect(await run(folder)).toMatchObject({ ...good, transformed: [] })
+  it(
+    'a second Jest run transforms nothing, then one changed file, and everything after another option, mode or version',
+    slow,
+    async () => {
+      const folder = makeProject()
+      const cold = await run(folder)
+      expect(cold).toMatchObject(good)
+      expect(cold.transformed.length).toBe(FILES)
+      expect(await run(folder)).toMatchObject({ ...good, transformed: [] })
 
-    appendFileSync(join(folder, 'module-7.js'), 'exports.more = 1\n')
-    expect(await run(folder)).toMatchObject({ ...good, transformed: ['module-7.js'] })
-    expect((await run(folder, { transformerConfig: { comments: false } })).transformed.length).toBe(FILES)
-    expect((await run(folder, { version: '2' })).transformed.length).toBe(FILES)
-  })
+      appendFileSync(join(folder, 'module-7.js'), 'exports.more = 1\n')
+      expect(await run(folder)).toMatchObject({ ...good, transformed: ['module-7.js'] })
+      expect((await run(folder, { transformerConfig: { comments: false } })).transformed.length).toBe(FILES)
+      expect((await run(folder, { version: '2' })).transformed.length).toBe(FILES)
+    },
+  )
 
   it('Jest coverage has its own entries, and is the same from the cache', slow, async () => {
     const folder = makeProject()
@@ -96,7 +110,10 @@ describe('the transformer in Jest', () => {
   })
 
   // Jest itself does not run with --no-addons: its resolver is one.
-  it.each([['native', 'wasm'], ['wasm', 'native']])('concurrent Jest workers (%s) lose nothing, and %s reads it', slow, async (writer, reader) => {
+  it.each([
+    ['native', 'wasm'],
+    ['wasm', 'native'],
+  ])('concurrent Jest workers (%s) lose nothing, and %s reads it', slow, async (writer, reader) => {
     const folder = makeProject()
     expect(await run(folder, {}, WORKERS, writer)).toMatchObject(good)
     expect(await run(folder, {}, WORKERS, reader)).toMatchObject({ ...good, transformed: [] })
@@ -147,7 +164,8 @@ describe('createTransformer', () => {
     expect(sync.process?.('a', '/a.js', { ...options, instrument: true })).toEqual({ code: 'a 3' })
     expect(sync.process?.('a', '/a.js', { ...options, supportsStaticESM: true })).toEqual({ code: 'a 4' })
 
-    const body = 'getCacheKeyAsync: async (text) => text[0], processAsync: async (text) => ({ code: `${text} ${++runs}`, map: null })'
+    const body =
+      'getCacheKeyAsync: async (text) => text[0], processAsync: async (text) => ({ code: `${text} ${++runs}`, map: null })'
     const later = await createTransformer({ dir, transformer: makeTransformer(body) })
     expect(later.process).toBeUndefined()
     expect(await later.processAsync?.('ab', '/a.js', options)).toEqual({ code: 'ab 1', map: null })
@@ -157,14 +175,22 @@ describe('createTransformer', () => {
 
   it('a changed transformer misses; its errors pass through and are not cached', async () => {
     const dir = makeFolder()
-    const file = makeTransformer('process: (text) => { if (++runs === 1) throw new Error("no"); return { code: text } }')
+    const file = makeTransformer(
+      'process: (text) => { if (++runs === 1) throw new Error("no"); return { code: text } }',
+    )
     const failing = await createTransformer({ dir, transformer: file })
     expect(() => failing.process?.('a', '/a.js', options)).toThrow('no')
     expect(failing.process?.('a', '/a.js', options)).toEqual({ code: 'a' })
     const keys = [failing.getCacheKey?.('a', '/a.js', options)]
     writeFileSync(join(file, '..', 'package.json'), '{"name": "mine", "version": "1.0.1"}')
     keys.push((await createTransformer({ dir, transformer: file })).getCacheKey?.('a', '/a.js', options))
-    keys.push((await createTransformer({ dir, transformer: file, transformerConfig: { x: 1 } })).getCacheKey?.('a', '/a.js', options))
+    keys.push(
+      (await createTransformer({ dir, transformer: file, transformerConfig: { x: 1 } })).getCacheKey?.(
+        'a',
+        '/a.js',
+        options,
+      ),
+    )
     expect(new Set(keys).size).toBe(3)
   })
 
@@ -190,9 +216,13 @@ describe('createTransformer', () => {
 
   it('createTransformer names a wrong option', async () => {
     const make = (given: object): Promise<unknown> => createTransformer({ transformer: 'babel-jest', ...given })
-    await expect(make({ transform: 'x' })).rejects.toThrow("@varve/plugins/jest has no option 'transform'; did you mean 'transformer'?")
+    await expect(make({ transform: 'x' })).rejects.toThrow(
+      "@varve/plugins/jest has no option 'transform'; did you mean 'transformer'?",
+    )
     await expect(make({ transformer: undefined })).rejects.toThrow("option 'transformer' is ''")
     await expect(make({ transformer: 'not-there' })).rejects.toThrow("'not-there' is not found from")
-    await expect(make({ transformer: makeTransformer('') })).rejects.toThrow('exports neither process, processAsync nor createTransformer')
+    await expect(make({ transformer: makeTransformer('') })).rejects.toThrow(
+      'exports neither process, processAsync nor createTransformer',
+    )
   })
 })

@@ -33,7 +33,11 @@ function makeProject(files: Readonly<Record<string, string>>, transformerConfig:
   const transform = { '\\.js$': [VARVE, { transformer: BABEL_JEST, dir: join(folder, 'cache'), transformerConfig }] }
   write(folder, {
     'package.json': '{"name": "project", "version": "1.0.0"}',
-    'jest.config.json': JSON.stringify({ cacheDirectory: join(folder, 'jest-cache'), testEnvironment: 'node', transform }),
+    'jest.config.json': JSON.stringify({
+      cacheDirectory: join(folder, 'jest-cache'),
+      testEnvironment: 'node',
+      transform,
+    }),
     'module.js': `exports.word = 'WORD'`,
     'word.test.js': `test('word', () => expect(require('./module').word).toBe(process.env.EXPECTED))`,
     ...files,
@@ -44,7 +48,11 @@ function makeProject(files: Readonly<Record<string, string>>, transformerConfig:
 /** What Jest found of the word, after a run with that environment. */
 function wordOf(folder: string, env: Readonly<Record<string, string>> = {}): string {
   const args = [JEST, '--ci', '--watchman=false', '--runInBand', '--config', join(folder, 'jest.config.json')]
-  const { stderr } = spawnSync(process.execPath, args, { cwd: folder, encoding: 'utf8', env: { ...process.env, EXPECTED: '', ...env } })
+  const { stderr } = spawnSync(process.execPath, args, {
+    cwd: folder,
+    encoding: 'utf8',
+    env: { ...process.env, EXPECTED: '', ...env },
+  })
   return /Received: *"(.*)"/.exec(stderr)?.[1] ?? stderr
 }
 
@@ -87,12 +95,16 @@ const CASES: Readonly<Record<string, Changes>> = {
     change: { 'preset/plugin.js': pluginOf('"two"') },
   },
   'a plugin that babel.config.js resolves': {
-    files: { 'babel.config.js': 'module.exports = { plugins: [require.resolve("./plugin")] }', 'plugin.js': pluginOf('"one"') },
+    files: {
+      'babel.config.js': 'module.exports = { plugins: [require.resolve("./plugin")] }',
+      'plugin.js': pluginOf('"one"'),
+    },
     change: { 'plugin.js': pluginOf('"two"') },
   },
   'a plugin in a list that a function of babel.config.js returns': {
     files: {
-      'babel.config.js': 'const listOf = () => ["./plugin.js"]; module.exports = (api) => (api.cache.never(), { plugins: listOf() })',
+      'babel.config.js':
+        'const listOf = () => ["./plugin.js"]; module.exports = (api) => (api.cache.never(), { plugins: listOf() })',
       'plugin.js': pluginOf('"one"'),
     },
     change: { 'plugin.js': pluginOf('"two"') },
@@ -106,7 +118,8 @@ const CASES: Readonly<Record<string, Changes>> = {
   },
   'a plugin whose path babel.config.js joins': {
     files: {
-      'babel.config.js': 'const { join } = require("path"); module.exports = { plugins: [[join(__dirname, "tools", "plugin.js"), {}]] }',
+      'babel.config.js':
+        'const { join } = require("path"); module.exports = { plugins: [[join(__dirname, "tools", "plugin.js"), {}]] }',
       'tools/plugin.js': pluginOf('"one"'),
     },
     change: { 'tools/plugin.js': pluginOf('"two"') },
@@ -165,7 +178,8 @@ function codeOf(folder: string, text: string, edit = ''): string {
     await run('exports.first = "WORD"')
     ${edit}
     console.log(await run(${JSON.stringify(text)}))`
-  return spawnSync(process.execPath, ['--input-type=module', '--eval', script], { cwd: folder, encoding: 'utf8' }).stdout
+  return spawnSync(process.execPath, ['--input-type=module', '--eval', script], { cwd: folder, encoding: 'utf8' })
+    .stdout
 }
 
 it('what the old code of a plugin makes in memory, as in watch mode, is not stored for the new code', () => {

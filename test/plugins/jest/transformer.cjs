@@ -12,13 +12,17 @@ exports.createTransformer = (config = {}) => {
   return {
     canInstrument: true,
     getCacheKey: /** @type {typeof inner.getCacheKey} */ ((...args) => inner.getCacheKey(...args)),
-    process: /** @type {typeof inner.process} */ ((text, path, options) => {
-      note(path, options)
-      return inner.process(text, path, options)
-    }),
-    processAsync: /** @type {typeof inner.processAsync} */ ((text, path, options) => {
-      note(path, options)
-      return inner.processAsync(text, path, options)
-    }),
+    process: /** @type {typeof inner.process} */ (
+      (text, path, options) => {
+        note(path, options)
+        return inner.process(text, path, options)
+      }
+    ),
+    processAsync: /** @type {typeof inner.processAsync} */ (
+      (text, path, options) => {
+        note(path, options)
+        return inner.processAsync(text, path, options)
+      }
+    ),
   }
 }

@@ -5,7 +5,10 @@ import { join } from 'node:path'
 import webpack from 'webpack'
 import { folder, noteWarning, order, report } from '../order.mjs'
 
-const caching = { loader: fileURLToPath(import.meta.resolve('@varve/plugins/loader')), options: { dir: 'cache', ...order.options } }
+const caching = {
+  loader: fileURLToPath(import.meta.resolve('@varve/plugins/loader')),
+  options: { dir: 'cache', ...order.options },
+}
 const first = order.isCached ? [caching] : []
 
 await report(async () => {
@@ -19,12 +22,17 @@ await report(async () => {
     optimization: { minimize: false, moduleIds: 'natural' },
     module: {
       rules: [
-        { test: /\.js$/, use: [...first, { loader: join(folder, 'loader.cjs'), options: { banner: order.banner, asks: order.asks } }] },
+        {
+          test: /\.js$/,
+          use: [...first, { loader: join(folder, 'loader.cjs'), options: { banner: order.banner, asks: order.asks } }],
+        },
         { test: /\.png$/, type: 'asset/resource', use: [...first, join(folder, 'invert.cjs')] },
       ],
     },
   })
-  const stats = await new Promise((resolve, reject) => compiler?.run((error, found) => (error ? reject(error) : resolve(found))))
+  const stats = await new Promise((resolve, reject) =>
+    compiler?.run((error, found) => (error ? reject(error) : resolve(found))),
+  )
   await new Promise((resolve) => compiler?.close(resolve))
   const { errors = [], warnings = [] } = stats.toJson({ all: false, errors: true, warnings: true })
   for (const { message } of warnings) noteWarning(message)

@@ -26,7 +26,10 @@ module.exports.raw = true
 `
   writeFileSync(join(folder, 'invert.cjs'), invert)
   writeFileSync(join(folder, 'image.png'), Buffer.from(Array.from({ length: 256 }, (_, index) => index)))
-  writeFileSync(join(folder, 'main.js'), readFileSync(join(folder, 'main.js'), 'utf8').replace('./some.text', './image.png'))
+  writeFileSync(
+    join(folder, 'main.js'),
+    readFileSync(join(folder, 'main.js'), 'utf8').replace('./some.text', './image.png'),
+  )
   writeFileSync(join(folder, 'package.json'), '{"name": "application", "version": "1.0.0", "sideEffects": true}')
   return folder
 }
@@ -63,7 +66,14 @@ describe('the loader alone, in webpack', () => {
       const caching = { loader: LOADER, options: { dir: 'cache', cacheKey: new RegExp(text) } }
       const own = { loader: join(folder, 'loader.cjs'), options: { make: () => `console.log('${text}')` } }
       const output = { path: folder, filename: `${text}.out.js` }
-      return { mode: 'production', context: folder, entry: './main.js', output, cache: false, module: { rules: [{ use: [caching, own] }] } }
+      return {
+        mode: 'production',
+        context: folder,
+        entry: './main.js',
+        output,
+        cache: false,
+        module: { rules: [{ use: [caching, own] }] },
+      }
     }
     for (const text of ['one', 'two']) {
       const compiler = webpack(configOf(text))
@@ -75,8 +85,16 @@ describe('the loader alone, in webpack', () => {
 
   /** The caching loader alone does not know the config file of webpack, whose text stands for such options elsewhere. */
   it.each<readonly [string, Configuration, Configuration]>([
-    ['what a loader resolves', { resolve: { extensions: ['.one.js', '.two.js'] } }, { resolve: { extensions: ['.two.js', '.one.js'] } }],
-    ['what the code may contain', { output: { environment: { arrowFunction: true } } }, { output: { environment: { arrowFunction: false } } }],
+    [
+      'what a loader resolves',
+      { resolve: { extensions: ['.one.js', '.two.js'] } },
+      { resolve: { extensions: ['.two.js', '.one.js'] } },
+    ],
+    [
+      'what the code may contain',
+      { output: { environment: { arrowFunction: true } } },
+      { output: { environment: { arrowFunction: false } } },
+    ],
     ['how names are hashed', { output: { hashSalt: 'one' } }, { output: { hashSalt: 'two' } }],
     ['the name of the application', { output: { uniqueName: 'one' } }, { output: { uniqueName: 'two' } }],
   ])('a loader gives what it gave with another config: %s', async (_, one, two) => {
@@ -89,9 +107,20 @@ describe('the loader alone, in webpack', () => {
 }`
     writeFileSync(join(folder, 'loader.cjs'), code)
     const codeWith = async (config: Configuration, isCached: boolean): Promise<string> => {
-      const use = [...(isCached ? [{ loader: LOADER, options: { dir: join(path, 'cache'), trackReads: false } }] : []), join(folder, 'loader.cjs')]
+      const use = [
+        ...(isCached ? [{ loader: LOADER, options: { dir: join(path, 'cache'), trackReads: false } }] : []),
+        join(folder, 'loader.cjs'),
+      ]
       const output = { ...config.output, path, filename: 'out.js' }
-      const compiler = webpack({ ...config, mode: 'none', context: folder, entry: './main.js', output, cache: false, module: { rules: [{ use }] } })
+      const compiler = webpack({
+        ...config,
+        mode: 'none',
+        context: folder,
+        entry: './main.js',
+        output,
+        cache: false,
+        module: { rules: [{ use }] },
+      })
       await promisify(compiler?.run.bind(compiler) ?? expect.fail)()
       await promisify(compiler?.close.bind(compiler) ?? expect.fail)()
       return /log\(.*\)/.exec(readFileSync(join(path, 'out.js'), 'utf8'))?.[0] ?? ''

@@ -17,7 +17,10 @@ const { tool, isInterrupted, words } = JSON.parse(process.argv[2] ?? '')
 const folder = process.cwd()
 let statistics = 0
 const options = { dir: 'cache', onStats: () => void (statistics += 1) }
-const caching = { loader: fileURLToPath(import.meta.resolve('@varve/plugins/loader')), ...(tool === 'webpack' && { options }) }
+const caching = {
+  loader: fileURLToPath(import.meta.resolve('@varve/plugins/loader')),
+  ...(tool === 'webpack' && { options }),
+}
 const config = {
   mode: /** @type {const} */ ('development'),
   devtool: /** @type {const} */ (false),
@@ -34,7 +37,13 @@ const compiler = tool === 'webpack' ? webpack(config) : rspack({ ...config, plug
 
 /** @param {Stats} stats */
 function moduleOf(stats) {
-  const { modules = [], errors = [] } = stats.toJson({ all: false, modules: true, cachedModules: true, source: true, errors: true })
+  const { modules = [], errors = [] } = stats.toJson({
+    all: false,
+    modules: true,
+    cachedModules: true,
+    source: true,
+    errors: true,
+  })
   return errors.length > 0 ? JSON.stringify(errors) : modules.map(({ source = '' }) => String(source)).join('')
 }
 
@@ -73,7 +82,11 @@ if (isInterrupted) {
   for (const word of words) {
     await write(word)
     await after(SETTLE_MS)
-    modules.push(await new Promise((resolve) => compiler.run((/** @type {unknown} */ _, /** @type {Stats} */ stats) => resolve(moduleOf(stats)))))
+    modules.push(
+      await new Promise((resolve) =>
+        compiler.run((/** @type {unknown} */ _, /** @type {Stats} */ stats) => resolve(moduleOf(stats))),
+      ),
+    )
   }
 }
 await new Promise((resolve) => compiler.close(resolve))

@@ -20,9 +20,12 @@ it.each([
   ['webpack', 'a build that a change interrupts', true, 4],
   // A compiler skips its hook `done` for such a build, so the plugin took all later builds for this one.
   ['rspack', 'a build that a change interrupts', true, 3],
-])('a result of a compiler of %s that builds again is not stale after %s', async (tool, _, isInterrupted, statistics) => {
-  const folder = makeFolder()
-  writeFileSync(join(folder, 'loader.cjs'), LOADER)
-  const built = await runProgram(PROGRAM, { tool, isInterrupted, words: WORDS }, { cwd: folder })
-  expect(built).toEqual({ modules: WORDS.map((word) => `"${word}"`), statistics })
-})
+])(
+  'a result of a compiler of %s that builds again is not stale after %s',
+  async (tool, _, isInterrupted, statistics) => {
+    const folder = makeFolder()
+    writeFileSync(join(folder, 'loader.cjs'), LOADER)
+    const built = await runProgram(PROGRAM, { tool, isInterrupted, words: WORDS }, { cwd: folder })
+    expect(built).toEqual({ modules: WORDS.map((word) => `"${word}"`), statistics })
+  },
+)

@@ -24,15 +24,20 @@ interface Built {
 function makeApplication(): string {
   const folder = makeFolder()
   const numbers = Array.from({ length: MODULES }, (_, index) => index)
-  for (const number of numbers) writeFileSync(join(folder, `module-${number}.js`), `export const value = (x = ${number}) => x?.y ?? x * 2\n`)
+  for (const number of numbers)
+    writeFileSync(join(folder, `module-${number}.js`), `export const value = (x = ${number}) => x?.y ?? x * 2\n`)
   const imports = numbers.map((number) => `import { value as v${number} } from './module-${number}'`)
-  writeFileSync(join(folder, 'main.js'), `${imports.join('\n')}\nconsole.log(${numbers.map((number) => `v${number}()`).join(' + ')})\n`)
+  writeFileSync(
+    join(folder, 'main.js'),
+    `${imports.join('\n')}\nconsole.log(${numbers.map((number) => `v${number}()`).join(' + ')})\n`,
+  )
   writeFileSync(join(folder, 'package.json'), '{"name": "application", "version": "1.0.0"}')
   writeFileSync(join(folder, 'metro.config.cjs'), 'module.exports = {}\n')
   return folder
 }
 
-const build = (folder: string, order: object = {}): Promise<Built> => runProgram(BUILD, { folder, options: {}, ...order }, { cwd: folder })
+const build = (folder: string, order: object = {}): Promise<Built> =>
+  runProgram(BUILD, { folder, options: {}, ...order }, { cwd: folder })
 const share = ({ hits, misses }: Built): number => hits / (hits + misses)
 
 describe('VarveMetroStore', () => {
@@ -41,17 +46,37 @@ describe('VarveMetroStore', () => {
   it('VarveMetroStore is a CacheStore by its types; it returns stored results, and anything else is a miss', async () => {
     const store: CacheStore<unknown> = new VarveMetroStore({ dir: makeFolder() })
     const cache = new Cache<unknown>([store])
-    const script = { type: 'js/module', data: { code: 'x', lineCount: 1, map: [[1, 0], [1, 2, 3, 4, 'name']], functionMap: null } }
+    const script = {
+      type: 'js/module',
+      data: {
+        code: 'x',
+        lineCount: 1,
+        map: [
+          [1, 0],
+          [1, 2, 3, 4, 'name'],
+        ],
+        functionMap: null,
+      },
+    }
     const loc = { start: { line: 1, column: 2 } }
     const dependencies = [{ name: './a', data: { key: 'k', asyncType: null, isESMImport: true, locs: [loc] } }]
-    const values = [{ dependencies, output: [script] }, { dependencies: [], output: [{ ...script, type: 'js/module/asset' }] }]
+    const values = [
+      { dependencies, output: [script] },
+      { dependencies: [], output: [{ ...script, type: 'js/module/asset' }] },
+    ]
     for (const [index, value] of values.entries()) {
       await cache.set(Buffer.from([index]), value)
       expect(await cache.get(Buffer.from([index]))).toEqual(value)
     }
     const others = [
-      Buffer.from('bytes'), { a: [1, null, 'x'] }, 'text', 0, false, '',
-      { dependencies: [], output: [] }, { dependencies: [], output: [script, script] },
+      Buffer.from('bytes'),
+      { a: [1, null, 'x'] },
+      'text',
+      0,
+      false,
+      '',
+      { dependencies: [], output: [] },
+      { dependencies: [], output: [script, script] },
     ]
     for (const other of others) {
       await cache.set(Buffer.from('other'), other)
@@ -65,7 +90,10 @@ describe('VarveMetroStore', () => {
   it('a module whose source map is compact, as in newer versions of Metro, is never found', async () => {
     const store = new VarveMetroStore({ dir: makeFolder() })
     const withMap = (map: unknown) => {
-      return { dependencies: [], output: [{ type: 'js/module', data: { code: 'x', lineCount: 1, map, functionMap: null } }] }
+      return {
+        dependencies: [],
+        output: [{ type: 'js/module', data: { code: 'x', lineCount: 1, map, functionMap: null } }],
+      }
     }
     const [key, compact] = [Buffer.from('key'), withMap({ mappings: 'AAAAA,C;', names: ['name'] })]
     await store.set(key, compact)
@@ -80,7 +108,10 @@ describe('VarveMetroStore', () => {
 
   it('a Metro server that runs while a plugin of Babel is edited stores nothing that the old plugin made', async () => {
     const [root, dir, key] = [makeFolder(), makeFolder(), Buffer.from('key')]
-    const made = (code: string) => ({ dependencies: [], output: [{ type: 'js/module', data: { code, lineCount: 1, map: [], functionMap: null } }] })
+    const made = (code: string) => ({
+      dependencies: [],
+      output: [{ type: 'js/module', data: { code, lineCount: 1, map: [], functionMap: null } }],
+    })
     writeFileSync(join(root, 'babel.config.js'), `module.exports = { plugins: ['./plugin.js'] }`)
     writeFileSync(join(root, 'plugin.js'), 'module.exports = () => ({})')
     const running = new VarveMetroStore({ dir, root })
@@ -102,38 +133,49 @@ describe('VarveMetroStore', () => {
 })
 
 describe('a bundle', () => {
-  it('a second Metro bundle comes from the cache, byte for byte; a changed module or option is built', slow, async () => {
-    const folder = makeApplication()
-    const none = await build(folder, { options: null })
-    const cold = await build(folder)
-    expect(cold).toMatchObject({ hits: 0, digest: none.digest })
-    const warm = await build(folder)
-    expect(warm.digest).toBe(none.digest)
-    expect(share(warm)).toBeGreaterThanOrEqual(0.95)
+  it(
+    'a second Metro bundle comes from the cache, byte for byte; a changed module or option is built',
+    slow,
+    async () => {
+      const folder = makeApplication()
+      const none = await build(folder, { options: null })
+      const cold = await build(folder)
+      expect(cold).toMatchObject({ hits: 0, digest: none.digest })
+      const warm = await build(folder)
+      expect(warm.digest).toBe(none.digest)
+      expect(share(warm)).toBeGreaterThanOrEqual(0.95)
 
-    appendFileSync(join(folder, 'module-7.js'), 'export const more = 1\n')
-    const changed = await build(folder)
-    expect(changed).toMatchObject({ misses: 1, digest: (await build(folder, { options: null })).digest })
-    expect(changed.digest).not.toBe(none.digest)
-    expect((await build(folder, { dev: false })).hits).toBe(0)
-    expect((await build(folder, { options: { version: '2' } })).hits).toBe(0)
-  })
+      appendFileSync(join(folder, 'module-7.js'), 'export const more = 1\n')
+      const changed = await build(folder)
+      expect(changed).toMatchObject({ misses: 1, digest: (await build(folder, { options: null })).digest })
+      expect(changed.digest).not.toBe(none.digest)
+      expect((await build(folder, { dev: false })).hits).toBe(0)
+      expect((await build(folder, { options: { version: '2' } })).hits).toBe(0)
+    },
+  )
 
-  it('no stale module in a Metro bundle after an edit of a plugin of Babel, or an upgrade of a package', slow, async () => {
-    const folder = makeApplication()
-    const plugin = (number: number): string =>
-      `module.exports = () => ({ visitor: { NumericLiteral({ node }) { if (node.value === 2) node.value = ${number} } } })`
-    writeFileSync(join(folder, 'babel.config.js'), `module.exports = { plugins: ['./plugin.js'] }`)
-    mkdirSync(join(folder, 'node_modules'))
-    for (const [name, first, second] of [['plugin.js', plugin(11), plugin(22)], ['node_modules/.package-lock.json', '{"a":1}', '{"a":2}']] as const) {
-      writeFileSync(join(folder, 'plugin.js'), plugin(11))
-      writeFileSync(join(folder, name), first)
-      expect(await build(folder)).toMatchObject({ digest: (await build(folder, { options: null })).digest })
-      expect(share(await build(folder))).toBe(1)
-      writeFileSync(join(folder, name), second)
-      expect(await build(folder)).toMatchObject({ hits: 0, digest: (await build(folder, { options: null })).digest })
-    }
-  })
+  it(
+    'no stale module in a Metro bundle after an edit of a plugin of Babel, or an upgrade of a package',
+    slow,
+    async () => {
+      const folder = makeApplication()
+      const plugin = (number: number): string =>
+        `module.exports = () => ({ visitor: { NumericLiteral({ node }) { if (node.value === 2) node.value = ${number} } } })`
+      writeFileSync(join(folder, 'babel.config.js'), `module.exports = { plugins: ['./plugin.js'] }`)
+      mkdirSync(join(folder, 'node_modules'))
+      for (const [name, first, second] of [
+        ['plugin.js', plugin(11), plugin(22)],
+        ['node_modules/.package-lock.json', '{"a":1}', '{"a":2}'],
+      ] as const) {
+        writeFileSync(join(folder, 'plugin.js'), plugin(11))
+        writeFileSync(join(folder, name), first)
+        expect(await build(folder)).toMatchObject({ digest: (await build(folder, { options: null })).digest })
+        expect(share(await build(folder))).toBe(1)
+        writeFileSync(join(folder, name), second)
+        expect(await build(folder)).toMatchObject({ hits: 0, digest: (await build(folder, { options: null })).digest })
+      }
+    },
+  )
 
   it('the Metro bundle of a moved checkout comes from the cache', slow, async () => {
     const [folder, moved] = [makeApplication(), join(makeFolder(), 'moved')]

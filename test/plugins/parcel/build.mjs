@@ -19,7 +19,9 @@ await report(async () => {
   const bundler = new Parcel({
     entries: order.entry,
     defaultConfig: require.resolve('@parcel/config-default'),
-    additionalReporters: [{ packageName: './programs/parcel/reporter.cjs', resolveFrom: join(folder, '../package.json') }],
+    additionalReporters: [
+      { packageName: './programs/parcel/reporter.cjs', resolveFrom: join(folder, '../package.json') },
+    ],
     mode: 'production',
     env: { NODE_ENV: 'production' },
     defaultTargetOptions: { distDir: order.output, sourceMaps: false, shouldOptimize: false },
@@ -28,7 +30,8 @@ await report(async () => {
   })
   const { bundleGraph } = await bundler.run()
   const assets = new Set()
-  for (const bundle of bundleGraph.getBundles()) bundle.traverseAssets((/** @type {{ id: string }} */ { id }) => void assets.add(id))
+  for (const bundle of bundleGraph.getBundles())
+    bundle.traverseAssets((/** @type {{ id: string }} */ { id }) => void assets.add(id))
   const misses = existsSync(made) ? readFileSync(made, 'utf8').trim().split('\n').length : 0
   cacheOptions.onStats({ name: 'parcel', hits: Math.max(assets.size - misses, 0), misses, uncacheable: {} })
 })

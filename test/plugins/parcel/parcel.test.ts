@@ -30,7 +30,12 @@ describe('VarveParcelCache', () => {
     const varve = new VarveParcelCache({ dir: makeFolder() })
     const cache: Cache = varve
     await cache.ensure()
-    const found = [await cache.has('a'), await cache.get('a'), await cache.getBuffer('a'), await cache.hasLargeBlob('a')]
+    const found = [
+      await cache.has('a'),
+      await cache.get('a'),
+      await cache.getBuffer('a'),
+      await cache.hasLargeBlob('a'),
+    ]
     expect(found).toEqual([false, null, null, false])
     const gone = { code: 'ENOENT' }
     await expect(cache.getBlob('a')).rejects.toMatchObject(gone)
@@ -79,7 +84,10 @@ describe('VarveParcelCache', () => {
     const cache = new VarveParcelCache({ dir })
     await cache.setBlob('a', Buffer.from('x'.repeat(1000)))
     await cache.close()
-    for (const [maxBytes, isThere] of [[MIB, true], [100, false]] as const) {
+    for (const [maxBytes, isThere] of [
+      [MIB, true],
+      [100, false],
+    ] as const) {
       const next = new VarveParcelCache({ dir, maxBytes })
       await next.ensure()
       expect(await next.has('a')).toBe(isThere)

@@ -17,7 +17,8 @@ const READS = [
 /** @type {((cache: VarveParcelCache, number: number) => Promise<void>)[]} */
 const WRITES = [
   (cache, number) => cache.setBlob(`b${number}`, valueOf(number)),
-  (cache, number) => cache.setStream(`s${number}`, Readable.from([valueOf(number).slice(0, 9), valueOf(number).slice(9)])),
+  (cache, number) =>
+    cache.setStream(`s${number}`, Readable.from([valueOf(number).slice(0, 9), valueOf(number).slice(9)])),
   (cache, number) => cache.set(`d${number}`, { value: new Map([['code', valueOf(number)]]) }),
 ]
 

@@ -4,6 +4,7 @@ const { Reporter } = require('@parcel/plugin')
 
 module.exports = new Reporter({
   report({ event }) {
-    if (event.type === 'buildProgress' && event.phase === 'transforming') appendFileSync('runs.txt', `${event.filePath}\n`)
+    if (event.type === 'buildProgress' && event.phase === 'transforming')
+      appendFileSync('runs.txt', `${event.filePath}\n`)
   },
 })

@@ -29,7 +29,10 @@ const RECORDS_EVERY = 6
 /** Messages of the cache about itself, which are not compared. */
 const isOurs = (text: string): boolean => /the cache |is a miss/.test(text)
 
-const compared = ({ files, messages }: Outcome): unknown => ({ files, messages: messages.filter((text) => !isOurs(text)).sort() })
+const compared = ({ files, messages }: Outcome): unknown => ({
+  files,
+  messages: messages.filter((text) => !isOurs(text)).sort(),
+})
 
 /** Attacks a plugin whose calls are tasks; `beat` is called as long as builds return. */
 export async function attack(name: string, folder: string, build: Build, beat: () => void): Promise<void> {
@@ -43,7 +46,9 @@ export async function attack(name: string, folder: string, build: Build, beat: (
   for (let [planted, round] = [0, 1]; planted < VALUES; round++) {
     const isRecord = round % RECORDS_EVERY === 0
     const spoil = isRecord ? spoiledRecord : spoiledResult
-    const entries = (await entriesOf(dir)).filter(({ namespace }) => namespace.startsWith(isRecord ? 'task:' : 'result:'))
+    const entries = (await entriesOf(dir)).filter(({ namespace }) =>
+      namespace.startsWith(isRecord ? 'task:' : 'result:'),
+    )
     // A planted value that is still there belongs to a removed record.
     const stored = entries.filter(({ address, value }) => before.get(JSON.stringify(address))?.equals(value) !== true)
     const spoiled = stored.map((entry): Stored => ({ ...entry, value: spoil(random, entry.value) }))
@@ -51,7 +56,8 @@ export async function attack(name: string, folder: string, build: Build, beat: (
     await plant(dir, spoiled)
     const built = await build(folder, true)
     expect(compared(built), `round ${round}`).toEqual(wanted)
-    if (!isRecord) expect(built.hits, `round ${round}: spoiled results that were replayed, of ${spoiled.length}`).toBe(0)
+    if (!isRecord)
+      expect(built.hits, `round ${round}: spoiled results that were replayed, of ${spoiled.length}`).toBe(0)
     planted += spoiled.length
     beat()
   }

@@ -27,7 +27,9 @@ interface Output {
 }
 
 const filesOf = (output: readonly Output[]): Record<string, string> =>
-  Object.fromEntries(output.map(({ fileName, code, source }) => [fileName, hash('sha256', code ?? source ?? '')]).sort())
+  Object.fromEntries(
+    output.map(({ fileName, code, source }) => [fileName, hash('sha256', code ?? source ?? '')]).sort(),
+  )
 
 /** Options of the cache, and the hits that it counts. */
 function counting(folder: string) {
@@ -53,7 +55,11 @@ const BUILDS: Readonly<Record<string, Build>> = {
     const { counts, options } = counting(folder)
     const messages: string[] = []
     const plugins = [isCached ? cachedRollup(plugin(folder), options) : plugin(folder)]
-    const bundle = await rollup({ input: join(folder, 'main.js'), plugins, onwarn: ({ message }) => void messages.push(message) })
+    const bundle = await rollup({
+      input: join(folder, 'main.js'),
+      plugins,
+      onwarn: ({ message }) => void messages.push(message),
+    })
     const { output } = await bundle.generate({ sourcemap: true })
     await bundle.close()
     return { files: filesOf(output), messages, ...counts }
@@ -65,7 +71,12 @@ const BUILDS: Readonly<Record<string, Build>> = {
     const made: RolldownPlugin = plugin(folder)
     const plugins = [isCached ? cachedRolldown(made, options) : made]
     const input = join(folder, 'main.js')
-    const bundle = await rolldown({ input, plugins, checks, onwarn: ({ message }) => void messages.push(message ?? '') })
+    const bundle = await rolldown({
+      input,
+      plugins,
+      checks,
+      onwarn: ({ message }) => void messages.push(message ?? ''),
+    })
     const { output } = await bundle.generate({ sourcemap: true })
     await bundle.close()
     return { files: filesOf(output), messages, ...counts }
@@ -82,7 +93,12 @@ const BUILDS: Readonly<Record<string, Build>> = {
       logLevel: 'warn',
       customLogger: { ...createLogger('warn'), warn, warnOnce: warn },
       plugins: [isCached ? cachedVite(made, options) : made],
-      build: { write: false, minify: false, sourcemap: true, rolldownOptions: { input: join(folder, 'main.js'), checks } },
+      build: {
+        write: false,
+        minify: false,
+        sourcemap: true,
+        rolldownOptions: { input: join(folder, 'main.js'), checks },
+      },
     })
     if (!('output' in built)) throw new Error('Vite built nothing')
     return { files: filesOf(built.output), messages, ...counts }
@@ -90,7 +106,10 @@ const BUILDS: Readonly<Record<string, Build>> = {
 
   async Babel(folder, isCached) {
     const { counts, options } = counting(folder)
-    const core = { version: '1', transformAsync: async (code: string, { filename }: { filename: string }) => transform(code, filename) }
+    const core = {
+      version: '1',
+      transformAsync: async (code: string, { filename }: { filename: string }) => transform(code, filename),
+    }
     const babel = await cachedBabel(core, isCached ? options : { ...options, dir: 'other' })
     const texts = Array.from({ length: MODULES }, async (_, index) => {
       const path = join(folder, `module-${index}.js`)
@@ -111,7 +130,9 @@ const BUILDS: Readonly<Record<string, Build>> = {
           contents: `${readFileSync(path, 'utf8')}// ${'long '.repeat(60)}\n`,
           loader: 'js',
           resolveDir: dirname(path),
-          warnings: path.endsWith('1.js') ? [{ text: 'is old', location: { file: path, line: 1, column: 0 }, notes: [{ text: 'a note' }] }] : [],
+          warnings: path.endsWith('1.js')
+            ? [{ text: 'is old', location: { file: path, line: 1, column: 0 }, notes: [{ text: 'a note' }] }]
+            : [],
           watchFiles: [join(folder, 'shared.txt')],
         }))
       },
@@ -135,5 +156,12 @@ async function expectSound(name: string): Promise<void> {
   if (build !== undefined) await attack(name, makeApplication(), build, beat)
 }
 
-it.each(names.filter((name) => !isSlow(name)))('a build by %s from a cache of values that no plugin stored is the build without a cache', expectSound)
-it.each(names.filter(isSlow))('a build by %s from a cache of values that no plugin stored is the build without a cache', slow, expectSound)
+it.each(names.filter((name) => !isSlow(name)))(
+  'a build by %s from a cache of values that no plugin stored is the build without a cache',
+  expectSound,
+)
+it.each(names.filter(isSlow))(
+  'a build by %s from a cache of values that no plugin stored is the build without a cache',
+  slow,
+  expectSound,
+)

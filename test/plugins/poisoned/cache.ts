@@ -17,7 +17,10 @@ export async function entriesOf(dir: string): Promise<Stored[]> {
   const target = new Writable({ write: (chunk: Buffer, _, done) => void (chunks.push(chunk), done()) })
   await cache.exportJson(target, { format: 'ndjson' })
   await cache.close()
-  const lines = Buffer.concat(chunks).toString().split('\n').filter((line) => line.startsWith('{'))
+  const lines = Buffer.concat(chunks)
+    .toString()
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
   return lines.map((line) => {
     const { json, text, base64, ...address }: Record<string, string> = JSON.parse(line)
     const value = base64 === undefined ? Buffer.from(text ?? JSON.stringify(json)) : Buffer.from(base64, 'base64')

@@ -24,11 +24,31 @@ const NUMBERS = Array.from({ length: COUNT }, (_, number) => number)
 
 /** Values of no tool. */
 const OTHERS: readonly unknown[] = [
-  null, 0, -1.5, true, '', 'text', [], {}, [[]], { code: 1 }, { code: null, map: {} }, { code: 'x', map: { mappings: 5 } }, { code: 'x', map: '{' },
-  { dependencies: {}, output: [] }, { dependencies: [], output: [] }, { dependencies: [{}], output: [{ type: 'js/module', data: {} }] },
-  { dependencies: [], output: [{ type: 'js/module', data: { code: 'x', lineCount: 'y', map: [] } }] }, { output: 'x', dependencies: 'y' },
-  { id: 'x', pieces: 2 ** 28 + 1, bytes: 2 ** 52 }, { id: 5, pieces: 1, bytes: 1 }, { id: 'x', pieces: Number.MAX_VALUE, bytes: 5 }, { toString: 1 },
-  JSON.parse('{"__proto__": {"code": "x"}, "constructor": 1}'), 'x'.repeat(100_000), Array.from({ length: 50_000 }, () => 0),
+  null,
+  0,
+  -1.5,
+  true,
+  '',
+  'text',
+  [],
+  {},
+  [[]],
+  { code: 1 },
+  { code: null, map: {} },
+  { code: 'x', map: { mappings: 5 } },
+  { code: 'x', map: '{' },
+  { dependencies: {}, output: [] },
+  { dependencies: [], output: [] },
+  { dependencies: [{}], output: [{ type: 'js/module', data: {} }] },
+  { dependencies: [], output: [{ type: 'js/module', data: { code: 'x', lineCount: 'y', map: [] } }] },
+  { output: 'x', dependencies: 'y' },
+  { id: 'x', pieces: 2 ** 28 + 1, bytes: 2 ** 52 },
+  { id: 5, pieces: 1, bytes: 1 },
+  { id: 'x', pieces: Number.MAX_VALUE, bytes: 5 },
+  { toString: 1 },
+  JSON.parse('{"__proto__": {"code": "x"}, "constructor": 1}'),
+  'x'.repeat(100_000),
+  Array.from({ length: 50_000 }, () => 0),
 ]
 
 /** Other bytes in the place of an encoded value: kind, time, body. */
@@ -39,20 +59,35 @@ function spoiled(random: Random, value: Buffer): Buffer {
   head.writeDoubleLE(pick(random, [0, 1, -1, Number.NaN, Number.POSITIVE_INFINITY, 1e300]), 1)
   const other = pick(random, OTHERS)
   const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`
-  const bodies = [Buffer.from(JSON.stringify(other)), serialize(other), Buffer.from(deep), Buffer.from([0xff, 0xff, 0xfe])]
+  const bodies = [
+    Buffer.from(JSON.stringify(other)),
+    serialize(other),
+    Buffer.from(deep),
+    Buffer.from([0xff, 0xff, 0xfe]),
+  ]
   const body = kind === 2 ? bodies[0] : kind === 3 ? bodies[1] : pick(random, bodies)
   const built = Buffer.concat([head, body ?? Buffer.alloc(0)])
-  return pick(random, [built, built, built, value.subarray(0, random(value.length)), Buffer.alloc(random(12), 0xff), Buffer.alloc(0)])
+  return pick(random, [
+    built,
+    built,
+    built,
+    value.subarray(0, random(value.length)),
+    Buffer.alloc(random(12), 0xff),
+    Buffer.alloc(0),
+  ])
 }
 
 /** Spoils every entry of the cache in `dir`, often enough, and calls `use` after each time. */
 async function attack(name: string, dir: string, use: () => Promise<void>): Promise<void> {
   const random = randomOf(runSeed(`poisoned ${name}`))
   await use()
-  for (let planted = 0; planted < VALUES; ) {
+  for (let planted = 0; planted < VALUES;) {
     const entries = await entriesOf(dir)
     expect(entries.length).toBeGreaterThanOrEqual(COUNT)
-    await plant(dir, entries.map((entry) => ({ ...entry, value: spoiled(random, entry.value) })))
+    await plant(
+      dir,
+      entries.map((entry) => ({ ...entry, value: spoiled(random, entry.value) })),
+    )
     await use()
     planted += entries.length
     beat()
@@ -64,10 +99,14 @@ it('a run of Jest with a cache of values that no transformer made gets what the 
   const dir = makeFolder()
   const transformer = join(dir, 'transformer.cjs')
   const made = (number: number) => ({ code: `made(${number})`, map: null })
-  writeFileSync(transformer, "exports.process = (text) => ({ code: `made(${text})`, map: null })\nexports.getCacheKey = (text) => text\n")
+  writeFileSync(
+    transformer,
+    'exports.process = (text) => ({ code: `made(${text})`, map: null })\nexports.getCacheKey = (text) => text\n',
+  )
   await attack('Jest', join(dir, 'cache'), async () => {
     const cached = await createTransformer({ transformer, dir: join(dir, 'cache') })
-    for (const number of NUMBERS) expect(cached.process?.(String(number), `/file-${number}.js`, { configString: '' })).toEqual(made(number))
+    for (const number of NUMBERS)
+      expect(cached.process?.(String(number), `/file-${number}.js`, { configString: '' })).toEqual(made(number))
     await new Promise((resolve) => setTimeout(resolve, 30)) // what is put is committed at the end of a turn
   })
 })
@@ -75,7 +114,10 @@ it('a run of Jest with a cache of values that no transformer made gets what the 
 it('Metro gets from a cache of values that it did not store what it stored, or a miss', async () => {
   const dir = makeFolder()
   const keyOf = (number: number): Buffer => createHash('sha1').update(String(number)).digest()
-  const result = (number: number) => ({ dependencies: [], output: [{ type: 'js/module', data: { code: `made(${number})`, lineCount: 1, map: [] } }] })
+  const result = (number: number) => ({
+    dependencies: [],
+    output: [{ type: 'js/module', data: { code: `made(${number})`, lineCount: 1, map: [] } }],
+  })
   await attack('Metro', dir, async () => {
     const store = new VarveMetroStore<unknown>({ dir })
     for (const number of NUMBERS) {
@@ -120,17 +162,25 @@ it('Parcel gets contents, data or a miss from any cache, and removing contents e
   await attack('Parcel', dir, async () => {
     const cache = new VarveParcelCache({ dir })
     await cache.ensure()
-    await Promise.all(NUMBERS.map(async (number) => {
-      const [key, contents] = [`key ${number}`, Buffer.alloc(10, number)]
-      await cache.get(key)
-      for (const found of [cache.getBlob(key), cache.getLargeBlob(key), buffer(cache.getStream(key))]) {
-        expect(await found.then(Buffer.isBuffer, (error) => error.code)).toSatisfy((value) => value === true || value === 'ENOENT')
-      }
-      await Promise.all([cache.set(key, { number }), cache.setBlob(key, contents)])
-      await cache.setLargeBlob(key, contents)
-      expect([await cache.get(key), await cache.getBlob(key), await cache.getLargeBlob(key)]).toEqual([{ number }, contents, contents])
-      if (number % 2 === 0) await cache.deleteLargeBlob(key)
-    }))
+    await Promise.all(
+      NUMBERS.map(async (number) => {
+        const [key, contents] = [`key ${number}`, Buffer.alloc(10, number)]
+        await cache.get(key)
+        for (const found of [cache.getBlob(key), cache.getLargeBlob(key), buffer(cache.getStream(key))]) {
+          expect(await found.then(Buffer.isBuffer, (error) => error.code)).toSatisfy(
+            (value) => value === true || value === 'ENOENT',
+          )
+        }
+        await Promise.all([cache.set(key, { number }), cache.setBlob(key, contents)])
+        await cache.setLargeBlob(key, contents)
+        expect([await cache.get(key), await cache.getBlob(key), await cache.getLargeBlob(key)]).toEqual([
+          { number },
+          contents,
+          contents,
+        ])
+        if (number % 2 === 0) await cache.deleteLargeBlob(key)
+      }),
+    )
     await cache.close()
   })
 })

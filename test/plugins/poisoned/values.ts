@@ -21,10 +21,28 @@ const deep = (open: string, close: string, depth: number): string => open.repeat
 
 /** JSON that is not a result. */
 const DOCUMENTS: readonly string[] = [
-  'null', 'true', '0', '-1e999', '""', '"text"', '[]', '{}', '[null]', '{"returned":null}', '{"calls":[]}', '{"returned":null,"calls":null}',
-  '{"returned":{},"calls":{"length":1e9}}', '{"__proto__":{"returned":"","calls":[]}}', '{"constructor":{"prototype":{"calls":[]}}}',
-  '{"contents":1}', '{"content":"text","calls":[]}', 'not JSON', deep('[', ']', 100_000), deep('{"returned":', '}', 20_000).replace(':}', ':0}'),
-  `[${'0,'.repeat(100_000)}0]`, `{"returned":${JSON.stringify('x'.repeat(100_000))},"calls":0}`,
+  'null',
+  'true',
+  '0',
+  '-1e999',
+  '""',
+  '"text"',
+  '[]',
+  '{}',
+  '[null]',
+  '{"returned":null}',
+  '{"calls":[]}',
+  '{"returned":null,"calls":null}',
+  '{"returned":{},"calls":{"length":1e9}}',
+  '{"__proto__":{"returned":"","calls":[]}}',
+  '{"constructor":{"prototype":{"calls":[]}}}',
+  '{"contents":1}',
+  '{"content":"text","calls":[]}',
+  'not JSON',
+  deep('[', ']', 100_000),
+  deep('{"returned":', '}', 20_000).replace(':}', ':0}'),
+  `[${'0,'.repeat(100_000)}0]`,
+  `{"returned":${JSON.stringify('x'.repeat(100_000))},"calls":0}`,
 ]
 
 /** Bytes that are nothing. */
@@ -35,7 +53,8 @@ const RAW: readonly Spoil[] = [
   (random) => Buffer.from(Array.from({ length: random(40) }, () => random(256))),
   (random) => u32(pick(random, [0, 1, 2 ** 31, 2 ** 32 - 1]), random(2 ** 32)),
   (random, value) => Buffer.concat([u32(value.readUInt32LE() + 1 + random(1000)), value.subarray(4)]),
-  (random, value) => Buffer.concat([value.subarray(0, 4), u32(value.readUInt32LE(4) + 1 + random(2 ** 20)), value.subarray(8)]),
+  (random, value) =>
+    Buffer.concat([value.subarray(0, 4), u32(value.readUInt32LE(4) + 1 + random(2 ** 20)), value.subarray(8)]),
 ]
 
 /** Frames that hold no result. */
@@ -60,7 +79,18 @@ const WRONG: readonly (() => unknown)[] = [
 
 /** Texts that a field of that name never has. */
 const WRONG_TEXTS: Readonly<Record<string, readonly string[]>> = {
-  method: ['error', 'constructor', '__proto__', 'toString', 'resolve', 'load', 'setAssetSource', 'hasOwnProperty', 'emitfile', ''],
+  method: [
+    'error',
+    'constructor',
+    '__proto__',
+    'toString',
+    'resolve',
+    'load',
+    'setAssetSource',
+    'hasOwnProperty',
+    'emitfile',
+    '',
+  ],
   path: ['', 'a\0b'],
   referenceId: ['', '(a+)+b', '.*', 'x'.repeat(100), '__proto__.'],
   fileName: ['../evil', '/evil', './evil', 'a\0b'],
@@ -96,8 +126,10 @@ function misshapen(random: Random, value: Buffer): Buffer {
   const entry: unknown = unpack(value)
   const { holder, name } = pick(random, placesIn(entry))
   const choice = random(3)
-  if (choice === 1 && ('method' in holder ? !NOT_NEEDED.has(name) : NEEDED.has(name))) Reflect.deleteProperty(holder, name)
-  else if (choice === 2 && !Array.isArray(holder)) Reflect.set(holder, pick(random, ['evil', 'constructor', 'then', 'ast']), 1)
+  if (choice === 1 && ('method' in holder ? !NOT_NEEDED.has(name) : NEEDED.has(name)))
+    Reflect.deleteProperty(holder, name)
+  else if (choice === 2 && !Array.isArray(holder))
+    Reflect.set(holder, pick(random, ['evil', 'constructor', 'then', 'ast']), 1)
   else Reflect.set(holder, name, pick(random, WRONG)())
   return Buffer.from(pack(entry))
 }
@@ -107,7 +139,11 @@ function misnamed(random: Random, value: Buffer): Buffer {
   const entry: unknown = unpack(value)
   const places = placesIn(entry).filter(({ holder, name }) => {
     // An error may have any name, a file may not.
-    return Object.hasOwn(WRONG_TEXTS, name) && typeof Reflect.get(holder, name) === 'string' && (name !== 'name' || 'type' in holder)
+    return (
+      Object.hasOwn(WRONG_TEXTS, name) &&
+      typeof Reflect.get(holder, name) === 'string' &&
+      (name !== 'name' || 'type' in holder)
+    )
   })
   if (places.length === 0) return misshapen(random, value)
   const { holder, name } = pick(random, places)
@@ -125,6 +161,14 @@ export function spoiledResult(random: Random, value: Buffer): Buffer {
 export function spoiledRecord(random: Random, value: Buffer): Buffer {
   const record: unknown = JSON.parse(value.toString())
   const { holder, name } = pick(random, placesIn(record))
-  Reflect.set(holder, name, pick(random, [...WRONG, () => '', () => null, () => 'a\0b', () => '/dev/zero', () => 1e300, () => '__proto__'])())
-  return pick(random, [Buffer.from(JSON.stringify(record)), value.subarray(0, random(value.length)), Buffer.from(pick(random, DOCUMENTS))])
+  Reflect.set(
+    holder,
+    name,
+    pick(random, [...WRONG, () => '', () => null, () => 'a\0b', () => '/dev/zero', () => 1e300, () => '__proto__'])(),
+  )
+  return pick(random, [
+    Buffer.from(JSON.stringify(record)),
+    value.subarray(0, random(value.length)),
+    Buffer.from(pick(random, DOCUMENTS)),
+  ])
 }

@@ -62,7 +62,9 @@ const usual = (folder: string, before: readonly object[] = []): Configuration =>
 async function run(config: Configuration): Promise<{ files: Record<string, string>; messages: string[] }> {
   const compiler = webpack(config)
   if (compiler === null) throw new Error('webpack made no compiler')
-  const stats = await new Promise<Stats | undefined>((resolve, reject) => compiler.run((error, found) => (error ? reject(error) : resolve(found))))
+  const stats = await new Promise<Stats | undefined>((resolve, reject) =>
+    compiler.run((error, found) => (error ? reject(error) : resolve(found))),
+  )
   await new Promise((resolve) => compiler.close(resolve))
   if (stats === undefined || stats.hasErrors()) throw new Error(stats?.toString({ all: false, errors: true }))
   const { assets = [], warnings = [] } = stats.toJson({ all: false, assets: true, warnings: true })
@@ -71,35 +73,41 @@ async function run(config: Configuration): Promise<{ files: Record<string, strin
   return { files: Object.fromEntries(files.sort()), messages: warnings.map(({ message }) => message) }
 }
 
-it('a build through the caching loader from a cache of values that it did not store is the build without a cache', slow, async () => {
-  let hits = 0
-  const onStats = (stats: { readonly hits: number }): void => void (hits = stats.hits)
-  // The same modules as webpack loads, which vitest has others of.
-  const require = createRequire(import.meta.url)
-  const { LoaderCache }: typeof cacheModule = require(dist('loader/cache.js'))
-  const { attach }: typeof sharedModule = require(dist('loader/shared.js'))
-  const build = async (folder: string, isCached: boolean) => {
-    hits = 0
-    const cache = new LoaderCache({ root: folder, dir: 'cache', onStats })
-    const attached = {
-      apply(compiler: webpack.Compiler) {
-        const log = (): undefined => undefined
-        compiler.hooks.beforeRun.tap('test', () => cache.begin({ tool: 'loader', root: folder, inputs: {}, warn: log, info: log }))
-        compiler.hooks.compilation.tap('test', (compilation) => {
-          compiler.webpack.NormalModule.getCompilationHooks(compilation).loader.tap('test', (context, module) => {
-            const chain = context as Parameters<typeof attach>[0]
-            attach(chain, cache)
-            cache.listen(chain, module.identifier())
+it(
+  'a build through the caching loader from a cache of values that it did not store is the build without a cache',
+  slow,
+  async () => {
+    let hits = 0
+    const onStats = (stats: { readonly hits: number }): void => void (hits = stats.hits)
+    // The same modules as webpack loads, which vitest has others of.
+    const require = createRequire(import.meta.url)
+    const { LoaderCache }: typeof cacheModule = require(dist('loader/cache.js'))
+    const { attach }: typeof sharedModule = require(dist('loader/shared.js'))
+    const build = async (folder: string, isCached: boolean) => {
+      hits = 0
+      const cache = new LoaderCache({ root: folder, dir: 'cache', onStats })
+      const attached = {
+        apply(compiler: webpack.Compiler) {
+          const log = (): undefined => undefined
+          compiler.hooks.beforeRun.tap('test', () =>
+            cache.begin({ tool: 'loader', root: folder, inputs: {}, warn: log, info: log }),
+          )
+          compiler.hooks.compilation.tap('test', (compilation) => {
+            compiler.webpack.NormalModule.getCompilationHooks(compilation).loader.tap('test', (context, module) => {
+              const chain = context as Parameters<typeof attach>[0]
+              attach(chain, cache)
+              cache.listen(chain, module.identifier())
+            })
           })
-        })
-        compiler.hooks.done.tapPromise('test', () => cache.end(false))
-      },
+          compiler.hooks.done.tapPromise('test', () => cache.end(false))
+        },
+      }
+      const config = usual(folder, isCached ? [{ loader: CACHING }] : [])
+      return { ...(await run({ ...config, cache: false, plugins: isCached ? [attached] : [] })), hits }
     }
-    const config = usual(folder, isCached ? [{ loader: CACHING }] : [])
-    return { ...(await run({ ...config, cache: false, plugins: isCached ? [attached] : [] })), hits }
-  }
-  await attack('loader', makeLoaded(), build, beat)
-})
+    await attack('loader', makeLoaded(), build, beat)
+  },
+)
 
 /** Where the buffers and lazy parts begin in a pack: `bytes.ts` has the layout. */
 function lazyPartsOf(value: Buffer): number {
@@ -113,7 +121,15 @@ function spoiled(random: Random, value: Buffer, others: readonly Buffer[]): Buff
   const words = Buffer.from(value)
   if (words.length >= 16) words.writeUInt32LE(random(2 ** 32), random(words.length - 4))
   const cut = value.subarray(0, random(value.length))
-  return pick(random, [cut, flipped, flipped, words, pick(random, others), Buffer.from('null'), Buffer.alloc(random(100), random(4))])
+  return pick(random, [
+    cut,
+    flipped,
+    flipped,
+    words,
+    pick(random, others),
+    Buffer.from('null'),
+    Buffer.alloc(random(100), random(4)),
+  ])
 }
 
 it('a build by webpack from a cache of values that the plugin did not store is the build without a cache', async () => {
@@ -152,10 +168,12 @@ it('a build that asks for lazy parts whose bytes were changed is the build witho
   await build()
   for (let round = 0; round < LAZY_ROUNDS; round++) {
     const all = await entriesOf(join(folder, 'cache'))
-    const isPack = ({ namespace, value }: Stored): boolean => namespace.startsWith('webpack packs') && value[0] === STREAM
+    const isPack = ({ namespace, value }: Stored): boolean =>
+      namespace.startsWith('webpack packs') && value[0] === STREAM
     const packs = all.filter((entry) => isPack(entry) && lazyPartsOf(entry.value) < entry.value.length)
     expect(packs.length).toBeGreaterThan(0)
-    for (const { value } of packs) for (let at = lazyPartsOf(value); at < value.length; at += 1 + random(200)) value[at] = random(256)
+    for (const { value } of packs)
+      for (let at = lazyPartsOf(value); at < value.length; at += 1 + random(200)) value[at] = random(256)
     await plant(join(folder, 'cache'), packs)
     appendFileSync(join(folder, `module-${round}.js`), 'export const more = 1\n')
     const { files, messages } = await run({ ...config, cache: false })
@@ -168,15 +186,30 @@ it('a stream in a cache cannot have webpack load a module that is not part of th
   const require = createRequire(import.meta.url)
   const project = makeFolder()
   const cache = join(project, 'node_modules', '.cache', 'varve', 'webpack')
-  const foreign = (request: string): boolean => isForeign(request, createRequire(join(project, 'package.json')), [cache, join(project, 'cache')])
+  const foreign = (request: string): boolean =>
+    isForeign(request, createRequire(join(project, 'package.json')), [cache, join(project, 'cache')])
   for (const request of [
-    join(cache, 'evil.js'), join(project, 'cache', 'evil.js'), '.cache/varve/webpack/evil.js', 'lodash/../.cache/evil', './evil.js', '../evil.js',
-    join(project, 'build.js'), join(project, 'node_modules', 'plugin', '..', '.cache', 'evil.js'), '/dev/shm/evil.js', 'node:fs', 'fs', '..\\evil',
+    join(cache, 'evil.js'),
+    join(project, 'cache', 'evil.js'),
+    '.cache/varve/webpack/evil.js',
+    'lodash/../.cache/evil',
+    './evil.js',
+    '../evil.js',
+    join(project, 'build.js'),
+    join(project, 'node_modules', 'plugin', '..', '.cache', 'evil.js'),
+    '/dev/shm/evil.js',
+    'node:fs',
+    'fs',
+    '..\\evil',
     join(project, 'node_modules', 'plugin', 'node_modules', '.cache', 'evil.js'),
   ]) {
     expect([request, foreign(request)]).toEqual([request, true])
   }
-  for (const request of ['mini-css-extract-plugin/dist/CssModule', '@scope/plugin/module', join(project, 'node_modules', 'plugin', 'module.js')]) {
+  for (const request of [
+    'mini-css-extract-plugin/dist/CssModule',
+    '@scope/plugin/module',
+    join(project, 'node_modules', 'plugin', 'module.js'),
+  ]) {
     expect([request, foreign(request)]).toEqual([request, false])
   }
   expect(isForeign(require.resolve('webpack'), require, [])).toBe(false)
@@ -196,6 +229,8 @@ it('a class in a cache whose module lies in the folder of the cache is not resto
   const bytes = await buffersSerializer.serialize(new Evil(), {})
   const stream = Buffer.concat(bytes.filter((part) => Buffer.isBuffer(part)))
   const named = Buffer.from(stream.toString('latin1').replace('registered elsewhere', 'not registered, ever'), 'latin1')
-  expect(() => buffersSerializer.deserialize([named], {})).toThrow('which is neither loaded nor part of an installed package')
+  expect(() => buffersSerializer.deserialize([named], {})).toThrow(
+    'which is neither loaded nor part of an installed package',
+  )
   expect(Reflect.get(globalThis, 'evil')).toBeUndefined()
 })

@@ -20,9 +20,10 @@ const config = {
 /** @param {unknown} first */
 const rules = (first) => ({ rules: [{ test: /\.js$/, use: [first, join(folder, 'loader.cjs')] }] })
 
-const compiler = tool === 'rspack'
-  ? rspack({ ...config, module: rules(loader), plugins: [new VarveRspackPlugin(options)] })
-  : webpack({ ...config, module: rules({ loader, options }) })
+const compiler =
+  tool === 'rspack'
+    ? rspack({ ...config, module: rules(loader), plugins: [new VarveRspackPlugin(options)] })
+    : webpack({ ...config, module: rules({ loader, options }) })
 compiler.run((error) => {
   if (error) throw error
   compiler.close(() => undefined)

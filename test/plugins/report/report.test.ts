@@ -12,7 +12,8 @@ import { lineOf } from '../../../packages/plugins/dist/build/report.js'
 import { slow, slowOnWasm } from '../../slow.ts'
 import { MODULES, TOOLS, writeApplication } from './tools.ts'
 
-const ours = (lines: readonly string[]): string[] => lines.filter((line) => line.includes('varve: ')).map((line) => line.replace(/^.*varve: /, ''))
+const ours = (lines: readonly string[]): string[] =>
+  lines.filter((line) => line.includes('varve: ')).map((line) => line.replace(/^.*varve: /, ''))
 
 async function historyOf(folder: string, name: string): Promise<readonly BuildRecord[]> {
   await using cache = await openCache({ name, dir: join(folder, 'cache'), readOnly: true })
@@ -35,35 +36,50 @@ describe.each(Object.keys(TOOLS))('the report of a build by %s', (tool) => {
   const build = TOOLS[tool] ?? Promise.reject
 
   for (const engine of ENGINES) {
-    it(`a build prints one line: from cache, time saved, and why others were rebuilt (${engine})`, speed(engine), async () => {
-      const folder = makeFolder()
-      writeApplication(folder)
-      const cold = ours(await build(folder, { engine, report: true }))
-      expect(cold).toEqual([`0 of ${MODULES} modules from cache, ${MODULES} rebuilt (new)`])
-      const [warm = '', ...others] = ours(await build(folder, { engine, report: true }))
-      expect(warm).toMatch(new RegExp(`^${MODULES} of ${MODULES} modules from cache, [\\d.]+ m?s saved$`))
-      expect(others).toEqual([])
-      // 5 ms of work for each module and plugin; esbuild and webpack run one for each module.
-      const [, amount, unit] = /([\d.]+) (m?s) saved/.exec(warm) ?? []
-      expect(Number(amount) * (unit === 's' ? 1000 : 1)).toBeGreaterThanOrEqual(5 * MODULES)
+    it(
+      `a build prints one line: from cache, time saved, and why others were rebuilt (${engine})`,
+      speed(engine),
+      async () => {
+        const folder = makeFolder()
+        writeApplication(folder)
+        const cold = ours(await build(folder, { engine, report: true }))
+        expect(cold).toEqual([`0 of ${MODULES} modules from cache, ${MODULES} rebuilt (new)`])
+        const [warm = '', ...others] = ours(await build(folder, { engine, report: true }))
+        expect(warm).toMatch(new RegExp(`^${MODULES} of ${MODULES} modules from cache, [\\d.]+ m?s saved$`))
+        expect(others).toEqual([])
+        // 5 ms of work for each module and plugin; esbuild and webpack run one for each module.
+        const [, amount, unit] = /([\d.]+) (m?s) saved/.exec(warm) ?? []
+        expect(Number(amount) * (unit === 's' ? 1000 : 1)).toBeGreaterThanOrEqual(5 * MODULES)
 
-      appendFileSync(join(folder, 'module-3.js'), '// changed\n')
-      const [changed = ''] = ours(await build(folder, { engine, report: true }))
-      expect(changed).toMatch(new RegExp(`^${MODULES - 1} of ${MODULES} modules from cache, [\\d.]+ m?s saved, 1 rebuilt \\(.*changed\\)$`))
+        appendFileSync(join(folder, 'module-3.js'), '// changed\n')
+        const [changed = ''] = ours(await build(folder, { engine, report: true }))
+        expect(changed).toMatch(
+          new RegExp(`^${MODULES - 1} of ${MODULES} modules from cache, [\\d.]+ m?s saved, 1 rebuilt \\(.*changed\\)$`),
+        )
 
-      writeFileSync(join(folder, 'settings.json'), '2 and more')
-      expect(ours(await build(folder, { engine, report: true }))).toEqual([
-        `0 of ${MODULES} modules from cache, ${MODULES} rebuilt (settings.json changed)`,
-      ])
-      const counts = async (): Promise<unknown> => {
-        const all = (await historyOf(folder, tool)).map(({ name, hits, misses, engine: used }) => [name, hits, misses, used])
-        // The warm build leaves a record only if it commits: when files that were too new for their times to count are no longer new.
-        expect([[], [[tool, MODULES, 0, engine]]]).toContainEqual(all.splice(2, all.length - 3))
-        return all
-      }
-      // esbuild does not wait until a plugin has closed its cache.
-      await expect.poll(counts, { timeout: 20_000 }).toEqual([[tool, 0, MODULES, engine], [tool, MODULES - 1, 1, engine], [tool, 0, MODULES, engine]])
-    })
+        writeFileSync(join(folder, 'settings.json'), '2 and more')
+        expect(ours(await build(folder, { engine, report: true }))).toEqual([
+          `0 of ${MODULES} modules from cache, ${MODULES} rebuilt (settings.json changed)`,
+        ])
+        const counts = async (): Promise<unknown> => {
+          const all = (await historyOf(folder, tool)).map(({ name, hits, misses, engine: used }) => [
+            name,
+            hits,
+            misses,
+            used,
+          ])
+          // The warm build leaves a record only if it commits: when files that were too new for their times to count are no longer new.
+          expect([[], [[tool, MODULES, 0, engine]]]).toContainEqual(all.splice(2, all.length - 3))
+          return all
+        }
+        // esbuild does not wait until a plugin has closed its cache.
+        await expect.poll(counts, { timeout: 20_000 }).toEqual([
+          [tool, 0, MODULES, engine],
+          [tool, MODULES - 1, 1, engine],
+          [tool, 0, MODULES, engine],
+        ])
+      },
+    )
   }
 
   it('a build prints nothing unless it is asked for, by the option or by VARVE_REPORT', speed('native'), async () => {
@@ -76,29 +92,38 @@ describe.each(Object.keys(TOOLS))('the report of a build by %s', (tool) => {
   })
 
   for (const engine of ENGINES) {
-    it(`with a remote, the line ends with what came from it, and what that took (${engine})`, speed(engine), async () => {
-      const folder = makeFolder()
-      writeApplication(folder)
-      const { publicKey, signingKey } = generateKeys()
-      const store = join(folder, 'store')
-      const env = { VARVE_REMOTE: pathToFileURL(store).href, VARVE_TRUSTED_KEYS: publicKey, VARVE_LAYERS: '', VARVE_OFFLINE: '' }
-      for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value)
-      vi.stubEnv('VARVE_REMOTE_MODE', 'read-write')
-      vi.stubEnv('VARVE_SIGNING_KEY', signingKey)
-      const [cold] = ours(await build(folder, { engine, report: true }))
-      expect(cold).toMatch(/rebuilt \(new\); remote: no layers, nothing new, [\d.]+ m?s waited$/)
-      const remote = openRemote({ store: directory(store), dir: join(folder, 'other'), trustedKeys: [publicKey] })
-      const layers = async (): Promise<unknown> => (await remoteStatus(remote)).scopes[0]?.layers
-      await expect.poll(layers, { timeout: 20_000 }).toHaveLength(1) // esbuild does not wait until a plugin has closed its cache
-      // Another process removes them: what this one reads outside of builds counts as their configuration.
-      const remove = "for (const name of ['cache', '.remote']) require('node:fs').rmSync(name, { recursive: true })"
-      execFileSync(process.execPath, ['-e', remove], { cwd: folder })
-      vi.stubEnv('VARVE_REMOTE_MODE', 'read')
-      const [fresh = ''] = ours(await build(folder, { engine, report: true }))
-      const answered = '\\d+ lookups answered by 1 layer, \\d+ kB fetched in'
-      expect(fresh).toMatch(new RegExp(`^${MODULES} of ${MODULES} modules from cache, .* saved; remote: ${answered}`))
-      expect(Number(/(\d+) lookups/.exec(fresh)?.[1])).toBeGreaterThan(0)
-    })
+    it(
+      `with a remote, the line ends with what came from it, and what that took (${engine})`,
+      speed(engine),
+      async () => {
+        const folder = makeFolder()
+        writeApplication(folder)
+        const { publicKey, signingKey } = generateKeys()
+        const store = join(folder, 'store')
+        const env = {
+          VARVE_REMOTE: pathToFileURL(store).href,
+          VARVE_TRUSTED_KEYS: publicKey,
+          VARVE_LAYERS: '',
+          VARVE_OFFLINE: '',
+        }
+        for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value)
+        vi.stubEnv('VARVE_REMOTE_MODE', 'read-write')
+        vi.stubEnv('VARVE_SIGNING_KEY', signingKey)
+        const [cold] = ours(await build(folder, { engine, report: true }))
+        expect(cold).toMatch(/rebuilt \(new\); remote: no layers, nothing new, [\d.]+ m?s waited$/)
+        const remote = openRemote({ store: directory(store), dir: join(folder, 'other'), trustedKeys: [publicKey] })
+        const layers = async (): Promise<unknown> => (await remoteStatus(remote)).scopes[0]?.layers
+        await expect.poll(layers, { timeout: 20_000 }).toHaveLength(1) // esbuild does not wait until a plugin has closed its cache
+        // Another process removes them: what this one reads outside of builds counts as their configuration.
+        const remove = "for (const name of ['cache', '.remote']) require('node:fs').rmSync(name, { recursive: true })"
+        execFileSync(process.execPath, ['-e', remove], { cwd: folder })
+        vi.stubEnv('VARVE_REMOTE_MODE', 'read')
+        const [fresh = ''] = ours(await build(folder, { engine, report: true }))
+        const answered = '\\d+ lookups answered by 1 layer, \\d+ kB fetched in'
+        expect(fresh).toMatch(new RegExp(`^${MODULES} of ${MODULES} modules from cache, .* saved; remote: ${answered}`))
+        expect(Number(/(\d+) lookups/.exec(fresh)?.[1])).toBeGreaterThan(0)
+      },
+    )
   }
 
   it('the job summary of GitHub Actions gets the line if the report is a summary', speed('native'), async () => {

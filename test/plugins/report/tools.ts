@@ -27,14 +27,20 @@ export function writeApplication(folder: string): void {
   mkdirSync(folder, { recursive: true })
   const names = Array.from({ length: MODULES - 1 }, (_, index) => `module-${index}.js`)
   names.forEach((name, index) => writeFileSync(join(folder, name), `export const value = ${index}\n`))
-  writeFileSync(join(folder, 'main.js'), names.map((name, index) => `export { value as v${index} } from './${name}'\n`).join(''))
+  writeFileSync(
+    join(folder, 'main.js'),
+    names.map((name, index) => `export { value as v${index} } from './${name}'\n`).join(''),
+  )
   writeFileSync(join(folder, 'settings.json'), '1')
   writeFileSync(join(folder, 'package.json'), '{"name": "application", "version": "1.0.0", "type": "module"}')
-  writeFileSync(join(folder, 'loader.cjs'), `module.exports = function (source) {
+  writeFileSync(
+    join(folder, 'loader.cjs'),
+    `module.exports = function (source) {
     require('node:fs').readFileSync(require('node:path').join(__dirname, 'settings.json'))
     for (const end = performance.now() + 5; performance.now() < end; );
     return source
-  }\n`)
+  }\n`,
+  )
 }
 
 /** Vite and Rolldown add modules of their own. */
@@ -43,7 +49,7 @@ const MODULE = /(?:main|module-\d+)\.js$/
 /** Work of 5 ms that reads the settings. */
 function work(folder: string): void {
   readFileSync(join(folder, 'settings.json'))
-  for (const end = performance.now() + 5; performance.now() < end; );
+  for (const end = performance.now() + 5; performance.now() < end;);
 }
 
 function transformer(name: string, folder: string): Plugin {
@@ -61,9 +67,14 @@ function transformer(name: string, folder: string): Plugin {
 
 const byRollup: BuildReported = async (folder, options) => {
   const lines: string[] = []
-  const wrap = (name: string): Plugin => cachedInRollup(transformer(name, folder), { ...options, cacheKey: 'key', root: folder, dir: 'cache' })
+  const wrap = (name: string): Plugin =>
+    cachedInRollup(transformer(name, folder), { ...options, cacheKey: 'key', root: folder, dir: 'cache' })
   const plugins = [wrap('one'), wrap('two')]
-  const bundle = await rollup({ input: join(folder, 'main.js'), plugins, onLog: (_, { message }) => void lines.push(message) })
+  const bundle = await rollup({
+    input: join(folder, 'main.js'),
+    plugins,
+    onLog: (_, { message }) => void lines.push(message),
+  })
   await bundle.close()
   return lines
 }
@@ -75,9 +86,16 @@ const byRolldown: BuildReported = async (folder, options) => {
       work(folder)
       return { code }
     }
-    return cachedInRolldown({ name, transform: { filter: { id: MODULE }, handler } }, { ...options, cacheKey: 'key', root: folder, dir: 'cache' })
+    return cachedInRolldown(
+      { name, transform: { filter: { id: MODULE }, handler } },
+      { ...options, cacheKey: 'key', root: folder, dir: 'cache' },
+    )
   })
-  const bundle = await rolldown({ input: join(folder, 'main.js'), plugins, onLog: (_, { message }) => void lines.push(message) })
+  const bundle = await rolldown({
+    input: join(folder, 'main.js'),
+    plugins,
+    onLog: (_, { message }) => void lines.push(message),
+  })
   await bundle.generate()
   await bundle.close()
   return lines
@@ -91,7 +109,8 @@ const byVite: BuildReported = async (folder, options) => {
     configFile: false,
     customLogger: { ...createLogger('info'), info },
     plugins: [
-      transformer('one', folder), transformer('two', folder),
+      transformer('one', folder),
+      transformer('two', folder),
       varve({ ...options, plugins: ['one', 'two'].map((name) => ({ name, cacheKey: 'key' })), dir: 'cache' }),
     ],
     build: { write: false, minify: false, lib: { entry: 'main.js', formats: ['es'] } },
@@ -110,12 +129,20 @@ const byEsbuild: BuildReported = async (folder, options) => {
       })
     },
   })
-  const wrap = (one: esbuild.Plugin): esbuild.Plugin => cachedInEsbuild(one, { ...options, cacheKey: 'key', root: folder, dir: 'cache' })
+  const wrap = (one: esbuild.Plugin): esbuild.Plugin =>
+    cachedInEsbuild(one, { ...options, cacheKey: 'key', root: folder, dir: 'cache' })
   const plugins = [wrap(plugin('one', /module-\d*[02468]\.js$/)), wrap(plugin('two', /\.js$/))]
   const spy = vi.spyOn(process.stderr, 'write').mockImplementation((chunk) => lines.push(String(chunk).trimEnd()) > 0)
   try {
     const entryPoints = [join(folder, 'main.js')]
-    const context = await esbuild.context({ entryPoints, bundle: true, write: false, absWorkingDir: folder, logLevel: 'silent', plugins })
+    const context = await esbuild.context({
+      entryPoints,
+      bundle: true,
+      write: false,
+      absWorkingDir: folder,
+      logLevel: 'silent',
+      plugins,
+    })
     await context.rebuild()
     await context.dispose()
   } finally {
@@ -146,10 +173,15 @@ const byWebpack: BuildReported = async (folder, options) => {
 const PROGRAM = fileURLToPath(new URL('loaders.mjs', import.meta.url))
 
 /** A build with the caching loader, which shares its modules with the plugin only if both are the built ones. */
-const byLoader = (tool: 'rspack' | 'loader'): BuildReported => async (folder, options) => {
-  const child = spawn(process.execPath, [PROGRAM, tool, JSON.stringify(options)], { cwd: folder, stdio: ['ignore', 'pipe', 'inherit'] })
-  return (await textOf(child.stdout)).split('\n')
-}
+const byLoader =
+  (tool: 'rspack' | 'loader'): BuildReported =>
+  async (folder, options) => {
+    const child = spawn(process.execPath, [PROGRAM, tool, JSON.stringify(options)], {
+      cwd: folder,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    return (await textOf(child.stdout)).split('\n')
+  }
 
 /** Each tool with the name of its cache. */
 export const TOOLS: Readonly<Record<string, BuildReported>> = {

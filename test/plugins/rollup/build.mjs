@@ -15,7 +15,10 @@ await report(async () => {
     onwarn: (/** @type {{ message: string }} */ { message }) => noteWarning(message),
   }
   if (order.watches) {
-    watch({ ...config, output }).on('event', (/** @type {{ code: string }} */ { code }) => void (code === 'END' && noteEnd()))
+    watch({ ...config, output }).on(
+      'event',
+      (/** @type {{ code: string }} */ { code }) => void (code === 'END' && noteEnd()),
+    )
     await new Promise(() => undefined)
   }
   const bundle = await rollup(config)

@@ -46,7 +46,11 @@ class Project {
 }
 
 /** Expects the same of a build without a cache and of the two with it. Returns the statistics of the second. */
-async function expectSame(tool: string, make: () => Plugin, logLevel?: LogLevelOption): Promise<CachedStats | undefined> {
+async function expectSame(
+  tool: string,
+  make: () => Plugin,
+  logLevel?: LogLevelOption,
+): Promise<CachedStats | undefined> {
   const project = new Project(tool)
   const none = await project.build(make(), false, logLevel)
   expect(await project.build(make(), true, logLevel), 'with an empty cache').toEqual(none)
@@ -55,7 +59,8 @@ async function expectSame(tool: string, make: () => Plugin, logLevel?: LogLevelO
 }
 
 const replaced = (code: string): { code: string; map: null } => ({ code: code.replace('WORD', 'word'), map: null })
-const load = (id: string): string | null => (/(?:main|part)\.js$/.test(id) ? readFileSync(id, 'utf8').replace('WORD', 'word') : null)
+const load = (id: string): string | null =>
+  /(?:main|part)\.js$/.test(id) ? readFileSync(id, 'utf8').replace('WORD', 'word') : null
 
 describe.each(['rollup', 'rolldown'])('the context of a cached plugin, in %s', (tool) => {
   /** The context of buildStart was not the one that records the call. */
@@ -127,7 +132,8 @@ describe.each(['rollup', 'rolldown'])('the context of a cached plugin, in %s', (
       },
     })
     const none = await project.build(make(), false)
-    for (let round = 0; round < 3; round++) expect(await project.build(project.wrap(make()), true), `round ${round}`).toEqual(none)
+    for (let round = 0; round < 3; round++)
+      expect(await project.build(project.wrap(make()), true), `round ${round}`).toEqual(none)
     expect(project.stats.some(({ hits }) => hits > 0)).toBe(true)
   })
 
@@ -145,7 +151,9 @@ describe.each(['rollup', 'rolldown'])('the context of a cached plugin, in %s', (
     await project.build(make(), true, 'silent')
     await project.build(make(), true, 'silent')
     for (const level of ['warn', 'debug', 'warn'] as const) {
-      expect((await project.build(make(), true, level)).logs, level).toEqual((await project.build(make(), false, level)).logs)
+      expect((await project.build(make(), true, level)).logs, level).toEqual(
+        (await project.build(make(), false, level)).logs,
+      )
     }
     expect(project.stats.map(({ hits }) => hits)).toEqual([0, 2, 0, 0, 2])
   })

@@ -38,7 +38,9 @@ describe('hooks of a plugin in a cache, in Rollup', () => {
     }
     const none = await namesWith(emitting('first'))
     expect(none).toMatchObject({ 'note.txt': 'first' })
-    expect(await namesWith(cached(emitting('first'), { cacheKey: 'key', root: folder, dir: 'cache', trackReads: false }))).toEqual(none)
+    expect(
+      await namesWith(cached(emitting('first'), { cacheKey: 'key', root: folder, dir: 'cache', trackReads: false })),
+    ).toEqual(none)
   })
 
   /** Rollup loads it at once, while the cache is still being opened, so the plugin ran for it in each build. */
@@ -56,10 +58,16 @@ describe('hooks of a plugin in a cache, in Rollup', () => {
     const found: CachedStats[] = []
     for (let round = 0; round < 2; round++) {
       const onStats = (stats: CachedStats): void => void found.push(stats)
-      const plugin = cached({ ...words }, { cacheKey: 'key', root: folder, dir: 'cache', engine: 'wasm', trackReads: false, onStats })
+      const plugin = cached(
+        { ...words },
+        { cacheKey: 'key', root: folder, dir: 'cache', engine: 'wasm', trackReads: false, onStats },
+      )
       await outputOf({ input: join(folder, 'main.js'), plugins: [plugin, pages] })
     }
-    expect(found).toMatchObject([{ hits: 0, misses: 2 }, { hits: 2, misses: 0 }])
+    expect(found).toMatchObject([
+      { hits: 0, misses: 2 },
+      { hits: 2, misses: 0 },
+    ])
   })
 
   /** The context was an empty object behind which the members were found by name only. */
@@ -80,11 +88,18 @@ describe('hooks of a plugin in a cache, in Rollup', () => {
     const [input, logs] = [join(folder, 'main'), [] as string[]]
     const onLog = (_: string, { message }: { message: string }): void => void logs.push(message)
     const build = async (plugin: Plugin): Promise<unknown> => {
-      const external = { name: 'external', resolveId: (source: string) => (source === `./${input}.js` ? `${input}.js` : null) }
-      return (await outputOf({ input, onLog, plugins: [plugin, external] })).map((one) => (one.type === 'chunk' ? one.code : one.source))
+      const external = {
+        name: 'external',
+        resolveId: (source: string) => (source === `./${input}.js` ? `${input}.js` : null),
+      }
+      return (await outputOf({ input, onLog, plugins: [plugin, external] })).map((one) =>
+        one.type === 'chunk' ? one.code : one.source,
+      )
     }
     const none = await build({ ...copying })
-    expect(await build(cached({ ...copying }, { cacheKey: 'key', root: folder, dir: 'cache', trackReads: false }))).toEqual(none)
+    expect(
+      await build(cached({ ...copying }, { cacheKey: 'key', root: folder, dir: 'cache', trackReads: false })),
+    ).toEqual(none)
     expect(logs[0]).toContain('is old')
     expect(logs[1]).toBe(logs[0])
   })
@@ -114,8 +129,19 @@ describe('hooks of a plugin in a cache, in Rollup', () => {
     'is frozen': () => Object.freeze({ name: 'frozen', transform: words }),
     'is sealed': () => Object.seal({ name: 'sealed', transform: words }),
     'has frozen hooks': () => ({ name: 'hooks', transform: Object.freeze({ order: 'pre' as const, handler: words }) }),
-    'has getters': () => ({ name: 'getters', get transform() { return words } }),
-    'has a version that throws': () => ({ name: 'version', get version(): string { throw new Error('not yet') }, transform: words }),
+    'has getters': () => ({
+      name: 'getters',
+      get transform() {
+        return words
+      },
+    }),
+    'has a version that throws': () => ({
+      name: 'version',
+      get version(): string {
+        throw new Error('not yet')
+      },
+      transform: words,
+    }),
     'has getters of a class with private fields': () => new WithPrivate(),
     'has methods of a class': () => new WithMethods(),
   }
@@ -127,7 +153,12 @@ describe('hooks of a plugin in a cache, in Rollup', () => {
     const build = async (plugin: Plugin): Promise<unknown> => {
       const logs: string[] = []
       const onLog = (_level: string, { message }: { message: string }): void => void logs.push(message)
-      return [logs, (await outputOf({ input: join(folder, 'main.js'), onLog, plugins: [plugin] })).map((one) => one.type === 'chunk' && one.code)]
+      return [
+        logs,
+        (await outputOf({ input: join(folder, 'main.js'), onLog, plugins: [plugin] })).map(
+          (one) => one.type === 'chunk' && one.code,
+        ),
+      ]
     }
     const none = await build(make())
     const onStats = (stats: CachedStats): void => void found.push(stats)

@@ -19,7 +19,10 @@ describe('cached, in Rollup', () => {
 
   it('one file with the queries ?v=1 and ?v=2 is two modules, each with its own result', async () => {
     const folder = makeFolder()
-    writeFileSync(join(folder, 'main.js'), "import a from './part.js?v=1'\nimport b from './part.js?v=2'\nconsole.log(a, b)\n")
+    writeFileSync(
+      join(folder, 'main.js'),
+      "import a from './part.js?v=1'\nimport b from './part.js?v=2'\nconsole.log(a, b)\n",
+    )
     writeFileSync(join(folder, 'part.js'), 'export default QUERY\n')
     const plugin = (): Plugin => ({
       name: 'queries',

@@ -10,7 +10,9 @@ import { cacheOptions, folder, noteEnd, noteWarning, order, report } from '../or
 const loader = join(folder, 'loader.cjs')
 const expensive = { loader, options: { banner: order.banner, asks: order.asks } }
 // Warnings count the loaders of a rule, so a build without a cache has another loader in the same place.
-const first = fileURLToPath(order.isCached ? import.meta.resolve('@varve/plugins/loader') : new URL('pass.cjs', import.meta.url))
+const first = fileURLToPath(
+  order.isCached ? import.meta.resolve('@varve/plugins/loader') : new URL('pass.cjs', import.meta.url),
+)
 const log = { warn: noteWarning }
 
 await report(async () => {
@@ -33,7 +35,9 @@ await report(async () => {
     compiler.watch({ aggregateTimeout: 200 }, () => noteEnd())
     await new Promise(() => undefined)
   }
-  const stats = await new Promise((resolve, reject) => compiler.run((error, found) => (error ? reject(error) : resolve(found))))
+  const stats = await new Promise((resolve, reject) =>
+    compiler.run((error, found) => (error ? reject(error) : resolve(found))),
+  )
   await new Promise((resolve) => compiler.close(resolve))
   const { errors = [], warnings = [] } = stats.toJson({ all: false, errors: true, warnings: true })
   for (const { message } of warnings) noteWarning(message)

@@ -21,7 +21,15 @@ module.exports = function expensive(code) {
   const lines = code.split('\n').length - 1
   const mappings = `AAAA${';AACA'.repeat(lines)}`
   const callback = this.async()
-  const end = () => callback(null, `${code}${line}\n`, { version: 3, file: '', sources: [this.resourcePath], sourcesContent: [code], names: [], mappings })
+  const end = () =>
+    callback(null, `${code}${line}\n`, {
+      version: 3,
+      file: '',
+      sources: [this.resourcePath],
+      sourcesContent: [code],
+      names: [],
+      mappings,
+    })
   if (asks && number === 3) this.importModule(join(folder, 'some.text'), {}, end)
   else end()
   return undefined

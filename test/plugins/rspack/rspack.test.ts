@@ -12,7 +12,8 @@ const run = buildWith(fileURLToPath(new URL('build.mjs', import.meta.url)), true
 
 /** Builds with a loader of the application's own: it moves with the application. */
 const build: typeof run = (folder, ...others) => {
-  if (!existsSync(join(folder, 'loader.cjs'))) copyFileSync(new URL('loader.cjs', import.meta.url), join(folder, 'loader.cjs'))
+  if (!existsSync(join(folder, 'loader.cjs')))
+    copyFileSync(new URL('loader.cjs', import.meta.url), join(folder, 'loader.cjs'))
   return run(folder, ...others)
 }
 
@@ -35,6 +36,7 @@ describe('VarveRspackPlugin', () => {
 
 it('VarveWebpackPlugin in Rspack fails with the name of the plugin to use', () => {
   const plugin = new VarveWebpackPlugin()
-  const make = (): unknown => rspack({ plugins: [(compiler: unknown) => Reflect.apply(plugin.apply, plugin, [compiler])] })
+  const make = (): unknown =>
+    rspack({ plugins: [(compiler: unknown) => Reflect.apply(plugin.apply, plugin, [compiler])] })
   expect(make).toThrow(/needs webpack 5; for Rspack use VarveRspackPlugin/)
 })

@@ -76,7 +76,9 @@ async function built(isCached) {
     failure = String(error instanceof Error ? error.message : error)
   }
   const names = existsSync('dist') ? readdirSync('dist', { recursive: true, encoding: 'utf8' }).sort() : []
-  const files = names.filter((name) => /\.\w+$/.test(name)).map((name) => [name, readFileSync(join('dist', name), 'utf8')])
+  const files = names
+    .filter((name) => /\.\w+$/.test(name))
+    .map((name) => [name, readFileSync(join('dist', name), 'utf8')])
   return { failure, files }
 }
 

@@ -27,8 +27,13 @@ export default ({ mode }) => ({
 }
 
 /** A project of Rollup, Rolldown or esbuild with this plugin. */
-export function wrappedFiles(tool: 'rollup' | 'rolldown' | 'esbuild', plugin: string, imports = ''): Record<string, string> {
-  const input = tool === 'esbuild' ? `entryPoints: ['src/main.js'], bundle: true, outdir: 'dist'` : `input: 'src/main.js'`
+export function wrappedFiles(
+  tool: 'rollup' | 'rolldown' | 'esbuild',
+  plugin: string,
+  imports = '',
+): Record<string, string> {
+  const input =
+    tool === 'esbuild' ? `entryPoints: ['src/main.js'], bundle: true, outdir: 'dist'` : `input: 'src/main.js'`
   const config = `import { cached } from '@varve/plugins/${tool}'
 ${imports}
 const plugin = () => (${plugin})

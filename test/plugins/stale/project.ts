@@ -70,7 +70,11 @@ export class StaleProject {
   /** Builds, expects the output of a build without cache, and returns the results of the calls. */
   async build(env: Readonly<Record<string, string>> = {}): Promise<Stats> {
     await new Promise((resolve) => setTimeout(resolve, SETTLE_MS))
-    const { cached, plain, stats } = await runProgram<Answer>(PROGRAM, { tool: this.#tool }, { cwd: join(this.folder, this.#place), env })
+    const { cached, plain, stats } = await runProgram<Answer>(
+      PROGRAM,
+      { tool: this.#tool },
+      { cwd: join(this.folder, this.#place), env },
+    )
     deepEqual(cached, plain)
     ok(plain.files.length + plain.failure.length > 0, 'nothing was emitted')
     return merged(stats)
@@ -91,7 +95,10 @@ function merged(stats: readonly Stats[]): Stats {
     hits: one.hits + other.hits,
     misses: one.misses + other.misses,
     reasons: { ...one.reasons, ...other.reasons },
-    reads: { files: [...one.reads.files, ...other.reads.files], variables: [...one.reads.variables, ...other.reads.variables] },
+    reads: {
+      files: [...one.reads.files, ...other.reads.files],
+      variables: [...one.reads.variables, ...other.reads.variables],
+    },
   })
   return stats.reduce(add, { hits: 0, misses: 0, reasons: {}, reads: { files: [], variables: [] } })
 }
@@ -104,7 +111,8 @@ export function linkInstalled(target: string): void {
     if (!name.startsWith('@')) symlinkSync(join(INSTALLED, name), join(target, name))
     else {
       mkdirSync(join(target, name))
-      for (const scoped of readdirSync(join(INSTALLED, name))) symlinkSync(join(INSTALLED, name, scoped), join(target, name, scoped))
+      for (const scoped of readdirSync(join(INSTALLED, name)))
+        symlinkSync(join(INSTALLED, name, scoped), join(target, name, scoped))
     }
   }
 }

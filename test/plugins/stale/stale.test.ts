@@ -6,7 +6,16 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { slow } from '../../slow.ts'
-import { babelPlugin, loadsWord, PLUG, readsWord, rspackFiles, startsWithWord, viteFiles, wrappedFiles } from './files.ts'
+import {
+  babelPlugin,
+  loadsWord,
+  PLUG,
+  readsWord,
+  rspackFiles,
+  startsWithWord,
+  viteFiles,
+  wrappedFiles,
+} from './files.ts'
 import { type Stats, StaleProject } from './project.ts'
 
 const BABEL = `import { babel } from '@rollup/plugin-babel'`
@@ -24,13 +33,19 @@ interface Row {
 }
 
 /** The same files one folder down, beside others in the folder above. */
-function inApp(files: Readonly<Record<string, string>>, above: Readonly<Record<string, string>>): Record<string, string> {
+function inApp(
+  files: Readonly<Record<string, string>>,
+  above: Readonly<Record<string, string>>,
+): Record<string, string> {
   return { ...Object.fromEntries(Object.entries(files).map(([path, text]) => [`app/${path}`, text])), ...above }
 }
 
 function withWorkspacePlugin(tool: string, files: Record<string, string>): StaleProject {
   const project = new StaleProject(tool, files)
-  project.write('packages/plug/package.json', '{ "name": "@my/plug", "version": "1.0.0", "type": "module", "exports": "./index.js" }')
+  project.write(
+    'packages/plug/package.json',
+    '{ "name": "@my/plug", "version": "1.0.0", "type": "module", "exports": "./index.js" }',
+  )
   project.write('packages/plug/index.js', `export { plug } from './inner.js'`)
   project.write('packages/plug/inner.js', PLUG)
   project.link('node_modules/@my/plug', '../../packages/plug')
@@ -107,7 +122,9 @@ const rows: readonly Row[] = [
     name: 'Vite: babel.config.json of the parent folder',
     project: () => {
       const files = viteFiles(babelWith(`rootMode: 'upward-optional'`), BABEL, 'babel')
-      const above = { 'babel.config.json': `{ "presets": [["@babel/preset-env", { "modules": false, "targets": "chrome 120" }]] }` }
+      const above = {
+        'babel.config.json': `{ "presets": [["@babel/preset-env", { "modules": false, "targets": "chrome 120" }]] }`,
+      }
       return new StaleProject('vite', inApp({ ...files, 'src/a.js': CLASS }, above), 'app')
     },
     change: (project) => project.replace('babel.config.json', 'chrome 120', 'ie 11'),
@@ -117,7 +134,11 @@ const rows: readonly Row[] = [
     name: 'Vite: a plugin file that .babelrc.json names',
     project: () => {
       const files = viteFiles(babelWith(''), BABEL, 'babel')
-      return new StaleProject('vite', { ...files, '.babelrc.json': '{ "plugins": ["./bp.cjs"] }', 'bp.cjs': babelPlugin('one') })
+      return new StaleProject('vite', {
+        ...files,
+        '.babelrc.json': '{ "plugins": ["./bp.cjs"] }',
+        'bp.cjs': babelPlugin('one'),
+      })
     },
     change: (project) => project.write('bp.cjs', babelPlugin('two')),
     reason: 'file bp.cjs',
@@ -127,7 +148,10 @@ const rows: readonly Row[] = [
     project: () => {
       const plugin = `{ name: 'plug', buildStart() { seen = fs.readdirSync('pages').join() },
         transform(code, id) { return /src.*js$/.test(id) ? { code: code.replace('WORD', seen), map: null } : null } }`
-      return new StaleProject('vite', { ...viteFiles(plugin, `import fs from 'node:fs'; let seen = ''`), 'pages/a.js': '' })
+      return new StaleProject('vite', {
+        ...viteFiles(plugin, `import fs from 'node:fs'; let seen = ''`),
+        'pages/a.js': '',
+      })
     },
     change: (project) => project.write('pages/b.js', ''),
     reason: 'list pages',
@@ -159,7 +183,10 @@ const rows: readonly Row[] = [
     {
       name: `${tool}: what babel.config.cjs requires`,
       project: () => {
-        const configs = { 'babel.config.cjs': `module.exports = { plugins: [require('./bp.cjs')] }`, 'bp.cjs': babelPlugin('one') }
+        const configs = {
+          'babel.config.cjs': `module.exports = { plugins: [require('./bp.cjs')] }`,
+          'bp.cjs': babelPlugin('one'),
+        }
         return new StaleProject(tool, { ...wrappedFiles(tool, babelWith(''), BABEL), ...configs })
       },
       change: (project) => project.write('bp.cjs', babelPlugin('two')),
@@ -167,7 +194,8 @@ const rows: readonly Row[] = [
     },
     {
       name: `${tool}: a file that a transform reads`,
-      project: () => new StaleProject(tool, { ...wrappedFiles(tool, readsWord, `import fs from 'node:fs'`), 'word.txt': 'one' }),
+      project: () =>
+        new StaleProject(tool, { ...wrappedFiles(tool, readsWord, `import fs from 'node:fs'`), 'word.txt': 'one' }),
       change: (project) => project.write('word.txt', 'two'),
       reason: 'file word.txt',
     },
@@ -181,7 +209,11 @@ const rows: readonly Row[] = [
   },
   {
     name: 'esbuild: a file read without watchFiles',
-    project: () => new StaleProject('esbuild', { ...wrappedFiles('esbuild', loadsWord, `import fs from 'node:fs'`), 'word.txt': 'one' }),
+    project: () =>
+      new StaleProject('esbuild', {
+        ...wrappedFiles('esbuild', loadsWord, `import fs from 'node:fs'`),
+        'word.txt': 'one',
+      }),
     change: (project) => project.write('word.txt', 'two'),
     reason: 'file word.txt',
   },
@@ -190,7 +222,11 @@ const rows: readonly Row[] = [
     project: () => {
       const loader = `const helper = require('./helper.cjs'); module.exports = (source) => helper(source)`
       const helper = `module.exports = (source) => source.replace('WORD', 'one')`
-      return new StaleProject('rspack', { ...rspackFiles(`'./loader.cjs'`), 'loader.cjs': loader, 'helper.cjs': helper })
+      return new StaleProject('rspack', {
+        ...rspackFiles(`'./loader.cjs'`),
+        'loader.cjs': loader,
+        'helper.cjs': helper,
+      })
     },
     change: (project) => project.replace('helper.cjs', "'one'", "'two'"),
     reason: 'file helper.cjs',
@@ -224,7 +260,10 @@ const rows: readonly Row[] = [
   {
     name: 'Rspack: .browserslistrc of the parent folder',
     project: () => {
-      const files = { ...rspackFiles(`{ loader: 'babel-loader', options: { presets: ['@babel/preset-env'] } }`), 'src/a.js': CLASS }
+      const files = {
+        ...rspackFiles(`{ loader: 'babel-loader', options: { presets: ['@babel/preset-env'] } }`),
+        'src/a.js': CLASS,
+      }
       return new StaleProject('rspack', inApp(files, { '.browserslistrc': 'chrome 120' }), 'app')
     },
     change: (project) => project.write('.browserslistrc', 'ie 11'),
@@ -234,8 +273,10 @@ const rows: readonly Row[] = [
 
 /** One row of most bundlers, without Babel, which needs seconds; the others are slow tests. */
 const QUICK = [
-  'rollup: a local plugin file, its key the same', 'rolldown: a file that a transform reads',
-  'esbuild: a file read without watchFiles', 'Rspack: what a local loader requires',
+  'rollup: a local plugin file, its key the same',
+  'rolldown: a file that a transform reads',
+  'esbuild: a file read without watchFiles',
+  'Rspack: what a local loader requires',
   'Rspack: a file that a loader reads, after it has waited',
 ]
 const isQuick = ({ name }: Row): boolean => QUICK.includes(name)
@@ -251,45 +292,66 @@ async function expectMiss({ project: make, change, env, reason }: Row): Promise<
 
 describe('output is never stale', () => {
   it.each(rows.filter(isQuick))('output is not stale after a change of what a plugin reads: $name', expectMiss)
-  it.each(rows.filter((row) => !isQuick(row)))('output is not stale after a change of what a plugin reads: $name', slow, expectMiss)
+  it.each(rows.filter((row) => !isQuick(row)))(
+    'output is not stale after a change of what a plugin reads: $name',
+    slow,
+    expectMiss,
+  )
 
-  it('output is not stale after components appear, move and go, with a plugin that collects them when the config is resolved', slow, async () => {
-    // The shape of unplugin-vue-components and unplugin-auto-import: a list is made first, and transforms import from it.
-    const plugin = `{ name: 'components', configResolved() { found = list('src/components') }, transform(code, id) {
+  it(
+    'output is not stale after components appear, move and go, with a plugin that collects them when the config is resolved',
+    slow,
+    async () => {
+      // The shape of unplugin-vue-components and unplugin-auto-import: a list is made first, and transforms import from it.
+      const plugin = `{ name: 'components', configResolved() { found = list('src/components') }, transform(code, id) {
       if (!/main\\.js$/.test(id)) return null
       const imports = Object.entries(found).map(([name, path]) => 'import ' + name + ' from ' + JSON.stringify('/' + path) + '; use(' + name + ')')
       return { code: code + ';' + imports.join(';'), map: null }
     } }`
-    const list = `import fs from 'node:fs'; let found = {}
+      const list = `import fs from 'node:fs'; let found = {}
 const list = (folder) => Object.fromEntries(fs.readdirSync(folder, { withFileTypes: true }).flatMap((entry) =>
   entry.isDirectory() ? Object.entries(list(folder + '/' + entry.name)) : [[entry.name.replace('.js', ''), folder + '/' + entry.name]]))`
-    const project = new StaleProject('vite', { ...viteFiles(plugin, list, 'components'), 'src/components/Foo.js': 'export default "foo"' })
-    await project.warm()
-    project.write('src/components/Bar.js', 'export default "bar"')
-    expect((await project.build()).reasons).toMatchObject({ 'list src/components': expect.any(Number) })
-    project.remove('src/components/Foo.js')
-    project.write('src/components/other/Foo.js', 'export default "moved"')
-    expect((await project.build()).misses).toBeGreaterThan(0)
-    project.remove('src/components/Bar.js')
-    expect((await project.build()).misses).toBeGreaterThan(0)
-  })
+      const project = new StaleProject('vite', {
+        ...viteFiles(plugin, list, 'components'),
+        'src/components/Foo.js': 'export default "foo"',
+      })
+      await project.warm()
+      project.write('src/components/Bar.js', 'export default "bar"')
+      expect((await project.build()).reasons).toMatchObject({ 'list src/components': expect.any(Number) })
+      project.remove('src/components/Foo.js')
+      project.write('src/components/other/Foo.js', 'export default "moved"')
+      expect((await project.build()).misses).toBeGreaterThan(0)
+      project.remove('src/components/Bar.js')
+      expect((await project.build()).misses).toBeGreaterThan(0)
+    },
+  )
 
   it.each([
     ['the installed packages', 'node_modules/.package-lock.json'],
     ['a config file', '.browserslistrc'],
-  ])('output is not stale after a change of %s while a process rebuilds with the old plugin in memory', async (_, input) => {
-    // An ES module of a package, which Node.js 20 loads unseen.
-    const code = 'node_modules/inner/index.js'
-    const project = new StaleProject('esbuild', {
-      ...wrappedFiles('esbuild', 'plug', `import { plug } from 'outer'`),
-      [input]: 'one',
-      'node_modules/outer/package.json': '{ "name": "outer", "version": "1.0.0", "type": "module", "exports": "./index.js" }',
-      'node_modules/outer/index.js': `export * from 'inner'`,
-      'node_modules/inner/package.json': '{ "name": "inner", "version": "1.0.0", "type": "module", "exports": "./index.js" }',
-      [code]: `import fs from 'node:fs'\nexport const plug = ${loadsWord.replace(`fs.readFileSync('word.txt', 'utf8')`, `'one'`)}`,
-    })
-    const edited = readFileSync(join(project.folder, code), 'utf8').replace("'one'", "'two'")
-    await project.build({ VARVE_EDITS: JSON.stringify([[input, 'two'], [code, edited]]) })
-    expect((await project.build()).misses).toBeGreaterThan(0)
-  })
+  ])(
+    'output is not stale after a change of %s while a process rebuilds with the old plugin in memory',
+    async (_, input) => {
+      // An ES module of a package, which Node.js 20 loads unseen.
+      const code = 'node_modules/inner/index.js'
+      const project = new StaleProject('esbuild', {
+        ...wrappedFiles('esbuild', 'plug', `import { plug } from 'outer'`),
+        [input]: 'one',
+        'node_modules/outer/package.json':
+          '{ "name": "outer", "version": "1.0.0", "type": "module", "exports": "./index.js" }',
+        'node_modules/outer/index.js': `export * from 'inner'`,
+        'node_modules/inner/package.json':
+          '{ "name": "inner", "version": "1.0.0", "type": "module", "exports": "./index.js" }',
+        [code]: `import fs from 'node:fs'\nexport const plug = ${loadsWord.replace(`fs.readFileSync('word.txt', 'utf8')`, `'one'`)}`,
+      })
+      const edited = readFileSync(join(project.folder, code), 'utf8').replace("'one'", "'two'")
+      await project.build({
+        VARVE_EDITS: JSON.stringify([
+          [input, 'two'],
+          [code, edited],
+        ]),
+      })
+      expect((await project.build()).misses).toBeGreaterThan(0)
+    },
+  )
 })

@@ -14,8 +14,11 @@ const PROJECTS = {
   rspack: { ...rspackFiles(`'./loader.cjs'`), 'loader.cjs': `module.exports = (code) => code.replace('WORD', 'one')` },
 }
 
-it.each(Object.entries(PROJECTS))('%s: a program that reads its first output, empties the folder and builds again has hits', async (tool, files) => {
-  const project = new StaleProject(tool, files)
-  expect((await project.build({ STALE_PLAIN_FIRST: '1' })).misses).toBeGreaterThan(0)
-  expect((await project.build({ STALE_PLAIN_FIRST: '1' })).misses).toBe(0)
-})
+it.each(Object.entries(PROJECTS))(
+  '%s: a program that reads its first output, empties the folder and builds again has hits',
+  async (tool, files) => {
+    const project = new StaleProject(tool, files)
+    expect((await project.build({ STALE_PLAIN_FIRST: '1' })).misses).toBeGreaterThan(0)
+    expect((await project.build({ STALE_PLAIN_FIRST: '1' })).misses).toBe(0)
+  },
+)

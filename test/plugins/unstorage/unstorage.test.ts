@@ -8,10 +8,15 @@ import { adapterContract } from '../contract.ts'
 
 /** The same promises as `testDriver` of unstorage's own tests, which are not published. */
 function driverContract(storage: Storage): void {
-  const sortedKeys = async (...args: Parameters<Storage['getKeys']>): Promise<string[]> => (await storage.getKeys(...args)).sort()
+  const sortedKeys = async (...args: Parameters<Storage['getKeys']>): Promise<string[]> =>
+    (await storage.getKeys(...args)).sort()
 
   it('the unstorage driver begins empty, and restores a snapshot', async () => {
-    expect([await storage.hasItem('s1:a'), await storage.getItem('s2:a'), await storage.getKeys()]).toEqual([false, null, []])
+    expect([await storage.hasItem('s1:a'), await storage.getItem('s2:a'), await storage.getKeys()]).toEqual([
+      false,
+      null,
+      [],
+    ])
     await restoreSnapshot(storage, { initial: 'works', 'a:b': '1' })
     expect(await storage.getItem('initial')).toBe('works')
     expect(await snapshot(storage, '')).toEqual({ initial: 'works', 'a:b': 1 })
@@ -20,7 +25,11 @@ function driverContract(storage: Storage): void {
   it('setItem, hasItem and getItem ignore a query in the key', async () => {
     await storage.setItem('s1:a', 'test_data')
     await storage.setItem('s3:a?q=1', 'other')
-    expect([await storage.hasItem('s1:a'), await storage.getItem('s1:a'), await storage.getItem('s3:a?q=2')]).toEqual([true, 'test_data', 'other'])
+    expect([await storage.hasItem('s1:a'), await storage.getItem('s1:a'), await storage.getItem('s3:a?q=2')]).toEqual([
+      true,
+      'test_data',
+      'other',
+    ])
   })
 
   it('getKeys lists the keys below a base, to a depth', async () => {
@@ -42,7 +51,9 @@ function driverContract(storage: Storage): void {
     }
     await storage.setItem('/data/serialized.json', { toJSON: () => ({ serializedObj: 'works' }) })
     expect(await storage.getItem('/data/serialized.json')).toEqual({ serializedObj: 'works' })
-    await expect(storage.setItem('/data/badvalue.json', new Error('no plain object'))).rejects.toThrow('[unstorage] Cannot stringify value!')
+    await expect(storage.setItem('/data/badvalue.json', new Error('no plain object'))).rejects.toThrow(
+      '[unstorage] Cannot stringify value!',
+    )
   })
 
   it('getItemRaw returns bytes, buffers and text that setItemRaw stored', async () => {
@@ -110,7 +121,9 @@ describe('varveDriver', () => {
 
   /** The memory of the process was shared with the caller. */
   it('bytes that a caller modifies change in a process without a cache', async () => {
-    const storage = createStorage({ driver: varveDriver({ dir: makeFolder(), requireSecret: true, onWarning: () => undefined }) })
+    const storage = createStorage({
+      driver: varveDriver({ dir: makeFolder(), requireSecret: true, onWarning: () => undefined }),
+    })
     await storage.setItemRaw('key', Buffer.from('value'))
     const found: Buffer | null = await storage.getItemRaw('key')
     found?.fill(0)

@@ -13,7 +13,9 @@ const customLogger = { ...createLogger('warn'), warn: noteWarning, warnOnce: not
 function plugins() {
   if (!order.isCached) return [plugin]
   const { cacheKey, ...options } = cacheOptions
-  return byName ? [plugin, varve({ ...options, plugins: [{ name: 'expensive', cacheKey }] })] : [cached(plugin, cacheOptions)]
+  return byName
+    ? [plugin, varve({ ...options, plugins: [{ name: 'expensive', cacheKey }] })]
+    : [cached(plugin, cacheOptions)]
 }
 
 await report(async () => {

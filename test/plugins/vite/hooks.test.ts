@@ -12,8 +12,15 @@ describe('a plugin in a cache, in Vite', () => {
   /** Vite calls these hooks in turn and waits for all of them, and the one of a cached plugin ran after the others. */
   it('configResolved of a cached plugin runs after those of later plugins', async () => {
     const order: string[] = []
-    const noting = (name: string): Plugin => ({ name, configResolved: () => void order.push(name), transform: () => null })
-    await resolveConfig({ configFile: false, logLevel: 'silent', plugins: [cached(noting('first'), options), noting('second')] }, 'build')
+    const noting = (name: string): Plugin => ({
+      name,
+      configResolved: () => void order.push(name),
+      transform: () => null,
+    })
+    await resolveConfig(
+      { configFile: false, logLevel: 'silent', plugins: [cached(noting('first'), options), noting('second')] },
+      'build',
+    )
     expect(order).toEqual(['first', 'second'])
   })
 
@@ -27,13 +34,18 @@ describe('a plugin in a cache, in Vite', () => {
       const plugin: Plugin = {
         name: 'places',
         configResolved: ({ isWorker }) => void (place = isWorker ? 'in a worker' : 'in a page'),
-        transform: (code, id) => (id.endsWith('shared.js') ? { code: code.replace('PLACE', JSON.stringify(place)), map: null } : null),
+        transform: (code, id) =>
+          id.endsWith('shared.js') ? { code: code.replace('PLACE', JSON.stringify(place)), map: null } : null,
       }
       return [plugin, varve({ ...options, plugins: ['places'] })]
     }
     const input = join(folder, 'main.js')
     const built = await build({
-      root: folder, configFile: false, logLevel: 'silent', plugins: places(), worker: { plugins: places },
+      root: folder,
+      configFile: false,
+      logLevel: 'silent',
+      plugins: places(),
+      worker: { plugins: places },
       build: { write: false, minify: false, rollupOptions: { input } },
     })
     const output = [built].flat().flatMap((one) => ('output' in one ? one.output : []))
@@ -53,7 +65,13 @@ describe('a plugin in a cache, in Vite', () => {
         transform: (code) => ({ code: code.replace('ORIGIN', JSON.stringify(found)), map: null }),
       }
       const plugins = [addresses, varve({ ...options, plugins: ['addresses'] })]
-      const config = { root: folder, configFile: false, logLevel: 'silent', plugins, optimizeDeps: { noDiscovery: true } } as const
+      const config = {
+        root: folder,
+        configFile: false,
+        logLevel: 'silent',
+        plugins,
+        optimizeDeps: { noDiscovery: true },
+      } as const
       const server = await createServer({ ...config, server: { middlewareMode: true, ws: false, origin } })
       const result = await server.transformRequest('/main.js')
       await server.close()
@@ -73,7 +91,13 @@ describe('a plugin in a cache, in Vite', () => {
     for (let round = 0; round < 2; round++) {
       const input = join(folder, 'main.js')
       const plugins = [{ ...words }, varve(twice), varve(twice)]
-      const built = await build({ root: folder, configFile: false, customLogger, plugins, build: { write: false, rollupOptions: { input } } })
+      const built = await build({
+        root: folder,
+        configFile: false,
+        customLogger,
+        plugins,
+        build: { write: false, rollupOptions: { input } },
+      })
       expect(JSON.stringify(built)).toContain('word')
     }
     expect(warnings).toEqual([])
@@ -97,7 +121,10 @@ describe('a plugin in a cache, in Vite', () => {
 
   it('a frozen plugin that varve() names has an error with a way out', async () => {
     const frozen = Object.freeze({ name: 'frozen', transform: () => null })
-    const resolving = resolveConfig({ configFile: false, logLevel: 'silent', plugins: [frozen, varve({ ...options, plugins: ['frozen'] })] }, 'build')
+    const resolving = resolveConfig(
+      { configFile: false, logLevel: 'silent', plugins: [frozen, varve({ ...options, plugins: ['frozen'] })] },
+      'build',
+    )
     await expect(resolving).rejects.toThrow(/hooks of plugin 'frozen' cannot be replaced.*cached\(\)/)
   })
 })
@@ -105,7 +132,8 @@ describe('a plugin in a cache, in Vite', () => {
 describe('the environment in a cached hook, in Vite', () => {
   const found: CachedStats[] = []
   beforeEach(() => void (found.length = 0))
-  const withCache = (plugin: Plugin): Plugin => cached(plugin, { ...options, onStats: (stats) => void found.push(stats) })
+  const withCache = (plugin: Plugin): Plugin =>
+    cached(plugin, { ...options, onStats: (stats) => void found.push(stats) })
 
   /** A hit repeats what the plugin does with its context, but not what it does with the environment in it. */
   it('a message that a plugin logs with its environment is missing from the next build', async () => {
@@ -122,7 +150,13 @@ describe('the environment in a cached hook, in Vite', () => {
       const logs: string[] = []
       const customLogger = { ...createLogger('silent'), warn: (text: string): void => void logs.push(text) }
       const input = join(folder, 'main.js')
-      await build({ root: folder, configFile: false, customLogger, plugins: [plugin], build: { write: false, rollupOptions: { input } } })
+      await build({
+        root: folder,
+        configFile: false,
+        customLogger,
+        plugins: [plugin],
+        build: { write: false, rollupOptions: { input } },
+      })
       return logs
     }
     const none = await run(words())
@@ -141,12 +175,26 @@ describe('the environment in a cached hook, in Vite', () => {
         name: 'graph',
         configureServer: ({ environments }) => void places.set(environments.client, 'kept'),
         transform(code) {
-          const isKnown = this.environment.mode === 'dev' && this.environment.moduleGraph.getModuleById(join(folder, 'other.js')) !== undefined
-          return { code: code.replace('KNOWN', String(isKnown)).replace('PLACE', JSON.stringify(places.get(this.environment))), map: null }
+          const isKnown =
+            this.environment.mode === 'dev' &&
+            this.environment.moduleGraph.getModuleById(join(folder, 'other.js')) !== undefined
+          return {
+            code: code.replace('KNOWN', String(isKnown)).replace('PLACE', JSON.stringify(places.get(this.environment))),
+            map: null,
+          }
         },
       }
-      const config = { root: folder, configFile: false, logLevel: 'silent', optimizeDeps: { noDiscovery: true } } as const
-      const server = await createServer({ ...config, plugins: [withCache(graph)], server: { middlewareMode: true, ws: false } })
+      const config = {
+        root: folder,
+        configFile: false,
+        logLevel: 'silent',
+        optimizeDeps: { noDiscovery: true },
+      } as const
+      const server = await createServer({
+        ...config,
+        plugins: [withCache(graph)],
+        server: { middlewareMode: true, ws: false },
+      })
       for (const url of first) await server.transformRequest(url)
       const result = await server.transformRequest('/main.js')
       await server.close()

@@ -52,7 +52,9 @@ const mapText = (map) => JSON.stringify(Object.entries(map).sort(([one], [other]
 
 /** A response with its source map as text. @param {string} text */
 const withMap = (text) =>
-  text.replace(/sourceMappingURL=data:application\/json;base64,(\S+)/, (_, map) => mapText(JSON.parse(Buffer.from(map, 'base64').toString())))
+  text.replace(/sourceMappingURL=data:application\/json;base64,(\S+)/, (_, map) =>
+    mapText(JSON.parse(Buffer.from(map, 'base64').toString())),
+  )
 
 /** All modules of the project as the browser gets them, and as code of the other environments. */
 async function crawl() {
@@ -72,7 +74,9 @@ async function crawl() {
   const urls = Object.keys(found)
   for (const [name, environment] of Object.entries(server.environments).filter(([one]) => one !== 'client')) {
     for (const url of urls) {
-      const made = await environment.transformRequest(url).catch((error) => ({ code: String(error.message), map: null }))
+      const made = await environment
+        .transformRequest(url)
+        .catch((error) => ({ code: String(error.message), map: null }))
       found[`${name} ${url}`] = withoutTimes(`${made?.code} ${mapText(Object(made?.map))}`)
     }
   }

@@ -43,7 +43,10 @@ function config(imports: string, plugin: string, name: string): string {
 
 function project(extension: string, part: Part, viteConfig: string): Readonly<Record<string, string>> {
   const names = Array.from({ length: PARTS }, (_, number) => `part${number}`)
-  const main = [...names.map((name) => `import ${name} from './${name}.${extension}'`), `console.log(${names.join(', ')})`].join('\n')
+  const main = [
+    ...names.map((name) => `import ${name} from './${name}.${extension}'`),
+    `console.log(${names.join(', ')})`,
+  ].join('\n')
   return {
     'package.json': '{"name": "application", "version": "1.0.0", "type": "module"}\n',
     'vite.config.mjs': viteConfig,
@@ -56,7 +59,8 @@ function project(extension: string, part: Part, viteConfig: string): Readonly<Re
 /** A package whose plugin names the environment, and a package for the browser; both say which version they are. */
 export function installed(version: string): Readonly<Record<string, string>> {
   const manifest = (name: string): string => JSON.stringify({ name, version, type: 'module', exports: './index.js' })
-  const transform = "(code, id) { if (/part/.test(id)) return { code: `${code}\\n// ${version} in ${this.environment.name}`, map: null } }"
+  const transform =
+    '(code, id) { if (/part/.test(id)) return { code: `${code}\\n// ${version} in ${this.environment.name}`, map: null } }'
   return {
     'node_modules/marker/package.json': manifest('marker'),
     'node_modules/marker/index.js': `const version = '${version}'\nexport const marker = () => ({ name: 'marker', transform${transform} })\n`,
@@ -90,6 +94,10 @@ const BABEL = `{
 
 export const PROJECTS: Readonly<Record<'Vue' | 'MDX' | 'React with Babel', Readonly<Record<string, string>>>> = {
   Vue: project('vue', vue, config("import vue from '@vitejs/plugin-vue'", 'vue()', 'vue')),
-  MDX: project('mdx', mdx, config("import mdx from '@mdx-js/rollup'", "{ ...mdx(), enforce: 'pre' }", '@mdx-js/rollup')),
+  MDX: project(
+    'mdx',
+    mdx,
+    config("import mdx from '@mdx-js/rollup'", "{ ...mdx(), enforce: 'pre' }", '@mdx-js/rollup'),
+  ),
   'React with Babel': project('jsx', react, config("import { babel } from '@rollup/plugin-babel'", BABEL, 'babel')),
 }

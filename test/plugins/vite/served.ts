@@ -47,7 +47,9 @@ export class ServedProject {
   }
 
   get sources(): string[] {
-    return readdirSync(join(this.folder, 'src')).filter((name) => name.startsWith('part')).map((name) => `src/${name}`)
+    return readdirSync(join(this.folder, 'src'))
+      .filter((name) => name.startsWith('part'))
+      .map((name) => `src/${name}`)
   }
 
   read(path: string): string {
@@ -84,7 +86,11 @@ export class ServedProject {
   async compare(about: string): Promise<number> {
     const [cached = {}, plain = {}] = await this.#both<Responses>('crawl')
     const urls = Object.keys({ ...cached, ...plain }).filter((url) => cached[url] !== plain[url])
-    deepEqual(urls.map((url) => [url, cached[url]]), urls.map((url) => [url, plain[url]]), `after ${about}`)
+    deepEqual(
+      urls.map((url) => [url, cached[url]]),
+      urls.map((url) => [url, plain[url]]),
+      `after ${about}`,
+    )
     return Object.keys(plain).length
   }
 

@@ -17,23 +17,30 @@ describe('cached, in Vite', () => {
   keyScenario(build, CALLS)
   watchScenario(build)
 
-  it('another mode, definition or environment is a full miss of the Vite cache, and keeps the earlier entries', slow, async () => {
-    const folder = makeApplication()
-    await build(folder)
-    const ssr = { outDir: 'dist', minify: false, ssr: 'main.js' }
-    for (const config of [{ mode: 'staging' }, { define: { FLAG: '1' } }, { build: ssr }]) {
-      const built = await build(folder, { config })
-      expect(built, JSON.stringify(config)).toMatchObject({ failure: null, hits: 0 })
-      expect(built.ran.length).toBeGreaterThan(MODULES)
-      expect(await build(folder, { config }), JSON.stringify(config)).toMatchObject({ failure: null, ran: [] })
-    }
-    expect(await build(folder)).toMatchObject({ ran: [] })
-  })
+  it(
+    'another mode, definition or environment is a full miss of the Vite cache, and keeps the earlier entries',
+    slow,
+    async () => {
+      const folder = makeApplication()
+      await build(folder)
+      const ssr = { outDir: 'dist', minify: false, ssr: 'main.js' }
+      for (const config of [{ mode: 'staging' }, { define: { FLAG: '1' } }, { build: ssr }]) {
+        const built = await build(folder, { config })
+        expect(built, JSON.stringify(config)).toMatchObject({ failure: null, hits: 0 })
+        expect(built.ran.length).toBeGreaterThan(MODULES)
+        expect(await build(folder, { config }), JSON.stringify(config)).toMatchObject({ failure: null, ran: [] })
+      }
+      expect(await build(folder)).toMatchObject({ ran: [] })
+    },
+  )
 
   it('the Vite config file and its imports replace a key', slow, async () => {
     const folder = makeApplication()
     writeFileSync(join(folder, 'banner.js'), "export const banner = 'one'\n")
-    writeFileSync(join(folder, 'vite.config.js'), "import { banner } from './banner.js'\nexport default { define: { unused: banner === '' } }\n")
+    writeFileSync(
+      join(folder, 'vite.config.js'),
+      "import { banner } from './banner.js'\nexport default { define: { unused: banner === '' } }\n",
+    )
     const order = { isKeyless: true, config: { configFile: 'vite.config.js' } }
     expect(await build(folder, order)).toMatchObject({ failure: null, misses: CALLS })
     expect(await build(folder, order)).toMatchObject({ failure: null, ran: [] })
@@ -65,24 +72,33 @@ describe('varve, in Vite', () => {
   })
 
   // The key of such a template had no part of the component, whose script decides how names in it are compiled.
-  it('a Vue template in a file of its own is compiled again after the script of its component changed', slow, async () => {
-    const folder = makeVueApplication()
-    writeFileSync(join(folder, 'apart.html'), '<p>{{ title }}</p>\n')
-    writeFileSync(join(folder, 'main.js'), "import Apart from './apart.vue'\nconsole.log(Apart)\n")
-    const component = (script: string): string => `<script setup>\n${script}\n</script>\n<template src="./apart.html"></template>\n`
-    writeFileSync(join(folder, 'apart.vue'), component("const title = 'one' + Math.random()"))
-    expect(await buildVue(folder)).toMatchObject({ failure: null })
-    writeFileSync(join(folder, 'apart.vue'), component("defineProps(['title'])"))
-    const { digest } = await buildVue(folder, { isCached: false })
-    expect(await buildVue(folder)).toMatchObject({ failure: null, digest })
-  })
+  it(
+    'a Vue template in a file of its own is compiled again after the script of its component changed',
+    slow,
+    async () => {
+      const folder = makeVueApplication()
+      writeFileSync(join(folder, 'apart.html'), '<p>{{ title }}</p>\n')
+      writeFileSync(join(folder, 'main.js'), "import Apart from './apart.vue'\nconsole.log(Apart)\n")
+      const component = (script: string): string =>
+        `<script setup>\n${script}\n</script>\n<template src="./apart.html"></template>\n`
+      writeFileSync(join(folder, 'apart.vue'), component("const title = 'one' + Math.random()"))
+      expect(await buildVue(folder)).toMatchObject({ failure: null })
+      writeFileSync(join(folder, 'apart.vue'), component("defineProps(['title'])"))
+      const { digest } = await buildVue(folder, { isCached: false })
+      expect(await buildVue(folder)).toMatchObject({ failure: null, digest })
+    },
+  )
 
   it('a name that is not found fails the build, with a suggestion', async () => {
-    expect((await buildVue(makeVueApplication(), { config: { names: ['veu'] } })).failure).toContain("did you mean 'vue'?")
+    expect((await buildVue(makeVueApplication(), { config: { names: ['veu'] } })).failure).toContain(
+      "did you mean 'vue'?",
+    )
   })
 
   it('a Vite plugin that keeps state between its hooks is refused', async () => {
-    expect((await buildVue(makeVueApplication(), { config: { names: ['css'] } })).failure).toContain("'vite:css' cannot be cached")
+    expect((await buildVue(makeVueApplication(), { config: { names: ['css'] } })).failure).toContain(
+      "'vite:css' cannot be cached",
+    )
   })
 })
 
@@ -105,7 +121,10 @@ defineProps<Props>()
   writeFileSync(join(folder, 'typed.vue'), typed)
   writeFileSync(join(folder, 'types.ts'), 'export interface Props { title: string }\n')
   const imports = [...names, 'typed.vue'].map((name, index) => `import part${index} from './${name}'`)
-  writeFileSync(join(folder, 'main.js'), `${imports.join('\n')}\nconsole.log(${imports.map((_, index) => `part${index}`).join(', ')})\n`)
+  writeFileSync(
+    join(folder, 'main.js'),
+    `${imports.join('\n')}\nconsole.log(${imports.map((_, index) => `part${index}`).join(', ')})\n`,
+  )
   writeFileSync(join(folder, 'vite.config.js'), 'export default {}\n')
   writeFileSync(join(folder, 'package.json'), '{"name": "application", "version": "1.0.0", "type": "module"}')
   return folder

@@ -10,7 +10,13 @@ const { names = ['vue'], ...config } = order.config
 const options = { ...cacheOptions, cacheKey: undefined }
 
 // Vue's compiler reads imported types with the file system of TypeScript 5, which later ones do not have.
-const script = { fs: { fileExists: existsSync, readFile: (/** @type {string} */ path) => readFileSync(path, 'utf8'), realpath: realpathSync } }
+const script = {
+  fs: {
+    fileExists: existsSync,
+    readFile: (/** @type {string} */ path) => readFileSync(path, 'utf8'),
+    realpath: realpathSync,
+  },
+}
 
 await report(async () =>
   build({

@@ -51,7 +51,13 @@ describe.each(Object.entries(WAYS))("a key of Vitest's own cache, with %s()", (_
 
 /** A server with these plugins, and what they define for the keys. */
 async function start(folder: string, plugins: Plugin[]): Promise<readonly [ViteDevServer, Generator]> {
-  const server = await createServer({ root: folder, configFile: false, logLevel: 'silent', plugins, server: { middlewareMode: true, ws: false } })
+  const server = await createServer({
+    root: folder,
+    configFile: false,
+    logLevel: 'silent',
+    plugins,
+    server: { middlewareMode: true, ws: false },
+  })
   onTestFinished(() => server.close())
   const generators: Generator[] = []
   const context = { experimental_defineCacheKeyGenerator: (one: Generator) => void generators.push(one) }

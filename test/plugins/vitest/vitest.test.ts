@@ -35,17 +35,21 @@ const FILES = {
   'package.json': '{ "name": "application", "version": "1.0.0", "type": "module" }\n',
   '.gitignore': 'node_modules\nstats.txt\n',
   'vitest.config.mjs': CONFIG,
-  'word.cjs': "module.exports = () => ({ visitor: { StringLiteral: ({ node }) => void (node.value === 'WORD' && (node.value = 'one')) } })\n",
+  'word.cjs':
+    "module.exports = () => ({ visitor: { StringLiteral: ({ node }) => void (node.value === 'WORD' && (node.value = 'one')) } })\n",
   'src/power.js': "export const power = (base) => base ** 2\nexport const word = 'WORD'\n",
-  'src/power.test.js': "import { expect, it } from 'vitest'\nimport { power } from './power.js'\nit('squares', () => expect(power(3)).toBe(9))\n",
-  'src/word.test.js': "import { expect, it } from 'vitest'\nimport { word } from './power.js'\nit('says', () => expect(word).toBe('one'))\n",
+  'src/power.test.js':
+    "import { expect, it } from 'vitest'\nimport { power } from './power.js'\nit('squares', () => expect(power(3)).toBe(9))\n",
+  'src/word.test.js':
+    "import { expect, it } from 'vitest'\nimport { word } from './power.js'\nit('says', () => expect(word).toBe('one'))\n",
   'src/mocked.test.js': `import { expect, it, vi } from 'vitest'
 import { power } from './power.js'
 vi.mock('./power.js', () => ({ power: () => 'mocked' }))
 it('is mocked', () => expect(power(3)).toBe('mocked'))
 `,
   'src/part.vue': "<script>export default { name: 'Part' }</script>\n<template><p>part</p></template>\n",
-  'src/part.test.js': "import { expect, it } from 'vitest'\nimport Part from './part.vue'\nit('has a name', () => expect(Part.name).toBe('Part'))\n",
+  'src/part.test.js':
+    "import { expect, it } from 'vitest'\nimport Part from './part.vue'\nit('has a name', () => expect(Part.name).toBe('Part'))\n",
 }
 
 describe('varve, in Vitest', () => {
@@ -60,7 +64,10 @@ describe('varve, in Vitest', () => {
     expect(other).toMatchObject({ isPassed: true, hits: all - other.misses })
     // The component in two projects: the code that Vue's compiler makes for a development server has the path of its file.
     expect(other.misses).toBeLessThanOrEqual(2)
-    writeFileSync(join(folder, 'src/power.js'), "export const power = (base) => base ** 3\nexport const word = 'WORD'\n")
+    writeFileSync(
+      join(folder, 'src/power.js'),
+      "export const power = (base) => base ** 3\nexport const word = 'WORD'\n",
+    )
     writeFileSync(join(folder, 'src/part.vue'), FILES['src/part.vue'].replace("'Part'", "'Other'"))
     const edited = await run(folder, dir)
     expect(edited).toMatchObject({ isPassed: false })
@@ -71,7 +78,8 @@ describe('varve, in Vitest', () => {
   it('the shards of a run fill one cache, from which a whole run takes all transforms', slow, async () => {
     const dir = makeFolder()
     const folder = makeProject()
-    for (const shard of ['1/2', '2/2']) expect(await run(folder, dir, { args: [`--shard=${shard}`] })).toMatchObject({ isPassed: true })
+    for (const shard of ['1/2', '2/2'])
+      expect(await run(folder, dir, { args: [`--shard=${shard}`] })).toMatchObject({ isPassed: true })
     expect(await run(folder, dir)).toMatchObject({ isPassed: true, misses: 0 })
   })
 
@@ -97,7 +105,10 @@ describe('varve, in Vitest', () => {
     writeFileSync(join(folder, 'word.cjs'), FILES['word.cjs'].replace("= 'one'", "= 'two'"))
     const { isPassed, output } = await run(folder, dir, { own })
     expect([isPassed, output]).toEqual([own === 'yes', expect.stringContaining(expected)])
-    writeFileSync(join(folder, 'src/power.js'), "export const power = (base) => base ** 3\nexport const word = 'WORD'\n")
+    writeFileSync(
+      join(folder, 'src/power.js'),
+      "export const power = (base) => base ** 3\nexport const word = 'WORD'\n",
+    )
     expect((await run(folder, dir, { own })).output).toContain('expected 27 to be 9')
   })
 })
@@ -117,22 +128,31 @@ it('is assigned', () => expect(kind).toBe('assigned'))
 }
 
 describe("varve beside Vitest's own cache", () => {
-  it('a second run has all modules from there, another checkout takes the transforms from Varve, and an edit is never stale', slow, async () => {
-    const [dir, folder, other] = [makeFolder(), makeProject(), makeProject()]
-    const both = { own: 'yes' }
-    const cold = await run(folder, dir, both)
-    expect(cold).toMatchObject({ isPassed: true })
-    expect(await run(folder, dir, both)).toMatchObject({ isPassed: true, hits: 0, misses: 0 })
-    const moved = await run(other, dir, both)
-    expect(moved).toMatchObject({ isPassed: true, hits: cold.hits + cold.misses - moved.misses })
-    expect(moved.misses).toBeLessThanOrEqual(2)
-    expect(await run(other, dir, both)).toMatchObject({ isPassed: true, hits: 0, misses: 0 })
-    writeFileSync(join(other, 'src/power.js'), "export const power = (base) => base ** 3\nexport const word = 'WORD'\n")
-    const edited = await run(other, dir, both)
-    expect(edited.output).toContain('expected 27 to be 9')
-    expect(await run(folder, dir, both)).toMatchObject({ isPassed: true, hits: 0, misses: 0 })
-    expect(await run(folder, dir, { own: 'yes', args: ['--coverage', '--coverage.reporter=json'] })).toMatchObject({ isPassed: true })
-  })
+  it(
+    'a second run has all modules from there, another checkout takes the transforms from Varve, and an edit is never stale',
+    slow,
+    async () => {
+      const [dir, folder, other] = [makeFolder(), makeProject(), makeProject()]
+      const both = { own: 'yes' }
+      const cold = await run(folder, dir, both)
+      expect(cold).toMatchObject({ isPassed: true })
+      expect(await run(folder, dir, both)).toMatchObject({ isPassed: true, hits: 0, misses: 0 })
+      const moved = await run(other, dir, both)
+      expect(moved).toMatchObject({ isPassed: true, hits: cold.hits + cold.misses - moved.misses })
+      expect(moved.misses).toBeLessThanOrEqual(2)
+      expect(await run(other, dir, both)).toMatchObject({ isPassed: true, hits: 0, misses: 0 })
+      writeFileSync(
+        join(other, 'src/power.js'),
+        "export const power = (base) => base ** 3\nexport const word = 'WORD'\n",
+      )
+      const edited = await run(other, dir, both)
+      expect(edited.output).toContain('expected 27 to be 9')
+      expect(await run(folder, dir, both)).toMatchObject({ isPassed: true, hits: 0, misses: 0 })
+      expect(await run(folder, dir, { own: 'yes', args: ['--coverage', '--coverage.reporter=json'] })).toMatchObject({
+        isPassed: true,
+      })
+    },
+  )
 
   it.each([
     ['is transformed again with Varve', 'yes', "expected 'defined' to be 'assigned'"],
@@ -145,16 +165,20 @@ describe("varve beside Vitest's own cache", () => {
     expect([isPassed, output]).toEqual([varve === 'no', expect.stringContaining(expected)])
   })
 
-  it('a module is transformed again if a file of option files or a variable of option env changed, in every project', slow, async () => {
-    const [dir, folder] = [makeFolder(), makeProject()]
-    const both = { own: 'yes', options: { files: ['word.cjs'], env: ['WORD'] } }
-    expect(await run(folder, dir, both)).toMatchObject({ isPassed: true })
-    writeFileSync(join(folder, 'word.cjs'), FILES['word.cjs'].replace("= 'one'", '= process.env.WORD'))
-    expect((await run(folder, dir, { ...both, env: { WORD: 'two' } })).output).toContain("expected 'two' to be 'one'")
-    expect(await run(folder, dir, { ...both, env: { WORD: 'one' } })).toMatchObject({ isPassed: true })
-    const one = await run(folder, dir, { ...both, env: { WORD: 'one' }, args: ['--project', 'one'] })
-    expect(one).toMatchObject({ isPassed: true, hits: 0, misses: 0 })
-  })
+  it(
+    'a module is transformed again if a file of option files or a variable of option env changed, in every project',
+    slow,
+    async () => {
+      const [dir, folder] = [makeFolder(), makeProject()]
+      const both = { own: 'yes', options: { files: ['word.cjs'], env: ['WORD'] } }
+      expect(await run(folder, dir, both)).toMatchObject({ isPassed: true })
+      writeFileSync(join(folder, 'word.cjs'), FILES['word.cjs'].replace("= 'one'", '= process.env.WORD'))
+      expect((await run(folder, dir, { ...both, env: { WORD: 'two' } })).output).toContain("expected 'two' to be 'one'")
+      expect(await run(folder, dir, { ...both, env: { WORD: 'one' } })).toMatchObject({ isPassed: true })
+      const one = await run(folder, dir, { ...both, env: { WORD: 'one' }, args: ['--project', 'one'] })
+      expect(one).toMatchObject({ isPassed: true, hits: 0, misses: 0 })
+    },
+  )
 })
 
 interface Run {
@@ -183,16 +207,31 @@ function makeProject(folder: string = makeFolder(), files: Readonly<Record<strin
 }
 
 /** Runs the tests of a project, and sums up the results of the calls of its two test projects. */
-async function run(folder: string, dir: string, { args = [], own = 'no', varve = 'yes', options = {}, env: more }: Settings = {}): Promise<Run> {
+async function run(
+  folder: string,
+  dir: string,
+  { args = [], own = 'no', varve = 'yes', options = {}, env: more }: Settings = {},
+): Promise<Run> {
   writeFileSync(join(folder, 'stats.txt'), '')
-  const outer = Object.entries(process.env).filter(([name]) => !/^(?:VITEST|NODE_ENV|TEST|DEV|PROD|MODE|BASE_URL|SSR)/.test(name))
-  const env = { ...Object.fromEntries(outer), CACHE_DIR: dir, OWN: own, VARVE: varve, OPTIONS: JSON.stringify(options), ...more }
+  const outer = Object.entries(process.env).filter(
+    ([name]) => !/^(?:VITEST|NODE_ENV|TEST|DEV|PROD|MODE|BASE_URL|SSR)/.test(name),
+  )
+  const env = {
+    ...Object.fromEntries(outer),
+    CACHE_DIR: dir,
+    OWN: own,
+    VARVE: varve,
+    OPTIONS: JSON.stringify(options),
+    ...more,
+  }
   const child = spawn(process.execPath, [VITEST, 'run', '--no-color', ...args], { cwd: folder, env })
   let output = ''
   child.stdout.on('data', (chunk: Buffer) => void (output += chunk.toString()))
   child.stderr.on('data', (chunk: Buffer) => void (output += chunk.toString()))
   const [code] = await once(child, 'close')
-  const lines = readFileSync(join(folder, 'stats.txt'), 'utf8').split('\n').filter((line) => line !== '')
+  const lines = readFileSync(join(folder, 'stats.txt'), 'utf8')
+    .split('\n')
+    .filter((line) => line !== '')
   const stats = lines.map((line): Stats => JSON.parse(line))
   const sum = (field: 'hits' | 'misses'): number => stats.reduce((total, one) => total + one[field], 0)
   return { isPassed: code === 0, output, hits: sum('hits'), misses: sum('misses') }

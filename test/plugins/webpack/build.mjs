@@ -6,7 +6,14 @@ import { join } from 'node:path'
 import { VarveWebpackPlugin } from '@varve/plugins/webpack'
 import webpack from 'webpack'
 
-const { folder, cache, options = {}, config = {}, entry = './main.js', output = 'dist' } = JSON.parse(process.argv[2] ?? '')
+const {
+  folder,
+  cache,
+  options = {},
+  config = {},
+  entry = './main.js',
+  output = 'dist',
+} = JSON.parse(process.argv[2] ?? '')
 const plugin = new VarveWebpackPlugin({ dir: join(folder, 'cache'), ...options })
 /** @type {string[]} */
 const warnings = []
@@ -35,7 +42,8 @@ compiler?.run((error, stats) => {
   compiler.close(() => {
     const hash = createHash('sha256')
     const dist = join(folder, output)
-    if (failure === null) for (const name of readdirSync(dist).sort()) hash.update(name).update(readFileSync(join(dist, name)))
+    if (failure === null)
+      for (const name of readdirSync(dist).sort()) hash.update(name).update(readFileSync(join(dist, name)))
     process.stdout.write(JSON.stringify({ failure, warnings, digest: hash.digest('hex'), ...plugin.stats }))
   })
 })

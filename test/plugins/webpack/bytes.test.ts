@@ -44,10 +44,22 @@ it('bytes that are cut, or have more than their list, are an error', () => {
 })
 
 it('a part without a place, and values that are no lists, are errors', () => {
-  for (const places of [[1, 0], [-1, 0], [0.5, 0], ['length', 0], [0, -1], [0, Number.NaN], [0, 1.5], [0, 2 ** 40], [0], [0, 0, 0, 0]]) {
+  for (const places of [
+    [1, 0],
+    [-1, 0],
+    [0.5, 0],
+    ['length', 0],
+    [0, -1],
+    [0, Number.NaN],
+    [0, 1.5],
+    [0, 2 ** 40],
+    [0],
+    [0, 0, 0, 0],
+  ]) {
     expect(() => step.deserialize([values([[false, 1], places]), Buffer.of(7)])).toThrow(Error)
   }
-  for (const found of [null, [], [[]], { 0: [], 1: [] }]) expect(() => step.deserialize([values(found)])).toThrow('no list')
+  for (const found of [null, [], [[]], { 0: [], 1: [] }])
+    expect(() => step.deserialize([values(found)])).toThrow('no list')
 })
 
 it('an object in a list is an error', () => {

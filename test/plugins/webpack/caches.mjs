@@ -14,14 +14,26 @@ async function build(name, options) {
   const plugin = new VarveWebpackPlugin({ dir: join(folder, 'caches', name), ...options })
   const output = { path: join(folder, 'dist', name) }
   const module = { rules: options === undefined ? [] : [{ test: /\.js$/, loader: join(folder, 'loader.cjs') }] }
-  const compiler = webpack({ mode: 'production', context: folder, entry: './main.js', output, module, cache: { type: 'memory' }, plugins: [plugin] })
-  await new Promise((resolve, reject) => compiler?.run((error, stats) => (error || stats?.hasErrors() ? reject(error ?? stats) : resolve(stats))))
+  const compiler = webpack({
+    mode: 'production',
+    context: folder,
+    entry: './main.js',
+    output,
+    module,
+    cache: { type: 'memory' },
+    plugins: [plugin],
+  })
+  await new Promise((resolve, reject) =>
+    compiler?.run((error, stats) => (error || stats?.hasErrors() ? reject(error ?? stats) : resolve(stats))),
+  )
   await new Promise((resolve) => compiler?.close(resolve))
   return plugin.stats
 }
 
 await build('one', first)
-const files = readdirSync(join(folder, 'caches/one'), { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
+const files = readdirSync(join(folder, 'caches/one'), { recursive: true, withFileTypes: true }).filter((entry) =>
+  entry.isFile(),
+)
 for (const { parentPath, name } of files) readFileSync(join(parentPath, name))
 const { hits, misses, changed } = await build('two')
 process.stdout.write(JSON.stringify({ hits, misses, changed }))

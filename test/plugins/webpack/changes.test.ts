@@ -33,7 +33,11 @@ function makeProject(body: string, files: Readonly<Record<string, string>> = {})
       writeFileSync(join(folder, name), text)
     }
   }
-  const sources = { 'main.js': "import './a.js'\nimport './b.js'\n", 'a.js': 'console.log(1)\n', 'b.js': 'console.log(2)\n' }
+  const sources = {
+    'main.js': "import './a.js'\nimport './b.js'\n",
+    'a.js': 'console.log(1)\n',
+    'b.js': 'console.log(2)\n',
+  }
   const code = `const fs = require('node:fs'), { join } = require('node:path')
 let held
 module.exports = function (source) { let word; ${body}; return source + ';console.log(' + JSON.stringify(word) + ')' }`
@@ -46,9 +50,13 @@ module.exports = function (source) { let word; ${body}; return source + ';consol
       for (const path of Object.keys(loaded)) if (path.endsWith('loader.cjs')) delete loaded[path]
       if (variable === undefined) delete process.env[VARIABLE]
       else process.env[VARIABLE] = variable
-      return (await buildOnce(folder, { module: { rules: [{ test: /[ab]\.js$/, use: './loader.cjs' }] }, ...config })).counts.built
+      return (await buildOnce(folder, { module: { rules: [{ test: /[ab]\.js$/, use: './loader.cjs' }] }, ...config }))
+        .counts.built
     },
-    output: () => readdirSync(join(folder, 'dist')).map((name) => readFileSync(join(folder, 'dist', name), 'utf8')).join('\n'),
+    output: () =>
+      readdirSync(join(folder, 'dist'))
+        .map((name) => readFileSync(join(folder, 'dist', name), 'utf8'))
+        .join('\n'),
   }
 }
 
@@ -89,7 +97,10 @@ describe('a variable that the loaders of a build', () => {
 
 it('a file of a package that is a link into the project is an input, although it is read by its path in node_modules', async () => {
   const body = "word = held ??= fs.readFileSync(join(__dirname, 'node_modules/words/word.txt'), 'utf8')"
-  const project = makeProject(body, { 'packages/words/package.json': '{ "name": "words", "version": "1.0.0" }', 'packages/words/word.txt': 'first' })
+  const project = makeProject(body, {
+    'packages/words/package.json': '{ "name": "words", "version": "1.0.0" }',
+    'packages/words/word.txt': 'first',
+  })
   mkdirSync(join(project.folder, 'node_modules'))
   symlinkSync('../packages/words', join(project.folder, 'node_modules/words'))
   expect(await project.build()).toBe(3)
@@ -103,21 +114,28 @@ it('a file of a package that is a link into the project is an input, although it
 it.each<[string, Configuration['snapshot']]>([
   ['managedPaths', { managedPaths: [] }],
   ['unmanagedPaths', { unmanagedPaths: [/[\\/]node_modules[\\/]words[\\/]/] }],
-])('a file of a package that %s of webpack names as one that changes without its version is an input', async (_, snapshot = {}) => {
-  const body = "word = held ??= fs.readFileSync(join(__dirname, 'node_modules/words/word.txt'), 'utf8')"
-  const files = { 'node_modules/words/package.json': '{ "name": "words", "version": "1.0.0" }', 'node_modules/words/word.txt': 'first' }
-  const project = makeProject(body, files)
-  expect(await project.build({ snapshot })).toBe(3)
-  expect(await project.build({ snapshot })).toBe(0)
-  project.write({ 'node_modules/words/word.txt': 'second' })
-  await project.build({ snapshot })
-  expect(project.output()).toContain('second')
-  expect(project.output()).not.toContain('first')
-})
+])(
+  'a file of a package that %s of webpack names as one that changes without its version is an input',
+  async (_, snapshot = {}) => {
+    const body = "word = held ??= fs.readFileSync(join(__dirname, 'node_modules/words/word.txt'), 'utf8')"
+    const files = {
+      'node_modules/words/package.json': '{ "name": "words", "version": "1.0.0" }',
+      'node_modules/words/word.txt': 'first',
+    }
+    const project = makeProject(body, files)
+    expect(await project.build({ snapshot })).toBe(3)
+    expect(await project.build({ snapshot })).toBe(0)
+    project.write({ 'node_modules/words/word.txt': 'second' })
+    await project.build({ snapshot })
+    expect(project.output()).toContain('second')
+    expect(project.output()).not.toContain('first')
+  },
+)
 
 it('a file that a loader holds in memory is an input of all modules, although another module depends on the directory around it', async () => {
   const body = "word = held ??= fs.readFileSync(join(__dirname, 'words/word.txt'), 'utf8')"
-  const main = "import './a.js'\nimport './b.js'\nconst all = require.context('./words', false, /\\.js$/)\nconsole.log(all.keys())\n"
+  const main =
+    "import './a.js'\nimport './b.js'\nconst all = require.context('./words', false, /\\.js$/)\nconsole.log(all.keys())\n"
   const project = makeProject(body, { 'main.js': main, 'words/word.txt': 'first', 'words/one.js': '' })
   await project.build()
   expect(await project.build()).toBe(0)
@@ -141,7 +159,9 @@ it('files in a directory that a loader reports and reads are inputs of its modul
 })
 
 it('a file that a loader reads is an input of a config that has the plugin twice', async () => {
-  const project = makeProject("word = held ??= fs.readFileSync(join(__dirname, '.wordrc'), 'utf8')", { '.wordrc': 'first' })
+  const project = makeProject("word = held ??= fs.readFileSync(join(__dirname, '.wordrc'), 'utf8')", {
+    '.wordrc': 'first',
+  })
   const build = (): Promise<number> => project.build({ plugins: [new VarveWebpackPlugin({ dir: 'another' })] })
   expect(await build()).toBe(3)
   expect(await build()).toBe(0)

@@ -40,7 +40,11 @@ function atPut({ stats }: Host, number: number, then: () => Promise<unknown>): P
 }
 
 /** Builds, does `then` at each put of the idle write, closes, and returns the puts at which another compiler has to build. */
-async function lostPuts(config: Configs, step: number, then: (host: Host) => Promise<unknown>): Promise<{ puts: number; lost: number[] }> {
+async function lostPuts(
+  config: Configs,
+  step: number,
+  then: (host: Host) => Promise<unknown>,
+): Promise<{ puts: number; lost: number[] }> {
   const lost: number[] = []
   for (let put = 1; put <= PUTS_MAX; put += step) {
     const folder = makeProject()
@@ -54,7 +58,10 @@ async function lostPuts(config: Configs, step: number, then: (host: Host) => Pro
   return { puts: PUTS_MAX, lost }
 }
 
-const several = Array.from({ length: 12 }, (_, index) => ({ name: `compiler ${index}`, output: { filename: `${index}.js` } }))
+const several = Array.from({ length: 12 }, (_, index) => ({
+  name: `compiler ${index}`,
+  output: { filename: `${index}.js` },
+}))
 
 it('a compiler that is closed at any moment of an idle slice loses nothing', async () => {
   const { puts, lost } = await lostPuts(undefined, 1, (host) => host.close())
@@ -71,22 +78,27 @@ it('twelve compilers that are closed at any moment of an idle slice lose nothing
   expect([lost, puts > 3]).toEqual([[], true])
 })
 
-it('what was put before a build that stores nothing is committed in the idle time after it, not only when the compiler is closed', slow, async () => {
-  const uncommitted: number[] = []
-  for (let put = 1; put <= PUTS_MAX; put++) {
-    const folder = makeProject()
-    const host = makeHost(folder, undefined, { ...options, idleTimeout: 0 })
-    await host.run()
-    const { isReached } = await atPut(host, put, () => host.run())
-    const others = async (): Promise<number> => (await buildOnce(folder, undefined, { ...options, readOnly: true })).counts.built
-    let built = await others()
-    for (const startMs = Date.now(); built > 0 && Date.now() - startMs < WAIT_MS; ) built = await others()
-    if (built > 0) uncommitted.push(put)
-    await host.close()
-    if (!isReached) break
-  }
-  expect(uncommitted).toEqual([])
-})
+it(
+  'what was put before a build that stores nothing is committed in the idle time after it, not only when the compiler is closed',
+  slow,
+  async () => {
+    const uncommitted: number[] = []
+    for (let put = 1; put <= PUTS_MAX; put++) {
+      const folder = makeProject()
+      const host = makeHost(folder, undefined, { ...options, idleTimeout: 0 })
+      await host.run()
+      const { isReached } = await atPut(host, put, () => host.run())
+      const others = async (): Promise<number> =>
+        (await buildOnce(folder, undefined, { ...options, readOnly: true })).counts.built
+      let built = await others()
+      for (const startMs = Date.now(); built > 0 && Date.now() - startMs < WAIT_MS;) built = await others()
+      if (built > 0) uncommitted.push(put)
+      await host.close()
+      if (!isReached) break
+    }
+    expect(uncommitted).toEqual([])
+  },
+)
 
 it('a build that begins at any moment of an idle slice and stores nothing loses nothing', slow, async () => {
   const { puts, lost } = await lostPuts(undefined, 1, (host) => host.run())

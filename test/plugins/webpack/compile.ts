@@ -15,7 +15,11 @@ export interface Host {
 }
 
 /** `config` may be several; each gets the plugin with a cache in `folder/cache` and the output in `folder/dist`. */
-export function makeHost(folder: string, config: Configuration | Configuration[] = {}, options: VarveWebpackOptions = {}): Host {
+export function makeHost(
+  folder: string,
+  config: Configuration | Configuration[] = {},
+  options: VarveWebpackOptions = {},
+): Host {
   const plugin = new VarveWebpackPlugin({ dir: join(folder, 'cache'), ...options })
   const counts = { built: 0 }
   const complaints: string[] = []
@@ -34,7 +38,9 @@ export function makeHost(folder: string, config: Configuration | Configuration[]
   const compiler = Array.isArray(config) ? webpack(config.map(complete)) : webpack(complete(config))
   if (compiler === null) throw new Error('webpack made no compiler')
   for (const one of 'compilers' in compiler ? compiler.compilers : [compiler]) {
-    one.hooks.compilation.tap('count', (compilation) => compilation.hooks.buildModule.tap('count', () => void counts.built++))
+    one.hooks.compilation.tap('count', (compilation) =>
+      compilation.hooks.buildModule.tap('count', () => void counts.built++),
+    )
   }
   return {
     stats: plugin.stats,
@@ -53,7 +59,11 @@ export function makeHost(folder: string, config: Configuration | Configuration[]
 }
 
 /** One build that is closed; modules built, and the result. */
-export async function buildOnce(folder: string, config?: Configuration | Configuration[], options?: VarveWebpackOptions): Promise<Host> {
+export async function buildOnce(
+  folder: string,
+  config?: Configuration | Configuration[],
+  options?: VarveWebpackOptions,
+): Promise<Host> {
   const host = makeHost(folder, config, options)
   await host.run()
   await host.close()

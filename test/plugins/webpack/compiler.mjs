@@ -20,6 +20,8 @@ export function makeCompiler(folder, config) {
   })
   if (compiler === null) throw new Error('webpack made no compiler')
   const counts = { built: 0 }
-  compiler.hooks.compilation.tap('count', (compilation) => compilation.hooks.buildModule.tap('count', () => void counts.built++))
+  compiler.hooks.compilation.tap('count', (compilation) =>
+    compilation.hooks.buildModule.tap('count', () => void counts.built++),
+  )
   return { compiler, counts }
 }

@@ -12,15 +12,21 @@ import { makeFolder } from '../../folders.ts'
 type Info = Compilation['fileSystemInfo']
 type Resolution = NonNullable<Parameters<Parameters<Info['resolveBuildDependencies']>[3]>[1]>
 
-const manifest = (name: string, exports?: object): string => JSON.stringify({ name, version: '1.0.0', ...(exports === undefined ? {} : { exports }) })
+const manifest = (name: string, exports?: object): string =>
+  JSON.stringify({ name, version: '1.0.0', ...(exports === undefined ? {} : { exports }) })
 
 /** Packages whose files name each other in every way, one that is a link to another package, and one that is a link into the project. */
 const FILES: Readonly<Record<string, string>> = {
   'main.js': '',
   'config.cjs': "require('plug')\nrequire('local')\n",
   'config.mjs': "import 'plug/module'\nimport('plug/not-there').catch(() => 0)\n",
-  'node_modules/plug/package.json': manifest('plug', { '.': './index.js', './module': './module.mjs', './inner': './found/by-exports.mjs' }),
-  'node_modules/plug/index.js': "require('./sub')\nrequire('./folder')\nrequire('./data')\nrequire('linked')\nrequire('@scope/part')\n",
+  'node_modules/plug/package.json': manifest('plug', {
+    '.': './index.js',
+    './module': './module.mjs',
+    './inner': './found/by-exports.mjs',
+  }),
+  'node_modules/plug/index.js':
+    "require('./sub')\nrequire('./folder')\nrequire('./data')\nrequire('linked')\nrequire('@scope/part')\n",
   'node_modules/plug/sub.js': "require('./folder/index.js')\n",
   'node_modules/plug/sub/index.js': '',
   'node_modules/plug/folder/index.js': "require('../sub')\n",
@@ -55,8 +61,14 @@ function makeProject(): string {
 /** What a compiler with these options knows of files. */
 function infoOf(context: string): Promise<Info> {
   return new Promise((resolve, reject) => {
-    const apply = ({ hooks }: Compiler): void => hooks.thisCompilation.tap('test', ({ fileSystemInfo }) => resolve(fileSystemInfo))
-    const compiler = webpack({ context, entry: './main.js', output: { path: join(context, 'dist') }, plugins: [{ apply }] })
+    const apply = ({ hooks }: Compiler): void =>
+      hooks.thisCompilation.tap('test', ({ fileSystemInfo }) => resolve(fileSystemInfo))
+    const compiler = webpack({
+      context,
+      entry: './main.js',
+      output: { path: join(context, 'dist') },
+      plugins: [{ apply }],
+    })
     compiler.run((error) => (error ? reject(error) : undefined))
   })
 }
@@ -64,7 +76,9 @@ function infoOf(context: string): Promise<Info> {
 function follow(info: Info, folder: string): Promise<Resolution> {
   const files = ['config.cjs', 'config.mjs'].map((name) => join(folder, name))
   return new Promise((resolve, reject) => {
-    info.resolveBuildDependencies(folder, files, [], (error, resolution) => (resolution === undefined ? reject(error) : resolve(resolution)))
+    info.resolveBuildDependencies(folder, files, [], (error, resolution) =>
+      resolution === undefined ? reject(error) : resolve(resolution),
+    )
   })
 }
 
@@ -77,7 +91,8 @@ it('the files of packages that name each other are those that webpack finds, wit
   const hard = ['node_modules/plug/found/by-exports.mjs', 'packages/local/part.js'].map((name) => join(folder, name))
   expect([...ours.files]).toEqual(expect.arrayContaining(hard))
   expect([...ours.resolveResults].sort()).toEqual([...own.resolveResults].sort())
-  const lookedFor = ({ resolveDependencies: { missing } }: Resolution): string[] => [...missing].filter((path) => path.includes('/lib/deep/'))
+  const lookedFor = ({ resolveDependencies: { missing } }: Resolution): string[] =>
+    [...missing].filter((path) => path.includes('/lib/deep/'))
   expect([lookedFor(own).length > 0, lookedFor(ours)]).toEqual([true, []])
 })
 
@@ -95,7 +110,9 @@ it('a module that was loaded and then removed counts as empty when webpack runs 
   const gone = new Set<string>()
   const info = Object.create(null, { fs: { value: { readlink: fail, realpath: fail, readFile: fail } } })
   const { fs } = dependencyFiles(info, new Packages({}), gone)
-  const real = await new Promise((resolve, reject) => fs.realpath?.('/project/gone.js', (error, path) => (error ? reject(error) : resolve(path))))
+  const real = await new Promise((resolve, reject) =>
+    fs.realpath?.('/project/gone.js', (error, path) => (error ? reject(error) : resolve(path))),
+  )
   expect(real).toBe('/project/gone.js')
   expect([...gone]).toEqual(['/project/gone.js'])
 })

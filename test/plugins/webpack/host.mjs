@@ -15,7 +15,9 @@ const complaints = []
 const log = { warn: (/** @type {unknown} */ text) => complaints.push(String(text)) }
 const { compiler, counts } = makeCompiler(folder, {
   infrastructureLogging: { level: 'warn', console: Object.assign(Object.create(console), log) },
-  plugins: [new VarveWebpackPlugin({ dir: join(folder, 'cache'), idleTimeout: 60_000, idleTimeoutForInitialStore: 60_000 })],
+  plugins: [
+    new VarveWebpackPlugin({ dir: join(folder, 'cache'), idleTimeout: 60_000, idleTimeoutForInitialStore: 60_000 }),
+  ],
 })
 process.on('exit', () => console.log(JSON.stringify({ ...counts, complaints })))
 compiler.run((error) => {

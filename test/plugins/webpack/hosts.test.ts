@@ -31,16 +31,20 @@ describe('a host that never closes its compiler', () => {
     expect(await run(folder)).toEqual({ built: 0, complaints: [] })
   })
 
-  it.each(['native', 'wasm'])('a host that calls process.exit() some time after the build stores it: %s', slow, async (engine) => {
-    const folder = makeProject()
-    process.env['VARVE_ENGINE'] = engine
-    try {
-      expect(await run(folder, { exit: 'when idle' })).toEqual({ built: 3, complaints: [] })
-      expect(await run(folder)).toEqual({ built: 0, complaints: [] })
-    } finally {
-      delete process.env['VARVE_ENGINE']
-    }
-  })
+  it.each(['native', 'wasm'])(
+    'a host that calls process.exit() some time after the build stores it: %s',
+    slow,
+    async (engine) => {
+      const folder = makeProject()
+      process.env['VARVE_ENGINE'] = engine
+      try {
+        expect(await run(folder, { exit: 'when idle' })).toEqual({ built: 3, complaints: [] })
+        expect(await run(folder)).toEqual({ built: 0, complaints: [] })
+      } finally {
+        delete process.env['VARVE_ENGINE']
+      }
+    },
+  )
 
   it('a host that has loaded thousands of modules and calls process.exit() stores the build', slow, async () => {
     const folder = makeProject()

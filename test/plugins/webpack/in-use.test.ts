@@ -11,7 +11,12 @@ import { makeFolder } from '../../folders.ts'
 import { buildOnce, makeHost } from './compile.ts'
 
 const RULES: Configuration = {
-  module: { rules: [{ test: /[ab]\.js$/, use: './loader.cjs' }, { test: /\.txt$/, type: 'asset/source', use: './other.cjs' }] },
+  module: {
+    rules: [
+      { test: /[ab]\.js$/, use: './loader.cjs' },
+      { test: /\.txt$/, type: 'asset/source', use: './other.cjs' },
+    ],
+  },
 }
 
 /** Writes by another process, after the time stamps of a file system have advanced. */
@@ -28,8 +33,18 @@ function write(folder: string, files: Readonly<Record<string, string>>): void {
 
 function makeProject(loader: string): string {
   const folder = makeFolder()
-  const sources = { 'main.js': "import './a.js'\nimport './b.js'\n", 'a.js': 'console.log(1)\n', 'b.js': 'console.log(2)\n' }
-  write(folder, { 'package.json': '{}', ...sources, 'loader.cjs': loader, 'other.cjs': 'module.exports = (source) => source', 'words/one': '' })
+  const sources = {
+    'main.js': "import './a.js'\nimport './b.js'\n",
+    'a.js': 'console.log(1)\n',
+    'b.js': 'console.log(2)\n',
+  }
+  write(folder, {
+    'package.json': '{}',
+    ...sources,
+    'loader.cjs': loader,
+    'other.cjs': 'module.exports = (source) => source',
+    'words/one': '',
+  })
   execFileSync(process.execPath, ['-e', 'setTimeout(() => undefined, 30)'])
   return folder
 }

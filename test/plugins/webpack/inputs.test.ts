@@ -23,7 +23,10 @@ interface Case {
 
 /** Modules of which each loads the next one when it is asked for it: in none of them does a load begin another one. */
 const CHAIN = Object.fromEntries(
-  Array.from({ length: 6000 }, (_, index) => [`chain/${index}.cjs`, `exports.next = () => require('./${index + 1}.cjs')\n`]),
+  Array.from({ length: 6000 }, (_, index) => [
+    `chain/${index}.cjs`,
+    `exports.next = () => require('./${index + 1}.cjs')\n`,
+  ]),
 )
 
 const CASES: Readonly<Record<string, Case>> = {
@@ -67,7 +70,8 @@ const CASES: Readonly<Record<string, Case>> = {
   },
 }
 
-const build = (folder: string, order: object): Promise<Built> => runProgram(SCRIPT, { folder, ...order }, { cwd: folder })
+const build = (folder: string, order: object): Promise<Built> =>
+  runProgram(SCRIPT, { folder, ...order }, { cwd: folder })
 
 function makeProject(files: Readonly<Record<string, string>>): string {
   const folder = makeFolder()
@@ -99,7 +103,12 @@ exports.word = fs.readFileSync(__dirname + '/request.txt', 'utf8')
 fs.rmSync(__dirname + '/request.txt')
 `
   const folder = makeProject({ 'config.cjs': config })
-  for (const [word, built] of [['one', 2], ['one', 0], ['two', 2], ['two', 0]] as const) {
+  for (const [word, built] of [
+    ['one', 2],
+    ['one', 0],
+    ['two', 2],
+    ['two', 0],
+  ] as const) {
     writeFileSync(join(folder, 'request.txt'), word)
     expect(await build(folder, { requires: ['config.cjs'] })).toEqual({ built, error: null })
     expect(readFileSync(join(folder, 'dist', 'main.js'), 'utf8')).toContain(word)
@@ -111,7 +120,9 @@ describe('a config that starts another program', () => {
     `require('node:child_process').execFileSync(process.execPath, ['--eval', "fs.writeFileSync('${name}', 'of the other program')"])`
 
   it('which replaces a file that the config has read: the file counts as it was read', slow, async () => {
-    const folder = makeProject({ 'config.cjs': `exports.word = require('node:fs').readFileSync('request.txt', 'utf8')\n${write('request.txt')}\n` })
+    const folder = makeProject({
+      'config.cjs': `exports.word = require('node:fs').readFileSync('request.txt', 'utf8')\n${write('request.txt')}\n`,
+    })
     for (const word of ['one', 'two']) {
       writeFileSync(join(folder, 'request.txt'), word)
       expect(await build(folder, { requires: ['config.cjs'] })).toEqual({ built: 2, error: null })
@@ -125,7 +136,12 @@ exports.word = isThere ? 'one' : 'two'
 if (!isThere) ${write('made.txt')}
 `
     const folder = makeProject({ 'config.cjs': config })
-    for (const [word, built] of [['two', 2], ['one', 2], ['one', 0], ['two', 0]] as const) {
+    for (const [word, built] of [
+      ['two', 2],
+      ['one', 2],
+      ['one', 0],
+      ['two', 0],
+    ] as const) {
       if (word === 'two') rmSync(join(folder, 'made.txt'), { force: true })
       expect(await build(folder, { requires: ['config.cjs'] })).toEqual({ built, error: null })
       expect(readFileSync(join(folder, 'dist', 'main.js'), 'utf8')).toContain(word)
@@ -148,7 +164,11 @@ if (fs.existsSync(old)) {
 })
 
 it('trackReads: false counts only what is named', slow, async () => {
-  const { files, order, changed } = CASES['a config that webpack-cli was made to extend'] ?? { files: {}, order: {}, changed: '' }
+  const { files, order, changed } = CASES['a config that webpack-cli was made to extend'] ?? {
+    files: {},
+    order: {},
+    changed: '',
+  }
   const folder = makeProject(files)
   const options = { trackReads: false, buildDependencies: { config: [join(folder, 'webpack.config.mjs')] } }
   expect((await build(folder, { ...order, options })).built).toBe(2)

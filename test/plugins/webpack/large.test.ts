@@ -37,7 +37,11 @@ it('a value that is too large is not serialised', async () => {
     writing.pending.set(`kind|${name}`, { etag: null, data })
   }
   const asked: string[][] = []
-  await writing.putAll(target(asked, () => false), 'environment', undefined)
+  await writing.putAll(
+    target(asked, () => false),
+    'environment',
+    undefined,
+  )
   expect([asked, counts.skipped, writing.pending.size]).toEqual([[['kind|small', 'kind|other']], 1, 0])
 })
 
@@ -46,7 +50,11 @@ it('a large value has a pack of its own, so one that cannot be serialised costs 
   const values = { a: 'a', large: { text: 'x'.repeat(2 * MIB) }, b: 'b' }
   for (const [name, data] of Object.entries(values)) writing.pending.set(`kind|${name}`, { etag: null, data })
   const asked: string[][] = []
-  await writing.putAll(target(asked, (names) => names.includes('kind|large')), 'environment', undefined)
+  await writing.putAll(
+    target(asked, (names) => names.includes('kind|large')),
+    'environment',
+    undefined,
+  )
   expect(asked).toEqual([['kind|a', 'kind|b'], ['kind|large']])
 })
 
@@ -55,8 +63,19 @@ it('the weight of a value counts its large texts and buffers, wherever they are 
   const bytes = Buffer.alloc(2 * MIB)
   expect(weightOf({ a: { b: [text], c: new Map([['d', bytes]]) }, e: 'small' })).toBe(3 * MIB)
   expect(weightOf(new CachedSource(new RawSource(bytes)))).toBeGreaterThanOrEqual(2 * MIB)
-  expect(weightOf(new (class Result { readonly parts = [text] })())).toBe(MIB)
-  expect([weightOf('small'), weightOf(null), weightOf(42), weightOf(Array.from({ length: 1000 }, () => ({ a: 1 })))]).toEqual([0, 0, 0, 0])
+  expect(
+    weightOf(
+      new (class Result {
+        readonly parts = [text]
+      })(),
+    ),
+  ).toBe(MIB)
+  expect([
+    weightOf('small'),
+    weightOf(null),
+    weightOf(42),
+    weightOf(Array.from({ length: 1000 }, () => ({ a: 1 }))),
+  ]).toEqual([0, 0, 0, 0])
 })
 
 describe('a large pack', () => {
@@ -79,7 +98,9 @@ describe('a large pack', () => {
   it('a large pack without one of its buffers is a miss; with one of another length, or cut, an error', async () => {
     const encoded = await encodePack(codec, values)
     if (encoded === undefined) throw new Error('it cannot be serialised')
-    expect(await decodePack(codec, encoded.bytes, async (index) => (index === 1 ? undefined : encoded.contents[index]))).toBeUndefined()
+    expect(
+      await decodePack(codec, encoded.bytes, async (index) => (index === 1 ? undefined : encoded.contents[index])),
+    ).toBeUndefined()
     const short = async (index: number): Promise<Buffer | undefined> => encoded.contents[index]?.subarray(1)
     await expect(decodePack(codec, encoded.bytes, short)).rejects.toThrow('bytes, not')
     const cut = async (): Promise<unknown> => decodePack(codec, encoded.bytes.subarray(0, 16), short)

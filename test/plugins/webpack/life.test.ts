@@ -38,7 +38,12 @@ function makeProject(folder: string = makeFolder()): string {
 
 const MODULES_ALL = MODULES + 2
 
-async function one(folder: string, order: Partial<Order> = {}, env: Record<string, string> = {}, flags: string[] = []): Promise<Built> {
+async function one(
+  folder: string,
+  order: Partial<Order> = {},
+  env: Record<string, string> = {},
+  flags: string[] = [],
+): Promise<Built> {
   const [built] = await build([{ folder, cache: 'varve', ...order }], env, flags)
   if (built === undefined) throw new Error('no build')
   expect(built.errors).toEqual([])
@@ -70,7 +75,13 @@ describe('what invalidates', () => {
     const cold = await one(folder)
     const before = cacheFiles(folder).map((file) => [file, statSync(file).mtimeMs])
     const warm = await one(folder)
-    expect([cold.built, warm.built, warm.taken, warm.stored, warm.complaints]).toEqual([MODULES_ALL, 0, MODULES_ALL, 0, []])
+    expect([cold.built, warm.built, warm.taken, warm.stored, warm.complaints]).toEqual([
+      MODULES_ALL,
+      0,
+      MODULES_ALL,
+      0,
+      [],
+    ])
     expect(warm.files).toEqual(cold.files)
     expect(cacheFiles(folder).map((file) => [file, statSync(file).mtimeMs])).toEqual(before)
   })
@@ -88,7 +99,10 @@ describe('what invalidates', () => {
     const folder = makeProject()
     await one(folder)
     const config = join(folder, 'webpack.config.mjs')
-    writeFileSync(config, readFileSync(config, 'utf8').replace('minimize: false', "minimize: false, moduleIds: 'natural'"))
+    writeFileSync(
+      config,
+      readFileSync(config, 'utf8').replace('minimize: false', "minimize: false, moduleIds: 'natural'"),
+    )
     const changed = await one(folder)
     expect(changed.built).toBe(MODULES_ALL)
     expect(changed.files).toEqual(await expected(folder))
@@ -118,7 +132,8 @@ describe('what invalidates', () => {
     const text = readFileSync(config, 'utf8')
     writeFileSync(config, text.replace('entry:', "mode: process.env.MODE ?? 'production', entry:"))
     for (const MODE of ['production', 'development']) await one(folder, {}, { MODE })
-    for (const MODE of ['production', 'development']) expect([MODE, (await one(folder, {}, { MODE })).built]).toEqual([MODE, 0])
+    for (const MODE of ['production', 'development'])
+      expect([MODE, (await one(folder, {}, { MODE })).built]).toEqual([MODE, 0])
   })
 
   it('a moved project hits at once, with the same output', slow, async () => {
@@ -154,15 +169,21 @@ describe('other hosts', () => {
     expect((await one(folder)).built).toBe(0)
   })
 
-  it.each(['native', 'wasm'])('watch mode rebuilds three times, and the next start uses the cache: %s', slow, async (engine) => {
-    const folder = makeProject()
-    const changes = [1, 2, 3].map((round) => [`module-${round}.js`, `export const value = 'round ${round}'\n`] as const)
-    const watched = await one(folder, { changes }, { VARVE_ENGINE: engine })
-    expect(watched.built).toBe(MODULES_ALL + 3)
-    const start = await one(folder, {}, { VARVE_ENGINE: engine })
-    expect([start.built, start.taken]).toEqual([0, MODULES_ALL])
-    expect(start.files).toEqual(await expected(folder))
-  })
+  it.each(['native', 'wasm'])(
+    'watch mode rebuilds three times, and the next start uses the cache: %s',
+    slow,
+    async (engine) => {
+      const folder = makeProject()
+      const changes = [1, 2, 3].map(
+        (round) => [`module-${round}.js`, `export const value = 'round ${round}'\n`] as const,
+      )
+      const watched = await one(folder, { changes }, { VARVE_ENGINE: engine })
+      expect(watched.built).toBe(MODULES_ALL + 3)
+      const start = await one(folder, {}, { VARVE_ENGINE: engine })
+      expect([start.built, start.taken]).toEqual([0, MODULES_ALL])
+      expect(start.files).toEqual(await expected(folder))
+    },
+  )
 })
 
 describe('damage', () => {

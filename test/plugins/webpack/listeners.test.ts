@@ -9,7 +9,11 @@ import { makeFolder } from '../../folders.ts'
 
 function compilerOf(folder: string, entry = 'main.js'): webpack.Compiler {
   const compiler = webpack({
-    mode: 'development', context: folder, entry: `./${entry}`, cache: { type: 'memory' }, bail: true,
+    mode: 'development',
+    context: folder,
+    entry: `./${entry}`,
+    cache: { type: 'memory' },
+    bail: true,
     module: { rules: [{ test: /\.svg$/, type: 'asset/resource' }] },
     plugins: [new VarveWebpackPlugin({ dir: 'cache' })],
   })
@@ -18,7 +22,8 @@ function compilerOf(folder: string, entry = 'main.js'): webpack.Compiler {
 }
 
 const run = (compiler: webpack.Compiler): Promise<Error | null> => new Promise((resolve) => compiler.run(resolve))
-const close = (compiler: webpack.Compiler): Promise<Error | null | undefined> => new Promise((resolve) => compiler.close(resolve))
+const close = (compiler: webpack.Compiler): Promise<Error | null | undefined> =>
+  new Promise((resolve) => compiler.close(resolve))
 
 // Each build with entries to write added a listener for the exit of the process and kept it: Node warned from the 11th on.
 it('many webpack builds in one process leave one exit listener', async () => {

@@ -14,7 +14,10 @@ const NAMES = Object.keys(PROJECTS)
 
 /** Builds each project in its own directory of `place`; all in one process. */
 function buildAll(place: string, cache: 'none' | 'varve', env: Record<string, string> = {}): Promise<Built[]> {
-  return build(NAMES.map((_, index) => ({ folder: join(place, String(index), 'app'), cache })), env)
+  return build(
+    NAMES.map((_, index) => ({ folder: join(place, String(index), 'app'), cache })),
+    env,
+  )
 }
 
 describe('projects in the manner of webpack examples', slow, () => {
@@ -22,7 +25,9 @@ describe('projects in the manner of webpack examples', slow, () => {
 
   beforeAll(async () => {
     const [folder, other] = [makeFolder(), makeFolder()]
-    NAMES.forEach((name, index) => writeProject(join(folder, String(index), 'app'), PROJECTS[name] ?? { config: '', files: {} }))
+    NAMES.forEach((name, index) =>
+      writeProject(join(folder, String(index), 'app'), PROJECTS[name] ?? { config: '', files: {} }),
+    )
     built['cold'] = await buildAll(folder, 'varve')
     built['warm'] = await buildAll(folder, 'varve')
     cpSync(folder, other, { recursive: true, preserveTimestamps: true })
@@ -30,14 +35,17 @@ describe('projects in the manner of webpack examples', slow, () => {
     built['no cache'] = await buildAll(other, 'none')
   }, 240_000)
 
-  it.each(NAMES.map((name, index) => [name, index] as const))('%s: a build in another checkout hits as in the first one', (_, index) => {
-    const [cold, warm, moved, none] = ['cold', 'warm', 'moved', 'no cache'].map((title) => built[title]?.[index])
-    expect(cold?.complaints).toEqual([])
-    expect([moved?.files, moved?.warnings, moved?.errors]).toEqual([none?.files, none?.warnings, none?.errors])
-    expect([moved?.built, moved?.taken, moved?.complaints]).toEqual([warm?.built, warm?.taken, []])
-    // A stack trace names directories outside of the checkout, and so does an export of node_modules that the checkout shares.
-    expect((moved?.misses ?? 0) - (warm?.misses ?? 0)).toBeLessThanOrEqual(2)
-  })
+  it.each(NAMES.map((name, index) => [name, index] as const))(
+    '%s: a build in another checkout hits as in the first one',
+    (_, index) => {
+      const [cold, warm, moved, none] = ['cold', 'warm', 'moved', 'no cache'].map((title) => built[title]?.[index])
+      expect(cold?.complaints).toEqual([])
+      expect([moved?.files, moved?.warnings, moved?.errors]).toEqual([none?.files, none?.warnings, none?.errors])
+      expect([moved?.built, moved?.taken, moved?.complaints]).toEqual([warm?.built, warm?.taken, []])
+      // A stack trace names directories outside of the checkout, and so does an export of node_modules that the checkout shares.
+      expect((moved?.misses ?? 0) - (warm?.misses ?? 0)).toBeLessThanOrEqual(2)
+    },
+  )
 })
 
 /** An application of two modules with a loader of this code. */
@@ -47,7 +55,11 @@ function makeCheckout(loader: string, folder = join(makeFolder(), 'app')): strin
       entry: './main.js', optimization: { minimize: false },
       module: { rules: [{ test: /part\\.js$/, use: [join(folder, 'loader.cjs')] }] },
     }`,
-    files: { 'main.js': "import { part } from './part.js'\nconsole.log(part)\n", 'part.js': 'export const part = 1\n', 'loader.cjs': loader },
+    files: {
+      'main.js': "import { part } from './part.js'\nconsole.log(part)\n",
+      'part.js': 'export const part = 1\n',
+      'loader.cjs': loader,
+    },
   })
   return folder
 }
@@ -99,23 +111,32 @@ module.exports = function (source) {
 
 describe('in another checkout', slow, () => {
   it('a changed module is built, and no other', async () => {
-    const found = await builtInCopy(makeCheckout(PLAIN), (other) => writeFileSync(join(other, 'part.js'), 'export const part = 2\n'))
+    const found = await builtInCopy(makeCheckout(PLAIN), (other) =>
+      writeFileSync(join(other, 'part.js'), 'export const part = 2\n'),
+    )
     expect([found.built, found.taken]).toEqual([1, 1])
   })
 
   it('a module whose code has the path of its checkout is built again, and no other', async () => {
-    const loader = "module.exports = function (source) { return source + '\\nconsole.log(' + JSON.stringify(this.resourcePath) + ')' }\n"
+    const loader =
+      "module.exports = function (source) { return source + '\\nconsole.log(' + JSON.stringify(this.resourcePath) + ')' }\n"
     expect(await builtInCopy(makeCheckout(loader))).toMatchObject({ built: 1, taken: 1 })
   })
 
   it('a module whose code has the path of its checkout only in a string of webpack is not stale', async () => {
     const folder = makeCheckout(PLAIN)
-    writeFileSync(join(folder, 'main.js'), "import { part } from './part.js'\nconsole.log(part, __filename, __dirname)\n")
+    writeFileSync(
+      join(folder, 'main.js'),
+      "import { part } from './part.js'\nconsole.log(part, __filename, __dirname)\n",
+    )
     const config = join(folder, 'webpack.config.mjs')
-    writeFileSync(config, `import { join } from 'node:path'\nexport default ({ folder, webpack }) => ({
+    writeFileSync(
+      config,
+      `import { join } from 'node:path'\nexport default ({ folder, webpack }) => ({
       entry: './main.js', target: 'node', node: { __filename: true, __dirname: 'eval-only' }, optimization: { minimize: false },
       plugins: [new webpack.DefinePlugin({ PLACE: JSON.stringify(folder) })],
-    })\n`)
+    })\n`,
+    )
     writeFileSync(join(folder, 'part.js'), 'export const part = PLACE\n')
     await builtInCopy(folder)
   })
@@ -123,7 +144,9 @@ describe('in another checkout', slow, () => {
   it('a config that a loader looks for above the checkout, and finds only there, is not missed', async () => {
     const folder = makeCheckout(UPWARD)
     expect((await builtInCopy(folder)).built).toBe(0)
-    const found = await builtInCopy(folder, (other) => writeFileSync(join(dirname(other), 'upward.json'), '{ "found": 1 }'))
+    const found = await builtInCopy(folder, (other) =>
+      writeFileSync(join(dirname(other), 'upward.json'), '{ "found": 1 }'),
+    )
     expect(found.built).toBe(2)
   })
 
@@ -135,7 +158,8 @@ describe('in another checkout', slow, () => {
 
   it('two checkouts with one cache directory build what a build without a cache does, in turns', async () => {
     const dir = join(makeFolder(), 'shared')
-    const loader = "module.exports = function (source) { return source + '\\nconsole.log(' + JSON.stringify(this.resourcePath) + ')' }\n"
+    const loader =
+      "module.exports = function (source) { return source + '\\nconsole.log(' + JSON.stringify(this.resourcePath) + ')' }\n"
     const first = makeCheckout(loader)
     const second = copied(first)
     for (const folder of [first, second, first, second]) {
@@ -164,7 +188,9 @@ describe('in a checkout right below a directory at the top of the file system, s
   }
 
   it('an entry that names the root, and the directory above it as snapshots do, hits in other checkouts', async () => {
-    expect(await isBound('/workspaces/app/src/a.js', '/workspaces/app', '/workspaces', '/', '/workspaces2/b.js')).toBe(false)
+    expect(await isBound('/workspaces/app/src/a.js', '/workspaces/app', '/workspaces', '/', '/workspaces2/b.js')).toBe(
+      false,
+    )
   })
 
   it('an entry that names anything else in that directory does not', async () => {

@@ -33,21 +33,28 @@ async function runTask(folder: string): Promise<number> {
   return count
 }
 
-it.each(['stored', 'taken from the cache'])('a task whose work is a build depends on all that the build does, with modules %s', async (how) => {
-  const folder = makeFolder()
-  const sources = { 'main.js': "import './a.js'\nimport './b.js'\n", 'a.js': 'console.log(1)\n', 'b.js': 'console.log(2)\n' }
-  await write(folder, { 'package.json': '{}', ...sources, 'loader.cjs': LOADER, '.wordrc': 'first' })
-  if (how === 'taken from the cache') await buildOnce(folder, RULES)
-  expect(await runTask(folder)).toBe(1)
-  await runTask(folder) // what the first run found missing is there now: the output, and the cache
-  expect(await runTask(folder)).toBe(0)
-  for (const change of [{ 'b.js': 'console.log(20)\n' }, { '.wordrc': 'second' }]) {
-    await write(folder, change)
-    expect([change, await runTask(folder)]).toEqual([change, 1])
+it.each(['stored', 'taken from the cache'])(
+  'a task whose work is a build depends on all that the build does, with modules %s',
+  async (how) => {
+    const folder = makeFolder()
+    const sources = {
+      'main.js': "import './a.js'\nimport './b.js'\n",
+      'a.js': 'console.log(1)\n',
+      'b.js': 'console.log(2)\n',
+    }
+    await write(folder, { 'package.json': '{}', ...sources, 'loader.cjs': LOADER, '.wordrc': 'first' })
+    if (how === 'taken from the cache') await buildOnce(folder, RULES)
+    expect(await runTask(folder)).toBe(1)
+    await runTask(folder) // what the first run found missing is there now: the output, and the cache
     expect(await runTask(folder)).toBe(0)
-  }
-  await write(folder, { 'loader.cjs': 'module.exports = () => ""' })
-  for (const _ of [1, 2]) expect(await runTask(folder)).toBe(1) // with the loader that the process has in memory
-  Reflect.deleteProperty(createRequire(import.meta.url).cache, join(folder, 'loader.cjs'))
-  for (const count of [1, 0]) expect(await runTask(folder)).toBe(count)
-})
+    for (const change of [{ 'b.js': 'console.log(20)\n' }, { '.wordrc': 'second' }]) {
+      await write(folder, change)
+      expect([change, await runTask(folder)]).toEqual([change, 1])
+      expect(await runTask(folder)).toBe(0)
+    }
+    await write(folder, { 'loader.cjs': 'module.exports = () => ""' })
+    for (const _ of [1, 2]) expect(await runTask(folder)).toBe(1) // with the loader that the process has in memory
+    Reflect.deleteProperty(createRequire(import.meta.url).cache, join(folder, 'loader.cjs'))
+    for (const count of [1, 0]) expect(await runTask(folder)).toBe(count)
+  },
+)

@@ -66,7 +66,8 @@ export const PROJECTS: Readonly<Record<string, Project>> = {
         import { both } from 'both'
         console.log(left, both)
         import(/* webpackChunkName: 'later' */ './later.js').then(console.log)`,
-      'b.js': "import { right } from 'right'\nimport of from 'both'\nconsole.log(right, of(2))\nimport('./later.js').then(console.log)\n",
+      'b.js':
+        "import { right } from 'right'\nimport of from 'both'\nconsole.log(right, of(2))\nimport('./later.js').then(console.log)\n",
       'later.js': "import { both } from 'both'\nexport default () => both + 'later'\n",
     },
   },
@@ -76,7 +77,10 @@ export const PROJECTS: Readonly<Record<string, Project>> = {
       externals: { outside: 'commonjs outside', global: 'root Global' },
       output: { library: { name: 'Library', type: 'umd' }, globalObject: 'this' },
     }`,
-    files: { 'main.js': "import outside from 'outside'\nimport global from 'global'\nexport const answer = () => outside(global)\n" },
+    files: {
+      'main.js':
+        "import outside from 'outside'\nimport global from 'global'\nexport const answer = () => outside(global)\n",
+    },
   },
   'a DLL and its user': {
     config: `[
@@ -85,7 +89,10 @@ export const PROJECTS: Readonly<Record<string, Project>> = {
       { name: 'app', dependencies: ['dll'], entry: './main.js', output: { filename: 'app.js' },
         plugins: [new webpack.DllReferencePlugin({ context: folder, manifest: join(folder, 'dist', 'dll.json') })] },
     ]`,
-    files: { 'shared.js': "export const shared = 'shared'\n", 'main.js': "import { shared } from './shared.js'\nconsole.log(shared)\n" },
+    files: {
+      'shared.js': "export const shared = 'shared'\n",
+      'main.js': "import { shared } from './shared.js'\nconsole.log(shared)\n",
+    },
   },
   'module federation': {
     config: `{
@@ -126,24 +133,28 @@ export const PROJECTS: Readonly<Record<string, Project>> = {
   workers: {
     config: "{ entry: './main.js', output: { filename: '[name].js', chunkFilename: '[id].js' } }",
     files: {
-      'main.js': "import { shared } from './shared.js'\nnew Worker(new URL('./worker.js', import.meta.url)).postMessage(shared)\n",
+      'main.js':
+        "import { shared } from './shared.js'\nnew Worker(new URL('./worker.js', import.meta.url)).postMessage(shared)\n",
       'worker.js': "import { shared } from './shared.js'\nself.onmessage = () => self.postMessage(shared)\n",
       'shared.js': "export const shared = 'shared'\n",
     },
   },
   'top-level await': {
-    config: "{ entry: './main.js', experiments: { topLevelAwait: true, outputModule: true }, output: { module: true, library: { type: 'module' } } }",
+    config:
+      "{ entry: './main.js', experiments: { topLevelAwait: true, outputModule: true }, output: { module: true, library: { type: 'module' } } }",
     files: {
       'main.js': "import { value } from './value.js'\nexport const doubled = value * 2\n",
-      'value.js': "export const value = await Promise.resolve(21)\n",
+      'value.js': 'export const value = await Promise.resolve(21)\n',
     },
   },
   'side effects and tree shaking': {
-    config: "{ entry: './main.js', optimization: { concatenateModules: true, usedExports: true, moduleIds: 'deterministic' } }",
+    config:
+      "{ entry: './main.js', optimization: { concatenateModules: true, usedExports: true, moduleIds: 'deterministic' } }",
     files: {
       'main.js': "import { used } from 'tree'\nimport { alone } from './lonely.js'\nconsole.log(used, alone)\n",
       'lonely.js': "export const alone = 1\nexport const unused = 'not in the bundle'\nconsole.log('a side effect')\n",
-      'node_modules/tree/package.json': '{ "name": "tree", "version": "1.0.0", "sideEffects": false, "main": "index.js", "type": "module" }',
+      'node_modules/tree/package.json':
+        '{ "name": "tree", "version": "1.0.0", "sideEffects": false, "main": "index.js", "type": "module" }',
       'node_modules/tree/index.js': "export { used } from './used.js'\nexport { unused } from './unused.js'\n",
       'node_modules/tree/used.js': "export const used = 'used'\n",
       'node_modules/tree/unused.js': "export const unused = 'unused'\nconsole.log('never')\n",
@@ -175,7 +186,8 @@ export const PROJECTS: Readonly<Record<string, Project>> = {
   JSON: {
     config: "{ entry: './main.js' }",
     files: {
-      'main.js': "import { used } from './data.json'\nimport whole from './whole.json' with { type: 'json' }\nconsole.log(used, whole)\n",
+      'main.js':
+        "import { used } from './data.json'\nimport whole from './whole.json' with { type: 'json' }\nconsole.log(used, whole)\n",
       'data.json': '{ "used": [1, 2, { "deep": true }], "unused": "never" }',
       'whole.json': '{ "a": 1, "__proto__": { "b": 2 } }',
     },
@@ -207,6 +219,9 @@ export const PROJECTS: Readonly<Record<string, Project>> = {
       { entry: './main.js', output: { filename: 'one.js' }, plugins: [new webpack.DefinePlugin({ WHICH: '1' })] },
       { entry: './main.js', output: { filename: 'two.js' }, plugins: [new webpack.DefinePlugin({ WHICH: '2' })] },
     ]`,
-    files: { 'main.js': "import { part } from './part.js'\nconsole.log(part, WHICH)\n", 'part.js': "export const part = WHICH + ' part'\n" },
+    files: {
+      'main.js': "import { part } from './part.js'\nconsole.log(part, WHICH)\n",
+      'part.js': "export const part = WHICH + ' part'\n",
+    },
   },
 }

@@ -34,7 +34,12 @@ function makeProject(loader: string, files: Readonly<Record<string, string>> = {
     mkdirSync(join(folder, file, '..'), { recursive: true })
     writeFileSync(join(folder, file), text)
   }
-  const common = { 'package.json': '{}', 'main.js': "import './a.js'\nimport './b.js'\n", 'a.js': 'console.log(1)\n', 'b.js': 'console.log(2)\n' }
+  const common = {
+    'package.json': '{}',
+    'main.js': "import './a.js'\nimport './b.js'\n",
+    'a.js': 'console.log(1)\n',
+    'b.js': 'console.log(2)\n',
+  }
   for (const [file, text] of Object.entries({ ...common, 'loader.cjs': loaderOf(loader), ...files })) write(file, text)
   const log = join(folder, 'dist-log.txt')
   return {
@@ -43,7 +48,9 @@ function makeProject(loader: string, files: Readonly<Record<string, string>> = {
     async build(options = {}) {
       rmSync(log, { force: true })
       const order = { folder, cache: 'varve', options }
-      const { failure, changed } = await runProgram<{ failure: string | null; changed: string[] }>(BUILD, order, { cwd: folder })
+      const { failure, changed } = await runProgram<{ failure: string | null; changed: string[] }>(BUILD, order, {
+        cwd: folder,
+      })
       expect(failure).toBe(null)
       return { built: existsSync(log) ? readFileSync(log, 'utf8').trim().split('\n').sort() : [], changed }
     },
@@ -60,24 +67,31 @@ afterEach(() => {
 })
 
 describe('after a change everything is built again, and the reason is named:', () => {
-  it('everything is built after a link leads elsewhere, and after a directory takes the place of a file', slow, async () => {
-    const looks = "word = held ??= [fs.realpathSync(join(__dirname, 'current')), fs.statSync(join(__dirname, 'thing')).isFile()]"
-    const project = makeProject(looks, { 'one/x': '', 'two/x': '', thing: '' })
-    const current = join(project.folder, 'current')
-    symlinkSync('one', current)
-    expect(await project.build()).toEqual({ built: ALL, changed: [] })
-    expect(await project.build()).toEqual(NOTHING)
-    rmSync(current)
-    symlinkSync('two', current)
-    expect(await project.build()).toEqual({ built: ALL, changed: ['current'] })
-    rmSync(join(project.folder, 'thing'))
-    mkdirSync(join(project.folder, 'thing'))
-    expect(await project.build()).toEqual({ built: ALL, changed: ['thing'] })
-    expect(await project.build()).toEqual(NOTHING)
-  })
+  it(
+    'everything is built after a link leads elsewhere, and after a directory takes the place of a file',
+    slow,
+    async () => {
+      const looks =
+        "word = held ??= [fs.realpathSync(join(__dirname, 'current')), fs.statSync(join(__dirname, 'thing')).isFile()]"
+      const project = makeProject(looks, { 'one/x': '', 'two/x': '', thing: '' })
+      const current = join(project.folder, 'current')
+      symlinkSync('one', current)
+      expect(await project.build()).toEqual({ built: ALL, changed: [] })
+      expect(await project.build()).toEqual(NOTHING)
+      rmSync(current)
+      symlinkSync('two', current)
+      expect(await project.build()).toEqual({ built: ALL, changed: ['current'] })
+      rmSync(join(project.folder, 'thing'))
+      mkdirSync(join(project.folder, 'thing'))
+      expect(await project.build()).toEqual({ built: ALL, changed: ['thing'] })
+      expect(await project.build()).toEqual(NOTHING)
+    },
+  )
 
   it('everything is built after a change of a file that a loader reads once and keeps in memory', slow, async () => {
-    const project = makeProject("word = held ??= fs.readFileSync(join(__dirname, '.wordrc'), 'utf8')", { '.wordrc': 'one' })
+    const project = makeProject("word = held ??= fs.readFileSync(join(__dirname, '.wordrc'), 'utf8')", {
+      '.wordrc': 'one',
+    })
     expect(await project.build()).toEqual({ built: ALL, changed: [] })
     expect(await project.build()).toEqual(NOTHING)
     project.write('.wordrc', 'two')
@@ -85,14 +99,24 @@ describe('after a change everything is built again, and the reason is named:', (
     expect(await project.build()).toEqual(NOTHING)
   })
 
-  it('everything is built after a change of a package.json that a loader keeps in memory and the application imports', slow, async () => {
-    const files = { 'package.json': '{ "words": "one" }', 'main.js': "import './a.js'\nimport './b.js'\nimport './package.json'\n" }
-    const project = makeProject("word = held ??= JSON.parse(fs.readFileSync(join(__dirname, 'package.json'), 'utf8')).words", files)
-    expect(await project.build()).toEqual({ built: ALL, changed: [] })
-    expect(await project.build()).toEqual(NOTHING)
-    project.write('package.json', '{ "words": "two" }')
-    expect(await project.build()).toEqual({ built: ALL, changed: ['package.json'] })
-  })
+  it(
+    'everything is built after a change of a package.json that a loader keeps in memory and the application imports',
+    slow,
+    async () => {
+      const files = {
+        'package.json': '{ "words": "one" }',
+        'main.js': "import './a.js'\nimport './b.js'\nimport './package.json'\n",
+      }
+      const project = makeProject(
+        "word = held ??= JSON.parse(fs.readFileSync(join(__dirname, 'package.json'), 'utf8')).words",
+        files,
+      )
+      expect(await project.build()).toEqual({ built: ALL, changed: [] })
+      expect(await project.build()).toEqual(NOTHING)
+      project.write('package.json', '{ "words": "two" }')
+      expect(await project.build()).toEqual({ built: ALL, changed: ['package.json'] })
+    },
+  )
 
   it('everything is built after a file appears that a loader did not find', slow, async () => {
     const project = makeProject("word = held ??= String(fs.existsSync(join(__dirname, '.wordrc')))")
@@ -123,35 +147,61 @@ describe('after a change everything is built again, and the reason is named:', (
   // webpack counts a file as read by itself if its own file system reads it, and loaders may use that, too. What it holds in memory it does not read.
   it.each([
     ['readFileSync', "word = held ??= String(this.fs.readFileSync(join(__dirname, '.wordrc')))", '.wordrc'],
-    ['readFile', "this.fs.readFile(join(__dirname, '.wordrc'), (error, text) => done(null, source + '\\n//! ' + (held ??= text)))", '.wordrc'],
-    ['readJson', "this.fs.readJson(join(__dirname, '.wordrc'), (error, text) => done(null, source + '\\n//! ' + (held ??= text)))", '.wordrc'],
+    [
+      'readFile',
+      "this.fs.readFile(join(__dirname, '.wordrc'), (error, text) => done(null, source + '\\n//! ' + (held ??= text)))",
+      '.wordrc',
+    ],
+    [
+      'readJson',
+      "this.fs.readJson(join(__dirname, '.wordrc'), (error, text) => done(null, source + '\\n//! ' + (held ??= text)))",
+      '.wordrc',
+    ],
     ['readdirSync', "word = held ??= this.fs.readdirSync(join(__dirname, 'words')).join()", 'words'],
-    ['stat', "this.fs.stat(join(__dirname, 'gone'), (error) => done(null, source + '\\n//! ' + (held ??= error === null)))", 'gone'],
-  ])('everything is built after a change of what a loader reads once with %s of this.fs', slow, async (_, read, changed) => {
-    const project = makeProject(read.includes('done(') ? `const done = this.async(); return ${read}` : read, { '.wordrc': '1', 'words/one': '' })
-    expect(await project.build()).toEqual({ built: ALL, changed: [] })
-    expect(await project.build()).toEqual(NOTHING)
-    for (const [file, text] of Object.entries({ '.wordrc': '2', 'words/two': '', gone: '' })) project.write(file, text)
-    expect(await project.build()).toEqual({ built: ALL, changed: [changed] })
-    expect(await project.build()).toEqual(NOTHING)
-  })
+    [
+      'stat',
+      "this.fs.stat(join(__dirname, 'gone'), (error) => done(null, source + '\\n//! ' + (held ??= error === null)))",
+      'gone',
+    ],
+  ])(
+    'everything is built after a change of what a loader reads once with %s of this.fs',
+    slow,
+    async (_, read, changed) => {
+      const project = makeProject(read.includes('done(') ? `const done = this.async(); return ${read}` : read, {
+        '.wordrc': '1',
+        'words/one': '',
+      })
+      expect(await project.build()).toEqual({ built: ALL, changed: [] })
+      expect(await project.build()).toEqual(NOTHING)
+      for (const [file, text] of Object.entries({ '.wordrc': '2', 'words/two': '', gone: '' }))
+        project.write(file, text)
+      expect(await project.build()).toEqual({ built: ALL, changed: [changed] })
+      expect(await project.build()).toEqual(NOTHING)
+    },
+  )
 
-  it('the results of a loader that starts a process are stored, and what that process reads counts if the loader reports it', slow, async () => {
-    const body = (report: string): string => `const { execFileSync } = require('node:child_process')
+  it(
+    'the results of a loader that starts a process are stored, and what that process reads counts if the loader reports it',
+    slow,
+    async () => {
+      const body = (report: string): string => `const { execFileSync } = require('node:child_process')
   word = String(execFileSync(process.execPath, ['-p', "fs.readFileSync('.wordrc', 'utf8')"], { cwd: __dirname }))
   ${report}`
-    const unreported = makeProject(body(''), { '.wordrc': 'one' })
-    expect(await unreported.build()).toEqual({ built: ALL, changed: [] })
-    unreported.write('.wordrc', 'two')
-    expect(await unreported.build()).toEqual(NOTHING)
-    const reported = makeProject(body("this.addDependency(join(__dirname, '.wordrc'))"), { '.wordrc': 'one' })
-    expect(await reported.build()).toEqual({ built: ALL, changed: [] })
-    reported.write('.wordrc', 'two')
-    expect(await reported.build()).toEqual({ built: ALL, changed: [] })
-  })
+      const unreported = makeProject(body(''), { '.wordrc': 'one' })
+      expect(await unreported.build()).toEqual({ built: ALL, changed: [] })
+      unreported.write('.wordrc', 'two')
+      expect(await unreported.build()).toEqual(NOTHING)
+      const reported = makeProject(body("this.addDependency(join(__dirname, '.wordrc'))"), { '.wordrc': 'one' })
+      expect(await reported.build()).toEqual({ built: ALL, changed: [] })
+      reported.write('.wordrc', 'two')
+      expect(await reported.build()).toEqual({ built: ALL, changed: [] })
+    },
+  )
 
   it('everything is built after a change of a module that a loader requires while it runs', slow, async () => {
-    const project = makeProject("word = require('./words/' + 'one.cjs')", { 'words/one.cjs': "module.exports = 'one'\n" })
+    const project = makeProject("word = require('./words/' + 'one.cjs')", {
+      'words/one.cjs': "module.exports = 'one'\n",
+    })
     expect(await project.build()).toEqual({ built: ALL, changed: [] })
     expect(await project.build()).toEqual(NOTHING)
     project.write('words/one.cjs', "module.exports = 'two'\n")
@@ -160,7 +210,8 @@ describe('after a change everything is built again, and the reason is named:', (
 
   it('everything is built after a change of a loader or of a build dependency', slow, async () => {
     const project = makeProject("word = 'one'", { 'named.json': '1' })
-    const build = async (): Promise<readonly string[]> => (await project.build({ buildDependencies: { named: ['./named.json'] } })).changed
+    const build = async (): Promise<readonly string[]> =>
+      (await project.build({ buildDependencies: { named: ['./named.json'] } })).changed
     expect([await build(), await build()]).toEqual([[], []])
     project.write('loader.cjs', loaderOf("word = 'two'"))
     expect(await build()).toEqual(['loader.cjs'])
@@ -181,18 +232,24 @@ describe('after a change everything is built again, and the reason is named:', (
   // A workspace gets a version of its own: `npm install` puts it before the one of the root. Babel finds its plugins in both of these ways.
   it.each([
     ['require', "word = require(require.resolve('words', { paths: [from] }))"],
-    ['a look at the directory', `
+    [
+      'a look at the directory',
+      `
       const { dirname } = require('node:path')
       for (let folder = from; word === ''; folder = dirname(folder)) {
         const found = join(folder, 'node_modules/words')
         if (fs.statSync(found, { throwIfNoEntry: false })?.isDirectory()) word = require(found)
-      }`],
+      }`,
+    ],
   ])('everything is built after a package appears that is nearer to a workspace, found by %s', async (_, find) => {
     const wordsIn = (folder: string, version: string): Record<string, string> => ({
       [`${folder}node_modules/words/package.json`]: `{ "name": "words", "version": "${version}" }`,
       [`${folder}node_modules/words/index.js`]: `module.exports = '${version}'\n`,
     })
-    const project = makeProject(`const from = join(__dirname, 'packages/a'); ${find}`, { 'packages/a/package.json': '{}', ...wordsIn('', '1.0.0') })
+    const project = makeProject(`const from = join(__dirname, 'packages/a'); ${find}`, {
+      'packages/a/package.json': '{}',
+      ...wordsIn('', '1.0.0'),
+    })
     expect(await project.build()).toEqual({ built: ALL, changed: [] })
     expect(await project.build()).toEqual(NOTHING)
     for (const [path, text] of Object.entries(wordsIn('packages/a/', '2.0.0'))) project.write(path, text)
@@ -206,7 +263,10 @@ describe('after a change everything is built again, and the reason is named:', (
 })
 
 it('a cache in a folder that a loader lists does not change that folder', slow, async () => {
-  const project = makeProject("word = fs.readdirSync(join(__dirname, 'words')).filter((name) => name !== 'cache').join()", { 'words/one': '' })
+  const project = makeProject(
+    "word = fs.readdirSync(join(__dirname, 'words')).filter((name) => name !== 'cache').join()",
+    { 'words/one': '' },
+  )
   const options = { dir: join(project.folder, 'words/cache') }
   expect(await project.build(options)).toEqual({ built: ALL, changed: [] })
   expect(existsSync(options.dir)).toBe(true)
@@ -214,7 +274,9 @@ it('a cache in a folder that a loader lists does not change that folder', slow, 
 })
 
 it('a source that a loader reads for another module is a dependency of that module only', async () => {
-  const project = makeProject("if (/a\\.js$/.test(this.resourcePath)) word = fs.readFileSync(join(__dirname, 'b.js'), 'utf8')")
+  const project = makeProject(
+    "if (/a\\.js$/.test(this.resourcePath)) word = fs.readFileSync(join(__dirname, 'b.js'), 'utf8')",
+  )
   expect(await project.build()).toEqual({ built: ALL, changed: [] })
   expect(await project.build()).toEqual(NOTHING)
   project.write('b.js', 'console.log(3)\n')
@@ -244,7 +306,9 @@ it('a file that a loader reports is a dependency of its module only', slow, asyn
 })
 
 it('with trackReads: false, what a loader reads without reporting it is not an input', slow, async () => {
-  const project = makeProject("word = fs.readFileSync(join(__dirname, '.wordrc'), 'utf8') + process.env.WORD", { '.wordrc': 'one' })
+  const project = makeProject("word = fs.readFileSync(join(__dirname, '.wordrc'), 'utf8') + process.env.WORD", {
+    '.wordrc': 'one',
+  })
   expect(await project.build({ trackReads: false })).toEqual({ built: ALL, changed: [] })
   project.write('.wordrc', 'two')
   process.env['WORD'] = 'one'
@@ -252,37 +316,57 @@ it('with trackReads: false, what a loader reads without reporting it is not an i
 })
 
 describe('several configs at a time', () => {
-  it('a script that removes the outputs of all configs before it builds them gets all modules from the cache', slow, async () => {
-    const { folder } = makeProject('', { 'dist/one/main.js': '', 'dist/two/main.js': '' })
-    const build = async (): Promise<{ hits: number; misses: number; changed: string[] }[]> => {
-      const { all } = await runProgram<{ all: { hits: number; misses: number; changed: string[] }[] }>(SEVERAL, { folder }, { cwd: folder })
-      return all
-    }
-    for (const { hits } of await build()) expect(hits).toBe(0)
-    for (const { hits, ...rest } of await build()) {
+  it(
+    'a script that removes the outputs of all configs before it builds them gets all modules from the cache',
+    slow,
+    async () => {
+      const { folder } = makeProject('', { 'dist/one/main.js': '', 'dist/two/main.js': '' })
+      const build = async (): Promise<{ hits: number; misses: number; changed: string[] }[]> => {
+        const { all } = await runProgram<{ all: { hits: number; misses: number; changed: string[] }[] }>(
+          SEVERAL,
+          { folder },
+          { cwd: folder },
+        )
+        return all
+      }
+      for (const { hits } of await build()) expect(hits).toBe(0)
+      for (const { hits, ...rest } of await build()) {
+        expect(hits).toBeGreaterThan(0)
+        expect(rest).toEqual({ misses: 0, changed: [] })
+      }
+    },
+  )
+
+  it(
+    'a script that reads the cache of one compiler before it builds with another cache gets all modules from that one',
+    slow,
+    async () => {
+      const { folder } = makeProject('', {})
+      const build = () =>
+        runProgram<{ hits: number; misses: number; changed: string[] }>(CACHES, { folder }, { cwd: folder })
+      expect((await build()).hits).toBe(0)
+      rmSync(join(folder, 'caches/one'), { recursive: true })
+      const { hits, ...rest } = await build()
       expect(hits).toBeGreaterThan(0)
       expect(rest).toEqual({ misses: 0, changed: [] })
-    }
-  })
+    },
+  )
 
-  it('a script that reads the cache of one compiler before it builds with another cache gets all modules from that one', slow, async () => {
-    const { folder } = makeProject('', {})
-    const build = () => runProgram<{ hits: number; misses: number; changed: string[] }>(CACHES, { folder }, { cwd: folder })
-    expect((await build()).hits).toBe(0)
-    rmSync(join(folder, 'caches/one'), { recursive: true })
-    const { hits, ...rest } = await build()
-    expect(hits).toBeGreaterThan(0)
-    expect(rest).toEqual({ misses: 0, changed: [] })
-  })
-
-  it('what loaders read in a build with trackReads: false does not count for another build of the same process', slow, async () => {
-    const { folder, write } = makeProject("word = fs.readFileSync(join(__dirname, '.wordrc'), 'utf8')", { '.wordrc': 'one' })
-    const order = { folder, first: { trackReads: false } }
-    const build = () => runProgram<{ hits: number; misses: number; changed: string[] }>(CACHES, order, { cwd: folder })
-    expect((await build()).hits).toBe(0)
-    write('.wordrc', 'two')
-    const { hits, ...rest } = await build()
-    expect(hits).toBeGreaterThan(0)
-    expect(rest).toEqual({ misses: 0, changed: [] })
-  })
+  it(
+    'what loaders read in a build with trackReads: false does not count for another build of the same process',
+    slow,
+    async () => {
+      const { folder, write } = makeProject("word = fs.readFileSync(join(__dirname, '.wordrc'), 'utf8')", {
+        '.wordrc': 'one',
+      })
+      const order = { folder, first: { trackReads: false } }
+      const build = () =>
+        runProgram<{ hits: number; misses: number; changed: string[] }>(CACHES, order, { cwd: folder })
+      expect((await build()).hits).toBe(0)
+      write('.wordrc', 'two')
+      const { hits, ...rest } = await build()
+      expect(hits).toBeGreaterThan(0)
+      expect(rest).toEqual({ misses: 0, changed: [] })
+    },
+  )
 })

@@ -27,11 +27,15 @@ async function build(order) {
   for (const one of 'compilers' in compiler ? compiler.compilers : [compiler]) count(one, counts)
   const stats = await (order.changes === undefined ? run(compiler) : watch(compiler, order.folder, order.changes))
   await new Promise((resolve, reject) => void compiler.close((error) => (error ? reject(error) : resolve(undefined))))
-  const { errors = [], warnings = [] } = stats?.toJson({ all: false, errors: true, warnings: true, moduleTrace: false }) ?? {}
-  const total = (/** @type {'hits' | 'misses' | 'skipped' | 'stored'} */ name) => plugins.reduce((sum, plugin) => sum + plugin.stats[name], 0)
+  const { errors = [], warnings = [] } =
+    stats?.toJson({ all: false, errors: true, warnings: true, moduleTrace: false }) ?? {}
+  const total = (/** @type {'hits' | 'misses' | 'skipped' | 'stored'} */ name) =>
+    plugins.reduce((sum, plugin) => sum + plugin.stats[name], 0)
   return {
     ...counts,
-    ...Object.fromEntries(/** @type {const} */ (['hits', 'misses', 'skipped', 'stored']).map((name) => [name, total(name)])),
+    ...Object.fromEntries(
+      /** @type {const} */ (['hits', 'misses', 'skipped', 'stored']).map((name) => [name, total(name)]),
+    ),
     complaints,
     errors: errors.map(({ message }) => message),
     warnings: warnings.map(({ message }) => message.replaceAll(order.folder, '')).sort(),
@@ -121,8 +125,14 @@ async function watch(compiler, folder, changes) {
 /** @param {string} folder @returns {Record<string, string>} */
 function digests(folder) {
   if (!existsSync(folder)) return {}
-  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => statSync(join(folder, name)).isFile())
-  const digest = (/** @type {string} */ name) => createHash('sha256').update(readFileSync(join(folder, name))).digest('hex').slice(0, 16)
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
+    statSync(join(folder, name)).isFile(),
+  )
+  const digest = (/** @type {string} */ name) =>
+    createHash('sha256')
+      .update(readFileSync(join(folder, name)))
+      .digest('hex')
+      .slice(0, 16)
   return Object.fromEntries(names.map((name) => [name.split(sep).join('/'), digest(name)]).sort())
 }
 

@@ -32,7 +32,11 @@ export interface Built {
 }
 
 /** Runs orders one after the other in one process. */
-export async function build(orders: readonly Order[], env: Record<string, string> = {}, flags: readonly string[] = []): Promise<Built[]> {
+export async function build(
+  orders: readonly Order[],
+  env: Record<string, string> = {},
+  flags: readonly string[] = [],
+): Promise<Built[]> {
   const child = spawn(process.execPath, [...flags, RUN, JSON.stringify(orders)], { env: { ...process.env, ...env } })
   let [out, err] = ['', '']
   child.stdout.on('data', (chunk: Buffer) => void (out += chunk.toString()))

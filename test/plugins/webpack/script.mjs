@@ -19,7 +19,8 @@ const { folder, imports = [], requires = [], cli, options = {} } = JSON.parse(pr
 const require = createRequire(join(folder, 'script.cjs'))
 let word = ''
 for (const name of requires) word += require(join(folder, name)).word ?? ''
-for (const name of imports) word += (await import(pathToFileURL(join(folder, name)).href)).default({ VarveWebpackPlugin, webpack }) ?? ''
+for (const name of imports)
+  word += (await import(pathToFileURL(join(folder, name)).href)).default({ VarveWebpackPlugin, webpack }) ?? ''
 const change = (/** @type {string} */ text) => text.replace('WORD', word)
 const plugin = globalThis.made ?? new VarveWebpackPlugin({ dir: join(folder, 'cache'), ...options })
 const { compiler, counts } = makeCompiler(folder, {

@@ -6,7 +6,10 @@ import { VarveWebpackPlugin } from '@varve/plugins/webpack'
 import webpack from 'webpack'
 
 const { folder } = JSON.parse(process.argv[2] ?? '')
-const plugins = ['one', 'two'].map((name) => ({ name, plugin: new VarveWebpackPlugin({ dir: join(folder, 'cache'), name }) }))
+const plugins = ['one', 'two'].map((name) => ({
+  name,
+  plugin: new VarveWebpackPlugin({ dir: join(folder, 'cache'), name }),
+}))
 
 const compiler = webpack(
   plugins.map(({ name, plugin }) => ({
@@ -22,5 +25,9 @@ for (const { name } of plugins) rmSync(join(folder, 'dist', name), { recursive: 
 compiler?.run((error, stats) => {
   if (error || stats?.hasErrors()) throw error ?? new Error(stats?.toString('errors-only'))
   const counts = plugins.map(({ plugin }) => plugin.stats)
-  compiler.close(() => process.stdout.write(JSON.stringify({ all: counts.map(({ hits, misses, changed }) => ({ hits, misses, changed })) })))
+  compiler.close(() =>
+    process.stdout.write(
+      JSON.stringify({ all: counts.map(({ hits, misses, changed }) => ({ hits, misses, changed })) }),
+    ),
+  )
 })

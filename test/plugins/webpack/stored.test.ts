@@ -24,7 +24,14 @@ describe('a build with errors stores what succeeded', () => {
     'all is emitted': { optimization: { minimize: false, emitOnErrors: true } },
     'the first error ends it': { bail: true, parallelism: 1 },
     'a plugin throws at the end': {
-      plugins: [{ apply: (compiler: Compiler) => compiler.hooks.emit.tap('broken', () => { throw new Error('broken') }) }],
+      plugins: [
+        {
+          apply: (compiler: Compiler) =>
+            compiler.hooks.emit.tap('broken', () => {
+              throw new Error('broken')
+            }),
+        },
+      ],
     },
   }
 
@@ -121,7 +128,12 @@ describe.each(['native', 'wasm'] as const)('values of more than an entry can hol
     writeFileSync(join(folder, 'main.js'), "import url from './large.bin'\nconsole.log(url)\n")
     writeFileSync(join(folder, 'large.bin'), 'made by a loader')
     writeFileSync(join(folder, 'loader.cjs'), LOADER)
-    const rule = { test: /\.bin$/, type: 'asset/resource', use: join(folder, 'loader.cjs'), generator: { filename: 'large.bin' } }
+    const rule = {
+      test: /\.bin$/,
+      type: 'asset/resource',
+      use: join(folder, 'loader.cjs'),
+      generator: { filename: 'large.bin' },
+    }
     const config = { module: { rules: [rule] }, performance: false as const }
     const cold = await buildOnce(folder, config, { engine })
     const emitted = readFileSync(join(folder, 'dist', 'large.bin'))

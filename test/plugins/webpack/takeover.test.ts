@@ -11,7 +11,12 @@ const names = Object.keys(PROJECTS)
 /** What each project came to, in the order of `names`; each list is one process. */
 const built: Record<string, Built[]> = {}
 
-async function buildAll(title: string, folder: string, cache: 'none' | 'webpack' | 'varve', engine: string): Promise<void> {
+async function buildAll(
+  title: string,
+  folder: string,
+  cache: 'none' | 'webpack' | 'varve',
+  engine: string,
+): Promise<void> {
   const orders = names.map((_, index) => ({ folder: join(folder, String(index)), cache }))
   built[title] = await build(orders, { VARVE_ENGINE: engine })
 }
@@ -36,7 +41,12 @@ describe.each(names.map((name, index) => [name, index] as const))('%s', slow, (_
     expect(expected?.errors).toEqual([])
     for (const title of Object.keys(built)) {
       const found = of(title)
-      expect([title, found?.files, found?.warnings, found?.errors]).toEqual([title, expected?.files, expected?.warnings, []])
+      expect([title, found?.files, found?.warnings, found?.errors]).toEqual([
+        title,
+        expected?.files,
+        expected?.warnings,
+        [],
+      ])
     }
   })
 
@@ -44,7 +54,11 @@ describe.each(names.map((name, index) => [name, index] as const))('%s', slow, (_
     for (const title of ['native, warm', 'WebAssembly, warm']) {
       const found = of(title)
       expect([title, found?.complaints, found?.skipped]).toEqual([title, [], 0])
-      expect([title, found?.built, found?.taken]).toEqual([title, of("webpack's, warm")?.built, of("webpack's, warm")?.taken])
+      expect([title, found?.built, found?.taken]).toEqual([
+        title,
+        of("webpack's, warm")?.built,
+        of("webpack's, warm")?.taken,
+      ])
     }
   })
 })

@@ -28,10 +28,14 @@ function makeApplication(): string {
   const names = Array.from({ length: MODULES }, (_, index) => `module-${index}.js`)
   names.forEach((name, index) => writeFileSync(join(folder, name), `export const value = ${index} * 2\n`))
   const imports = names.map((name, index) => `import { value as v${index} } from './${name}'`)
-  writeFileSync(join(folder, 'main.js'), `${imports.join('\n')}\nconsole.log(${names.map((_, index) => `v${index}`).join(' + ')})\n`)
+  writeFileSync(
+    join(folder, 'main.js'),
+    `${imports.join('\n')}\nconsole.log(${names.map((_, index) => `v${index}`).join(' + ')})\n`,
+  )
   writeFileSync(join(folder, 'other.js'), "import { value } from './module-1.js'\nconsole.log('other', value)\n")
   writeFileSync(join(folder, 'package.json'), '{"name": "application", "version": "1.0.0"}')
-  const note = "require('node:fs').appendFileSync(require('node:path').join(__dirname, 'runs.txt'), this.resourcePath + '\\n')"
+  const note =
+    "require('node:fs').appendFileSync(require('node:path').join(__dirname, 'runs.txt'), this.resourcePath + '\\n')"
   writeFileSync(join(folder, 'loader.cjs'), `module.exports = function (source) { ${note}; return source }\n`)
   return folder
 }
@@ -73,13 +77,20 @@ describe('VarveWebpackPlugin', () => {
 
   it('lazy parts are restored on demand, and stored again with the changes around them', slow, async () => {
     const folder = makeApplication()
-    const configs = [{ mode: 'development', devtool: false }, { mode: 'development', devtool: 'source-map' }]
+    const configs = [
+      { mode: 'development', devtool: false },
+      { mode: 'development', devtool: 'source-map' },
+    ]
     for (let round = 0; round < 6; round++) {
       // Three builds without maps, then three in another cache with maps of all sources.
       const config = configs[Math.floor(round / 3)]
       writeFileSync(join(folder, `module-${round}.js`), `export const value = ${round} * 5\n`)
       const built = await build(folder, { config, options: { name: String(config?.devtool) } })
-      expect(built).toMatchObject({ failure: null, skipped: 0, digest: (await build(folder, { config, cache: 'none' })).digest })
+      expect(built).toMatchObject({
+        failure: null,
+        skipped: 0,
+        digest: (await build(folder, { config, cache: 'none' })).digest,
+      })
     }
   })
 
@@ -93,7 +104,10 @@ describe('VarveWebpackPlugin', () => {
   })
 
   it('each engine reads webpack builds of the other one', slow, async () => {
-    for (const [writer, reader] of [['native', 'wasm'], ['wasm', 'native']]) {
+    for (const [writer, reader] of [
+      ['native', 'wasm'],
+      ['wasm', 'native'],
+    ]) {
       const folder = makeApplication()
       await build(folder, { options: { engine: writer } })
       expect((await build(folder, { options: { engine: reader } })).loaded).toEqual([])
@@ -148,9 +162,10 @@ describe('VarveWebpackPlugin', () => {
     expect(readdirSync(join(folder, 'cache', 'v1')).length).toBeLessThanOrEqual(16)
   })
 
-  it('an unknown option is an INVALID_OPTION with a suggestion, also for names of webpack\'s own cache', () => {
+  it("an unknown option is an INVALID_OPTION with a suggestion, also for names of webpack's own cache", () => {
     const make = (options: object) => () => new VarveWebpackPlugin(options)
-    const error = (text: string) => expect.objectContaining({ code: 'INVALID_OPTION', message: expect.stringContaining(text) })
+    const error = (text: string) =>
+      expect.objectContaining({ code: 'INVALID_OPTION', message: expect.stringContaining(text) })
     expect(make({ verion: '1' })).toThrow(error("has no option 'verion'; did you mean 'version'?"))
     expect(make({ cacheDirectory: 'a' })).toThrow(error("did you mean 'dir'?"))
     expect(make({ compression: 'gzip' })).toThrow(error('values are always compressed'))

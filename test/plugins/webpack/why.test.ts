@@ -49,20 +49,29 @@ function why(folder: string, id: string, env: { [name: string]: string } = {}): 
   return record
 }
 
-const changesIn = ({ variants }: Found): string[] => variants[0]?.differences.map(({ kind, name }) => `${kind} ${name}`) ?? []
+const changesIn = ({ variants }: Found): string[] =>
+  variants[0]?.differences.map(({ kind, name }) => `${kind} ${name}`) ?? []
 const holds = ({ variants }: Found): boolean => variants[0]?.holds === true
 
 describe('varve why of a webpack build', () => {
   it('names the file that makes the entry of a module invalid, before and after the next build', async () => {
     const folder = makeProject()
     expect(await build(folder)).toBe(3)
-    expect([holds(why(folder, 'part.js')), holds(why(folder, join(folder, 'main.js'))), holds(why(folder, '.'))]).toEqual([true, true, true])
+    expect([
+      holds(why(folder, 'part.js')),
+      holds(why(folder, join(folder, 'main.js'))),
+      holds(why(folder, '.')),
+    ]).toEqual([true, true, true])
     writeFileSync(join(folder, 'words.txt'), 'two')
     expect(changesIn(why(folder, 'part.js'))).toEqual(['file words.txt'])
     expect([changesIn(why(folder, 'main.js')), changesIn(why(folder, '.'))]).toEqual([[], []])
     expect(await build(folder)).toBe(1)
     const after = why(folder, 'part.js')
-    expect([holds(after), after.variants.length, after.between.map(({ name }) => name)]).toEqual([true, 2, ['words.txt']])
+    expect([holds(after), after.variants.length, after.between.map(({ name }) => name)]).toEqual([
+      true,
+      2,
+      ['words.txt'],
+    ])
     expect(why(folder, 'main.js').variants).toHaveLength(1)
   })
 
@@ -75,7 +84,11 @@ describe('varve why of a webpack build', () => {
     writeFileSync(join(folder, 'loader.cjs'), `${LOADER} // changed`)
     expect(changesIn(why(folder, '.')).sort()).toEqual(['file .wordsrc', 'file loader.cjs'])
     expect(await build(folder)).toBe(3)
-    expect(why(folder, '.').between.map(({ name }) => name).sort()).toEqual(['.wordsrc', 'loader.cjs'])
+    expect(
+      why(folder, '.')
+        .between.map(({ name }) => name)
+        .sort(),
+    ).toEqual(['.wordsrc', 'loader.cjs'])
     expect(why(folder, 'main.js').between.map(({ name }) => name)).toEqual(['the whole cache (id .)'])
     await build(folder, { version: 'next' })
     expect(why(folder, '.').between.map(({ kind, name }) => `${kind} ${name}`)).toEqual(['input version'])

@@ -34,7 +34,15 @@ async function byVite() {
     configFile: false,
     customLogger: createLogger('info'),
     define: { __STAMP__: JSON.stringify(stamp) },
-    plugins: [page, varve({ version, report: true, dir: 'cache', plugins: [{ name: 'page', cacheKey: { level: version ?? 'low' } }] })],
+    plugins: [
+      page,
+      varve({
+        version,
+        report: true,
+        dir: 'cache',
+        plugins: [{ name: 'page', cacheKey: { level: version ?? 'low' } }],
+      }),
+    ],
     build: { outDir: 'dist', minify: false },
   })
 }
@@ -50,7 +58,10 @@ async function byWebpack() {
     cache: { type: 'memory' },
     module: { rules: [{ test: /page\.js$/, use: 'page-loader' }] },
     infrastructureLogging: { level: 'info', stream: process.stdout },
-    plugins: [new VarveWebpackPlugin({ version, report: true, dir: 'cache' }), new webpack.DefinePlugin({ __STAMP__: JSON.stringify(stamp) })],
+    plugins: [
+      new VarveWebpackPlugin({ version, report: true, dir: 'cache' }),
+      new webpack.DefinePlugin({ __STAMP__: JSON.stringify(stamp) }),
+    ],
   })
   await new Promise((resolve, reject) => compiler.run((error) => (error ? reject(error) : resolve())))
   await new Promise((resolve, reject) => compiler.close((error) => (error ? reject(error) : resolve())))
@@ -63,14 +74,22 @@ const input = join(folder, 'src/main.js')
 async function byRollup() {
   const { cached } = await import('@varve/plugins/rollup')
   const { rollup } = await import('rollup')
-  const bundle = await rollup({ input, plugins: [cached(page, options)], onLog: (_, { message }) => console.log(message) })
+  const bundle = await rollup({
+    input,
+    plugins: [cached(page, options)],
+    onLog: (_, { message }) => console.log(message),
+  })
   await bundle.close()
 }
 
 async function byRolldown() {
   const { cached } = await import('@varve/plugins/rolldown')
   const { rolldown } = await import('rolldown')
-  const bundle = await rolldown({ input, plugins: [cached(page, options)], onLog: (_, { message }) => console.log(message) })
+  const bundle = await rolldown({
+    input,
+    plugins: [cached(page, options)],
+    onLog: (_, { message }) => console.log(message),
+  })
   await bundle.generate()
   await bundle.close()
 }
@@ -87,13 +106,22 @@ async function byEsbuild() {
       })
     },
   }
-  await build({ entryPoints: [input], bundle: true, write: false, absWorkingDir: folder, plugins: [cached(plugin, options)] })
+  await build({
+    entryPoints: [input],
+    bundle: true,
+    write: false,
+    absWorkingDir: folder,
+    plugins: [cached(plugin, options)],
+  })
 }
 
 async function byRspack() {
   const { VarveRspackPlugin } = await import('@varve/plugins/rspack')
   const { rspack } = await import('@rspack/core')
-  const loaders = [fileURLToPath(import.meta.resolve('@varve/plugins/loader')), { loader: 'page-loader', options: { stamp } }]
+  const loaders = [
+    fileURLToPath(import.meta.resolve('@varve/plugins/loader')),
+    { loader: 'page-loader', options: { stamp } },
+  ]
   const compiler = rspack({
     mode: 'development',
     context: folder,
@@ -108,5 +136,12 @@ async function byRspack() {
   await new Promise((resolve, reject) => compiler.close((error) => (error ? reject(error) : resolve())))
 }
 
-const builds = { webpack: byWebpack, vite: byVite, rollup: byRollup, rolldown: byRolldown, esbuild: byEsbuild, rspack: byRspack }
+const builds = {
+  webpack: byWebpack,
+  vite: byVite,
+  rollup: byRollup,
+  rolldown: byRolldown,
+  esbuild: byEsbuild,
+  rspack: byRspack,
+}
 await builds[tool]()

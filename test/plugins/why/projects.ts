@@ -36,7 +36,11 @@ export function write(folder: string, files: Readonly<Record<string, string>>): 
 
 /** The lock file and the package with this version of `compiler`. */
 export function install(folder: string, version: string): void {
-  const packages = { '': { name: 'project' }, 'node_modules/@org/compiler': { version }, 'node_modules/other': { version: '3.0.0' } }
+  const packages = {
+    '': { name: 'project' },
+    'node_modules/@org/compiler': { version },
+    'node_modules/other': { version: '3.0.0' },
+  }
   write(folder, {
     'package-lock.json': JSON.stringify({ name: 'project', lockfileVersion: 3, packages }, null, 2),
     'node_modules/@org/compiler/package.json': JSON.stringify({ name: '@org/compiler', version }),
@@ -66,7 +70,10 @@ const BUILD = fileURLToPath(new URL('build.mjs', import.meta.url))
 
 /** Builds in a process of its own, because a plugin depends on what its process has read. */
 async function build(tool: string, folder: string, choices: Choices = {}): Promise<string[]> {
-  const child = spawn(process.execPath, [BUILD, tool, JSON.stringify(choices)], { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [BUILD, tool, JSON.stringify(choices)], {
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
   if (code !== 0) throw new Error(`the build failed: ${err}`)
   return out.split('\n').filter((line) => line.includes('varve: '))

@@ -23,69 +23,87 @@ async function reasonsIn(folder: string, tool: string): Promise<readonly string[
 
 /** The bytes of all files of the cache, without those that are compressed. */
 function textsIn(folder: string): string {
-  const paths = readdirSync(join(folder, 'cache'), { recursive: true, encoding: 'utf8' }).map((name) => join(folder, 'cache', name))
-  return paths.filter((path) => statSync(path).isFile()).map((path) => readFileSync(path, 'latin1')).join('')
+  const paths = readdirSync(join(folder, 'cache'), { recursive: true, encoding: 'utf8' }).map((name) =>
+    join(folder, 'cache', name),
+  )
+  return paths
+    .filter((path) => statSync(path).isFile())
+    .map((path) => readFileSync(path, 'latin1'))
+    .join('')
 }
 
 afterEach(() => {
   vi.unstubAllEnvs()
 })
 
-describe.each(Object.entries({ ...TOOLS, ...OTHER_TOOLS }))('varve why after a build by %s', (tool, { build, stamp, option }) => {
-  // webpack has quicker tests of its own: `../webpack/why.test.ts`.
-  const speed = tool === 'vite' ? {} : slow
+describe.each(Object.entries({ ...TOOLS, ...OTHER_TOOLS }))(
+  'varve why after a build by %s',
+  (tool, { build, stamp, option }) => {
+    // webpack has quicker tests of its own: `../webpack/why.test.ts`.
+    const speed = tool === 'vite' ? {} : slow
 
-  /** Builds twice, with a change between the builds, and returns why the module was built again. */
-  async function rebuilt(change: (folder: string) => void, before: Choices = {}, after: Choices = before): Promise<[why: string, folder: string]> {
-    const folder = makeFolder()
-    writeProject(folder)
-    await build(folder, before)
-    expect(why(folder)).toBe('nothing was stored')
-    change(folder)
-    await build(folder, after)
-    return [why(folder), folder]
-  }
+    /** Builds twice, with a change between the builds, and returns why the module was built again. */
+    async function rebuilt(
+      change: (folder: string) => void,
+      before: Choices = {},
+      after: Choices = before,
+    ): Promise<[why: string, folder: string]> {
+      const folder = makeFolder()
+      writeProject(folder)
+      await build(folder, before)
+      expect(why(folder)).toBe('nothing was stored')
+      change(folder)
+      await build(folder, after)
+      return [why(folder), folder]
+    }
 
-  it('names a package with its old and its new version', speed, async () => {
-    const [reason, folder] = await rebuilt((at) => install(at, '7.30.0'))
-    expect(reason).toBe('@org/compiler 7.29.13 -> 7.30.0')
-    expect(await reasonsIn(folder, tool)).toEqual(['changed @org/compiler 7.29.13 -> 7.30.0'])
-  })
+    it('names a package with its old and its new version', speed, async () => {
+      const [reason, folder] = await rebuilt((at) => install(at, '7.30.0'))
+      expect(reason).toBe('@org/compiler 7.29.13 -> 7.30.0')
+      expect(await reasonsIn(folder, tool)).toEqual(['changed @org/compiler 7.29.13 -> 7.30.0'])
+    })
 
-  it('varve why names a file that changed', speed, async () => {
-    expect((await rebuilt((folder) => write(folder, { 'src/theme.css': 'a { color: blue }' })))[0]).toBe('src/theme.css changed')
-    expect((await rebuilt((folder) => write(folder, { 'src/page.js': 'export const page = () => __STAMP__\n' })))[0]).toBe('src/page.js changed')
-  })
+    it('varve why names a file that changed', speed, async () => {
+      expect((await rebuilt((folder) => write(folder, { 'src/theme.css': 'a { color: blue }' })))[0]).toBe(
+        'src/theme.css changed',
+      )
+      expect(
+        (await rebuilt((folder) => write(folder, { 'src/page.js': 'export const page = () => __STAMP__\n' })))[0],
+      ).toBe('src/page.js changed')
+    })
 
-  it('varve why names a file that appeared', speed, async () => {
-    expect((await rebuilt((folder) => write(folder, { '.pagerc': '1' })))[0]).toBe('.pagerc appeared')
-  })
+    it('varve why names a file that appeared', speed, async () => {
+      expect((await rebuilt((folder) => write(folder, { '.pagerc': '1' })))[0]).toBe('.pagerc appeared')
+    })
 
-  it('names a variable with its old and its new value', speed, async () => {
-    vi.stubEnv('TEST_MODE', 'staging')
-    const [reason] = await rebuilt(() => vi.stubEnv('TEST_MODE', 'production'))
-    expect(reason).toBe('TEST_MODE staging -> production')
-  })
+    it('names a variable with its old and its new value', speed, async () => {
+      vi.stubEnv('TEST_MODE', 'staging')
+      const [reason] = await rebuilt(() => vi.stubEnv('TEST_MODE', 'production'))
+      expect(reason).toBe('TEST_MODE staging -> production')
+    })
 
-  it('neither stores nor prints the value of a variable whose name is that of a secret', speed, async () => {
-    vi.stubEnv('TEST_TOKEN', 'opensesame')
-    const [reason, folder] = await rebuilt(() => vi.stubEnv('TEST_TOKEN', 'abracadabra'))
-    expect(reason).toBe('TEST_TOKEN changed')
-    expect(textsIn(folder)).toContain('TEST_TOKEN')
-    expect(textsIn(folder)).not.toMatch(/opensesame|abracadabra/)
-    expect(runVarve(['why', 'src/page.js', '--dir', 'cache', '--json'], { cwd: folder }).out).not.toMatch(/opensesame|abracadabra/)
-  })
+    it('neither stores nor prints the value of a variable whose name is that of a secret', speed, async () => {
+      vi.stubEnv('TEST_TOKEN', 'opensesame')
+      const [reason, folder] = await rebuilt(() => vi.stubEnv('TEST_TOKEN', 'abracadabra'))
+      expect(reason).toBe('TEST_TOKEN changed')
+      expect(textsIn(folder)).toContain('TEST_TOKEN')
+      expect(textsIn(folder)).not.toMatch(/opensesame|abracadabra/)
+      expect(runVarve(['why', 'src/page.js', '--dir', 'cache', '--json'], { cwd: folder }).out).not.toMatch(
+        /opensesame|abracadabra/,
+      )
+    })
 
-  it('names a changed option with both values', speed, async () => {
-    expect((await rebuilt(() => undefined, { version: 'a' }, { version: 'b' }))[0]).toContain(option)
-  })
+    it('names a changed option with both values', speed, async () => {
+      expect((await rebuilt(() => undefined, { version: 'a' }, { version: 'b' }))[0]).toContain(option)
+    })
 
-  it('names a changed value of define, or of an option, with both values', speed, async () => {
-    const [reason, folder] = await rebuilt(() => undefined, { stamp: '1' }, { stamp: '2' })
-    expect(reason).toBe(stamp)
-    expect(await reasonsIn(folder, tool)).toEqual([`changed ${stamp}`])
-  })
-})
+    it('names a changed value of define, or of an option, with both values', speed, async () => {
+      const [reason, folder] = await rebuilt(() => undefined, { stamp: '1' }, { stamp: '2' })
+      expect(reason).toBe(stamp)
+      expect(await reasonsIn(folder, tool)).toEqual([`changed ${stamp}`])
+    })
+  },
+)
 
 describe('packages in a lock file', () => {
   const at = (version: string): { readonly version: string } => ({ version })
@@ -94,7 +112,9 @@ describe('packages in a lock file', () => {
 
   it.each([
     ['npm', npmLock({ 'node_modules/@babel/core': at('7.29.0'), 'node_modules/vite': at('7.1.0') })],
-    ['pnpm', `lockfileVersion: '9.0'
+    [
+      'pnpm',
+      `lockfileVersion: '9.0'
 
 packages:
 
@@ -108,8 +128,11 @@ snapshots:
 
   vite@7.1.0(@types/node@22.0.0):
     optional: true
-`],
-    ['Yarn 1', `# yarn lockfile v1
+`,
+    ],
+    [
+      'Yarn 1',
+      `# yarn lockfile v1
 
 "@babel/core@^7.0.0", "@babel/core@^7.2":
   version "7.29.0"
@@ -117,9 +140,15 @@ snapshots:
 
 vite@^7:
   version "7.1.0"
-`],
-    ['Yarn', '__metadata:\n  version: 8\n\n"@babel/core@npm:^7.0.0":\n  version: 7.29.0\n\n"vite@npm:^7":\n  version: 7.1.0\n'],
-    ['Bun', `{
+`,
+    ],
+    [
+      'Yarn',
+      '__metadata:\n  version: 8\n\n"@babel/core@npm:^7.0.0":\n  version: 7.29.0\n\n"vite@npm:^7":\n  version: 7.1.0\n',
+    ],
+    [
+      'Bun',
+      `{
   "lockfileVersion": 1,
   "workspaces": {
     "": {},
@@ -129,7 +158,8 @@ vite@^7:
     "vite": ["vite@7.1.0", {}],
   }
 }
-`],
+`,
+    ],
   ])('of %s', (_, lock) => {
     expect(packageParts(lock)).toEqual(found)
   })

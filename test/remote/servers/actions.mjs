@@ -30,7 +30,8 @@ const addressOf = (key) => `${url}/blobs/${encodeURIComponent(key)}?sig=${signat
 /** @type {Readonly<Record<string, (fields: Fields) => Reply>>} */
 const CALLS = {
   CreateCacheEntry: ({ key, version }) => {
-    if (mode === 'read-only') return [403, { code: 'permission_denied', msg: 'cache write denied: the token may only read' }]
+    if (mode === 'read-only')
+      return [403, { code: 'permission_denied', msg: 'cache write denied: the token may only read' }]
     if (entries.has(key)) return [409, { code: 'already_exists', msg: 'cache entry already exists' }]
     entries.set(key, { version, bytes: Buffer.alloc(0), parts: new Map(), isFinal: false })
     return [200, { ok: true, signed_upload_url: addressOf(key) }]
@@ -41,9 +42,17 @@ const CALLS = {
     return [200, { ok: entry?.isFinal === true, entry_id: '1' }]
   },
   GetCacheEntryDownloadURL: ({ key, version, restore_keys: prefixes = [] }) => {
-    const found = [...entries].filter(([, each]) => each.isFinal && each.version === version).map(([name]) => name).toReversed()
+    const found = [...entries]
+      .filter(([, each]) => each.isFinal && each.version === version)
+      .map(([name]) => name)
+      .toReversed()
     const [matched] = [key, ...prefixes].flatMap((prefix) => found.filter((name) => name.startsWith(prefix)))
-    return [200, matched === undefined ? { ok: false } : { ok: true, matched_key: matched, signed_download_url: addressOf(matched) }]
+    return [
+      200,
+      matched === undefined
+        ? { ok: false }
+        : { ok: true, matched_key: matched, signed_download_url: addressOf(matched) },
+    ]
   },
 }
 
@@ -68,19 +77,25 @@ async function answer(request, response) {
   const address = new URL(request.url ?? '', url)
   const call = CALLS[SERVICE.exec(address.pathname)?.[1] ?? '']
   if (call !== undefined) {
-    const [status, reply] = request.headers.authorization === `Bearer ${token}` ? call(JSON.parse(body.toString())) : [401, {}]
+    const [status, reply] =
+      request.headers.authorization === `Bearer ${token}` ? call(JSON.parse(body.toString())) : [401, {}]
     return response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(reply))
   }
   const entry = entries.get(decodeURIComponent(address.pathname.slice('/blobs/'.length)))
   if (entry === undefined || address.searchParams.get('sig') !== signature) return response.writeHead(404).end()
-  if (request.method === 'PUT') return response.writeHead(write(entry, address, body, request.headers['x-ms-blob-type'])).end()
+  if (request.method === 'PUT')
+    return response.writeHead(write(entry, address, body, request.headers['x-ms-blob-type'])).end()
   return read(entry.bytes, request, response)
 }
 
 /** @param {Buffer} bytes @param {import('node:http').IncomingMessage} request @param {import('node:http').ServerResponse} response */
 function read(bytes, request, response) {
-  const [, first, last] = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? String(request.headers['x-ms-range'] ?? '')) ?? []
-  const [start, end] = [Number(first ?? 0), last === undefined || last === '' ? bytes.length : Math.min(Number(last) + 1, bytes.length)]
+  const [, first, last] =
+    /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? String(request.headers['x-ms-range'] ?? '')) ?? []
+  const [start, end] = [
+    Number(first ?? 0),
+    last === undefined || last === '' ? bytes.length : Math.min(Number(last) + 1, bytes.length),
+  ]
   const range = first === undefined ? {} : { 'content-range': `bytes ${start}-${end - 1}/${bytes.length}` }
   response.writeHead(first === undefined ? 200 : 206, { 'content-length': end - start, etag: '"1"', ...range })
   return response.end(request.method === 'HEAD' ? undefined : bytes.subarray(start, end))

@@ -23,7 +23,13 @@ const space = cache.namespace('n', { codec: 'text' })
 /** Random bytes, which compression does not shorten. @param {string} key */
 const valueOf = (key) => {
   const letters = randomOf([...key].reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) >>> 0, 7))
-  return `${key} ${Array.from({ length: VALUE_BYTES / 8 }, () => letters(2 ** 32).toString(36).padStart(8, '0')).join('').slice(0, VALUE_BYTES)}`
+  return `${key} ${Array.from({ length: VALUE_BYTES / 8 }, () =>
+    letters(2 ** 32)
+      .toString(36)
+      .padStart(8, '0'),
+  )
+    .join('')
+    .slice(0, VALUE_BYTES)}`
 }
 /** @type {string[]} */
 const own = []

@@ -20,7 +20,10 @@ export const clock = {
   name: 'clock',
   async run({ seed, isLong, replay }) {
     const total = new Crowd(0, seed, 'all')
-    const seeds = replay === undefined ? Array.from({ length: isLong ? SEEDS_LONG : SEEDS_SHORT }, (_, index) => seed + index) : [Number(replay)]
+    const seeds =
+      replay === undefined
+        ? Array.from({ length: isLong ? SEEDS_LONG : SEEDS_SHORT }, (_, index) => seed + index)
+        : [Number(replay)]
     await inLanes(seeds, (one) => jump(total, one), LANES)
     total.remove()
     return { figures: total.figures, goals: { seeds: { min: SEEDS_SHORT } }, violations: total.violations }
@@ -33,7 +36,13 @@ async function jump(total, seed) {
   const crowd = new Crowd(0, seed, String(seed))
   for (let index = 0; index < PROCESSES; index++) {
     const years = YEARS[random(YEARS.length)] ?? 0
-    const order = { dir: crowd.dir, engine: random(2) === 0 ? 'native' : 'wasm', process: index, seed: random(2 ** 31), years }
+    const order = {
+      dir: crowd.dir,
+      engine: random(2) === 0 ? 'native' : 'wasm',
+      process: index,
+      seed: random(2 ** 31),
+      years,
+    }
     const child = new Child('clock-process.mjs', order)
     if (!(await child.ended())) crowd.violation('a process hung')
     else if (child.end?.code !== 0) crowd.violation(`a process ${child.ending}`)

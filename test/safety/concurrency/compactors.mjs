@@ -25,7 +25,9 @@ export const compactors = {
     const random = randomOf(seed)
     const crowd = new Crowd(WRITERS, seed, 'all')
     for (let slot = 0; slot < WRITERS; slot++) crowd.start('write', engineOf(slot), slot)
-    const readers = Array.from({ length: PROCESSES }, (_, index) => crowd.start('threads', engineOf(index), 0, { threads: THREADS }))
+    const readers = Array.from({ length: PROCESSES }, (_, index) =>
+      crowd.start('threads', engineOf(index), 0, { threads: THREADS }),
+    )
     crowd.start('compact', 'native')
     crowd.start('compact', 'wasm')
     await crowd.ready()

@@ -51,7 +51,8 @@ export class Crowd {
   /** Waits for all to be ready. */
   async ready() {
     for (const child of this.children) {
-      if ((await child.hear(({ ready }) => ready, 0, 60_000)) === undefined) this.violation(`a process did not begin: ${child.errors}`)
+      if ((await child.hear(({ ready }) => ready, 0, 60_000)) === undefined)
+        this.violation(`a process did not begin: ${child.errors}`)
     }
   }
 
@@ -94,7 +95,8 @@ export class Crowd {
     for (const engine of /** @type {const} */ (['native', 'wasm'])) {
       const cache = await openCache({ name: 'soak', dir: this.dir, engine })
       const missing = missingOf(cache.namespace('n', { codec: 'text' }), acknowledged)
-      if (missing.length > 0) this.violation(`${engine}: acknowledged and lost: ${missing.slice(0, 5).join(', ')} (${missing.length})`)
+      if (missing.length > 0)
+        this.violation(`${engine}: acknowledged and lost: ${missing.slice(0, 5).join(', ')} (${missing.length})`)
       const { damage } = await cache.verify()
       if (damage.length > 0) this.violation(`verify found ${JSON.stringify(damage)}`)
       await cache.close()
@@ -108,5 +110,8 @@ export class Crowd {
 
 /** How many reads the readers have reported so far. @param {readonly Child[]} readers */
 export function readsOf(readers) {
-  return readers.reduce((sum, { heard }) => sum + (heard.findLast((message) => message['soFar'] > 0)?.['soFar'] ?? 0), 0)
+  return readers.reduce(
+    (sum, { heard }) => sum + (heard.findLast((message) => message['soFar'] > 0)?.['soFar'] ?? 0),
+    0,
+  )
 }

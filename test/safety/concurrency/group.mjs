@@ -78,13 +78,15 @@ export class Watcher {
     const isNew = now !== this.#last
     this.#last = now
     if (!isNew) return
-    for (let slot = 0; slot < this.#floors.length; slot++) this.#checkGroup(slot, values.slice(slot * KEYS, (slot + 1) * KEYS))
+    for (let slot = 0; slot < this.#floors.length; slot++)
+      this.#checkGroup(slot, values.slice(slot * KEYS, (slot + 1) * KEYS))
   }
 
   /** @param {number} slot @param {(string | undefined)[]} values */
   #checkGroup(slot, values) {
     const [first = ''] = values
-    if (values.some((value) => (value ?? '') !== first)) this.violations.push(`a mixture in slot ${slot}: ${values.join(' | ')}`)
+    if (values.some((value) => (value ?? '') !== first))
+      this.violations.push(`a mixture in slot ${slot}: ${values.join(' | ')}`)
     const [number = 0, acknowledged = 0] = first.split(' ').map(Number)
     const floor = this.#floors[slot] ?? 0
     if (number < floor) this.violations.push(`slot ${slot} went back from ${floor} to ${number}`)

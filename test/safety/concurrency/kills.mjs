@@ -30,15 +30,20 @@ export const kills = {
   name: 'kills',
   async run(order) {
     const tally = new Tally()
-    const seeds = order.replay === undefined
-      ? Array.from({ length: (order.isLong ? ROUNDS_LONG : ROUNDS_SHORT) / ROUNDS }, (_, index) => order.seed + index)
-      : Array.from({ length: REPLAYS }, () => Number(order.replay))
+    const seeds =
+      order.replay === undefined
+        ? Array.from({ length: (order.isLong ? ROUNDS_LONG : ROUNDS_SHORT) / ROUNDS }, (_, index) => order.seed + index)
+        : Array.from({ length: REPLAYS }, () => Number(order.replay))
     for (const seed of seeds) {
       await new Folder(seed, tally).run()
       order.say(`${tally.figures.rounds} rounds`)
     }
     const { figures, violations, reopenMs } = tally
-    return { figures: { ...figures, ...timesOf('reopen', reopenMs) }, goals: { rounds: { min: seeds.length * ROUNDS } }, violations }
+    return {
+      figures: { ...figures, ...timesOf('reopen', reopenMs) },
+      goals: { rounds: { min: seeds.length * ROUNDS } },
+      violations,
+    }
   },
 }
 
@@ -88,7 +93,10 @@ class Folder {
     for (const child of [...this.#readers, ...this.#writers]) await this.#ended(child)
     for (let slot = 0; slot < SLOTS; slot++) this.#takeIn(slot)
     await this.#check(true)
-    this.#tally.count('acknowledged', [...this.#acknowledged.values()].reduce((sum, { length }) => sum + length, 0))
+    this.#tally.count(
+      'acknowledged',
+      [...this.#acknowledged.values()].reduce((sum, { length }) => sum + length, 0),
+    )
     rmSync(this.#root, { recursive: true, force: true })
   }
 
@@ -120,7 +128,8 @@ class Folder {
     this.#tally.reopenMs.push(performance.now() - startMs)
     const space = cache.namespace('n', { codec: 'text' })
     const missing = missingOf(space, known)
-    if (missing.length > 0) this.#violation(`acknowledged and lost: ${missing.slice(0, 5).join(', ')} (${missing.length})`)
+    if (missing.length > 0)
+      this.#violation(`acknowledged and lost: ${missing.slice(0, 5).join(', ')} (${missing.length})`)
     this.#watcher.check(space, false)
     for (const violation of this.#watcher.violations.splice(0)) this.#violation(violation)
     const { damage } = cache.status()

@@ -32,7 +32,12 @@ export const loops = {
     }
     await crowd.check()
     crowd.remove()
-    const goals = { compacts: { min: 20 }, commits: { min: 100 }, compactLongestMs: { max: HANG_MS }, commitLongestMs: { max: HANG_MS } }
+    const goals = {
+      compacts: { min: 20 },
+      commits: { min: 100 },
+      compactLongestMs: { max: HANG_MS },
+      commitLongestMs: { max: HANG_MS },
+    }
     return { figures: crowd.figures, goals, violations: crowd.violations }
   },
 }

@@ -37,7 +37,10 @@ export const merged = {
   name: 'merged',
   async run({ seed, isLong, replay, say }) {
     const rounds = isLong ? ROUNDS_LONG : ROUNDS_SHORT
-    const cases = replay === undefined ? Array.from({ length: rounds }, (_, index) => index) : Array.from({ length: REPLAYS }, () => Number(replay))
+    const cases =
+      replay === undefined
+        ? Array.from({ length: rounds }, (_, index) => index)
+        : Array.from({ length: REPLAYS }, () => Number(replay))
     /** @type {Record<string, number>} */
     const figures = {}
     const violations = []
@@ -49,7 +52,12 @@ export const merged = {
       round.crowd.remove()
     }
     say(`${cases.length} rounds`)
-    const goals = { rounds: { min: rounds }, newest: { min: rounds / 4 }, kills: { min: rounds / 2 }, handles: { min: rounds / 8 } }
+    const goals = {
+      rounds: { min: rounds },
+      newest: { min: rounds / 4 },
+      kills: { min: rounds / 2 },
+      handles: { min: rounds / 8 },
+    }
     return { figures, goals, violations }
   },
 }
@@ -111,7 +119,13 @@ class Round {
 
   /** A process that has the directory open and commits on. @param {string} dir @param {number} first */
   async #hold(dir, first) {
-    const child = this.crowd.start('write', this.#engine(0), 0, { dir, first, isQuiet: true, refreshes: true, pauseMs: 2 })
+    const child = this.crowd.start('write', this.#engine(0), 0, {
+      dir,
+      first,
+      isQuiet: true,
+      refreshes: true,
+      pauseMs: 2,
+    })
     await child.hear((message) => message['done'] !== undefined)
     return { child, next: first, acknowledged: first }
   }
@@ -126,7 +140,8 @@ class Round {
     const last = child.heard.findLast(({ done }) => done !== undefined)?.['done']
     this.crowd.count('handles')
     const found = await this.#read()
-    if (found.numbers.some((number) => number !== last)) this.crowd.violation(`the open handle committed ${last}, found ${found.numbers}`)
+    if (found.numbers.some((number) => number !== last))
+      this.crowd.violation(`the open handle committed ${last}, found ${found.numbers}`)
   }
 
   /** @param {readonly { next: number, acknowledged: number }[]} newest of each copy */
@@ -136,7 +151,8 @@ class Round {
     const [number] = numbers
     if (distinct.size > 1 && !distinct.has(undefined)) this.crowd.violation(`a mixture: ${numbers}`)
     const found = numbers.filter((one) => one !== undefined)
-    const isNewest = (/** @type {number} */ one) => newest.some(({ next, acknowledged }) => one >= acknowledged && one < next)
+    const isNewest = (/** @type {number} */ one) =>
+      newest.some(({ next, acknowledged }) => one >= acknowledged && one < next)
     if (!found.every(isNewest)) this.crowd.violation(`an older value: ${numbers}, not of ${JSON.stringify(newest)}`)
     if (lineages > 1) this.crowd.violation('commits of both copies are found')
     this.crowd.count(number === undefined ? 'misses' : 'newest')
@@ -144,11 +160,17 @@ class Round {
 
   /** What the next process to open the directory finds: the numbers of the keys of a commit, and how many copies have commits there. */
   async #read() {
-    const cache = await openCache({ name: 'soak', dir: this.crowd.dir, engine: this.#engine(1), onWarning: () => undefined })
+    const cache = await openCache({
+      name: 'soak',
+      dir: this.crowd.dir,
+      engine: this.#engine(1),
+      onWarning: () => undefined,
+    })
     const space = cache.namespace('n', { codec: 'text' })
     const values = space.getMany(Array.from({ length: KEYS }, (_, key) => `0 ${key}`))
     const numbers = values.map((value) => (value === undefined ? undefined : Number.parseInt(value, 10)))
-    const has = (/** @type {number} */ first) => Array.from({ length: 200 }, (_, index) => `0 #${first + index}`).some((key) => space.has(key))
+    const has = (/** @type {number} */ first) =>
+      Array.from({ length: 200 }, (_, index) => `0 #${first + index}`).some((key) => space.has(key))
     const lineages = [COPY_NUMBERS, 2 * COPY_NUMBERS].filter(has).length
     await cache.close()
     return { numbers, lineages }
@@ -159,6 +181,7 @@ class Round {
     const child = this.crowd.start('write', this.#engine(2), 0, { first: 3 * COPY_NUMBERS, commits: 1, isQuiet: true })
     if (!(await child.ended()) || child.end?.code !== 0) this.crowd.violation(`the next writer ${child.ending}`)
     const { numbers } = await this.#read()
-    if (numbers.some((number) => number !== 3 * COPY_NUMBERS)) this.crowd.violation(`the next commit is not found: ${numbers}`)
+    if (numbers.some((number) => number !== 3 * COPY_NUMBERS))
+      this.crowd.violation(`the next commit is not found: ${numbers}`)
   }
 }

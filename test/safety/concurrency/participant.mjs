@@ -40,8 +40,15 @@ const order = JSON.parse(process.argv[2] ?? '')
 const random = randomOf(order.seed)
 const say = (/** @type {unknown} */ message) => void writeSync(1, `${JSON.stringify(message)}\n`)
 const state = { isEnding: false, refreshedFromMs: 0 }
-const pause = () => new Promise((resolve) => (order.pauseMs === undefined ? setImmediate(resolve) : setTimeout(resolve, order.pauseMs)))
-const open = () => openCache({ name: 'soak', dir: order.dir, engine: order.engine, onWarning: (warning) => say({ warning: warning.message }) })
+const pause = () =>
+  new Promise((resolve) => (order.pauseMs === undefined ? setImmediate(resolve) : setTimeout(resolve, order.pauseMs)))
+const open = () =>
+  openCache({
+    name: 'soak',
+    dir: order.dir,
+    engine: order.engine,
+    onWarning: (warning) => say({ warning: warning.message }),
+  })
 let cache = await open()
 let space = cache.namespace('n', { codec: 'text' })
 
@@ -71,7 +78,9 @@ async function commit(number, acknowledged) {
   say({ done: number, refreshedFromMs: state.refreshedFromMs })
   const own = space.get(`${order.slot} 0`)
   if (own?.startsWith(`${number} `) === true) return
-  say({ violation: `slot ${order.slot} does not read its own commit ${number} (${padding} characters) but ${own?.slice(0, 12) ?? 'nothing'}` })
+  say({
+    violation: `slot ${order.slot} does not read its own commit ${number} (${padding} characters) but ${own?.slice(0, 12) ?? 'nothing'}`,
+  })
 }
 
 async function write() {
@@ -135,7 +144,9 @@ async function threads() {
   const count = order.threads ?? 1
   const shared = new Int32Array(new SharedArrayBuffer(4 * (1 + count)))
   const ends = Array.from({ length: count }, (_, thread) => {
-    const worker = new Worker(new URL('reader-thread.mjs', import.meta.url), { workerData: { ...order, shared, thread } })
+    const worker = new Worker(new URL('reader-thread.mjs', import.meta.url), {
+      workerData: { ...order, shared, thread },
+    })
     worker.on('message', (message) => void (message.ready !== true && say(message)))
     return once(worker, 'exit')
   })
@@ -176,7 +187,9 @@ async function loops() {
   await Promise.all(compacting)
 }
 
-createInterface({ input: process.stdin }).on('line', () => (state.isEnding = true)).on('close', () => (state.isEnding = true))
+createInterface({ input: process.stdin })
+  .on('line', () => (state.isEnding = true))
+  .on('close', () => (state.isEnding = true))
 say({ ready: true, slot: order.slot })
 await { write, read, threads, loops, compact: compactForEver }[order.role]()
 say({ finished: true })

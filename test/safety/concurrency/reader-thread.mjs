@@ -6,7 +6,12 @@ import { Watcher } from './group.mjs'
 
 /** @type {{ dir: string, engine: 'native' | 'wasm', slots: number, shared: Int32Array, thread: number }} */
 const { dir, engine, slots, shared, thread } = workerData
-const cache = await openCache({ name: 'soak', dir, engine, onWarning: ({ message }) => parentPort?.postMessage({ warning: message }) })
+const cache = await openCache({
+  name: 'soak',
+  dir,
+  engine,
+  onWarning: ({ message }) => parentPort?.postMessage({ warning: message }),
+})
 const space = cache.namespace('n', { codec: 'text' })
 const watcher = new Watcher(slots, 16)
 let refreshes = 0

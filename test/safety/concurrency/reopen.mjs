@@ -42,7 +42,10 @@ async function fill(dir, seed) {
   const cache = await openCache({ name: 'soak', dir, engine: 'native', maxBytes: '4GiB' })
   const space = cache.namespace('n')
   for (let number = 0; number * VALUE_BYTES < CACHE_BYTES; number++) {
-    space.put(`value ${number}`, Buffer.from(Uint32Array.from({ length: VALUE_BYTES / 4 }, () => random(2 ** 32)).buffer))
+    space.put(
+      `value ${number}`,
+      Buffer.from(Uint32Array.from({ length: VALUE_BYTES / 4 }, () => random(2 ** 32)).buffer),
+    )
     if (((number + 1) * VALUE_BYTES) % COMMIT_BYTES === 0) await cache.commit()
   }
   await cache.commit()
@@ -70,7 +73,10 @@ async function killAll(dir, seed, rounds, cacheBytes) {
     const reader = new Child('reopen-child.mjs', { dir, engine, round, last })
     const seen = await reader.hear(({ found }) => found !== undefined)
     if (!(await reader.ended()) || seen?.['found'] !== true) {
-      violations.push({ what: `round ${round}, ${engine}: commit ${last} is not there; the reader ${reader.ending}`, replay: 'all' })
+      violations.push({
+        what: `round ${round}, ${engine}: commit ${last} is not there; the reader ${reader.ending}`,
+        replay: 'all',
+      })
     }
     const name = engine === 'native' ? 'Native' : 'Wasm'
     ms[`open${name}`]?.push(seen?.['openMs'] ?? Infinity)

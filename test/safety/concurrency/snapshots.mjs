@@ -27,7 +27,10 @@ export const snapshots = {
     /** @type {Record<string, number>} */
     const figures = {}
     const violations = []
-    for (const setting of [{ engine: engineOf, isStrict: false }, { engine: () => /** @type {const} */ ('native'), isStrict: true }]) {
+    for (const setting of [
+      { engine: engineOf, isStrict: false },
+      { engine: () => /** @type {const} */ ('native'), isStrict: true },
+    ]) {
       const crowd = await look(new Crowd(WRITERS, seed, 'all'), setting, reads, endMs)
       if (setting.isStrict) await atOnce(crowd)
       crowd.remove()
@@ -69,14 +72,17 @@ async function atOnce(crowd) {
     const workerData = { dir, shared, thread, threads: THREADS, commits: THREAD_COMMITS }
     return new Worker(new URL('at-once.mjs', import.meta.url), { workerData })
   })
-  const outcomes = workers.map((worker) => new Promise((resolve) => {
-    worker.once('message', ({ seen, violations }) => {
-      crowd.count('seenAtOnce', seen)
-      violations.forEach((/** @type {string} */ what) => crowd.violation(what))
-    })
-    worker.once('error', (error) => crowd.violation(`a thread: ${error.message}`))
-    worker.once('exit', resolve)
-  }))
+  const outcomes = workers.map(
+    (worker) =>
+      new Promise((resolve) => {
+        worker.once('message', ({ seen, violations }) => {
+          crowd.count('seenAtOnce', seen)
+          violations.forEach((/** @type {string} */ what) => crowd.violation(what))
+        })
+        worker.once('error', (error) => crowd.violation(`a thread: ${error.message}`))
+        worker.once('exit', resolve)
+      }),
+  )
   await Promise.race([Promise.all(outcomes), sleep(60_000).then(() => crowd.violation('threads hung'))])
   await Promise.all(workers.map((worker) => worker.terminate()))
 }

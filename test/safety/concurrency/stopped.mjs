@@ -25,13 +25,19 @@ export const stopped = {
       const crowd = new Crowd(2, seed + round, 'all')
       await stop(crowd, engineOf(round))
       for (const [name, figure] of Object.entries(crowd.figures)) {
-        total.figures[name] = name.endsWith('MaxMs') ? Math.max(total.figures[name] ?? 0, figure) : (total.figures[name] ?? 0) + figure
+        total.figures[name] = name.endsWith('MaxMs')
+          ? Math.max(total.figures[name] ?? 0, figure)
+          : (total.figures[name] ?? 0) + figure
       }
       total.violations.push(...crowd.violations)
       crowd.remove()
     }
     total.remove()
-    return { figures: total.figures, goals: { stops: { min: ROUNDS_SHORT }, takenOver: { min: ROUNDS_SHORT } }, violations: total.violations }
+    return {
+      figures: total.figures,
+      goals: { stops: { min: ROUNDS_SHORT }, takenOver: { min: ROUNDS_SHORT } },
+      violations: total.violations,
+    }
   },
 }
 

@@ -22,7 +22,8 @@ export async function work({ dir, engine, name, seed }) {
     await cache.commit({ durability: random(8) === 0 ? 'durable' : 'relaxed' })
     writeSync(1, `${JSON.stringify({ done: key })}\n`)
     const own = await space.getManyAsync([key, `${name}-0`])
-    if (own.some((value) => value === undefined)) writeSync(1, `${JSON.stringify({ violation: `${key} does not read its own commits` })}\n`)
+    if (own.some((value) => value === undefined))
+      writeSync(1, `${JSON.stringify({ violation: `${key} does not read its own commits` })}\n`)
     await new Promise((resolve) => setImmediate(resolve))
   }
 }

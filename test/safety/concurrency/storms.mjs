@@ -26,10 +26,15 @@ export const storms = {
     const terminations = (isLong ? TERMINATIONS_LONG : TERMINATIONS_SHORT) / PER_PROCESS
     const exits = isLong ? EXITS_LONG : EXITS_SHORT
     const cases = [
-      ...Array.from({ length: terminations }, (_, index) => ({ kind: 'terminate', engine: engineOf(index), count: PER_PROCESS })),
+      ...Array.from({ length: terminations }, (_, index) => ({
+        kind: 'terminate',
+        engine: engineOf(index),
+        count: PER_PROCESS,
+      })),
       ...Array.from({ length: exits }, (_, index) => ({ kind: 'exit', engine: engineOf(index), count: index % 4 })),
     ].map((one) => ({ ...one, seed: random(2 ** 31), code: 1 + random(100) }))
-    const chosen = replay === undefined || replay === 'all' ? cases : Array.from({ length: 10 }, () => JSON.parse(replay))
+    const chosen =
+      replay === undefined || replay === 'all' ? cases : Array.from({ length: 10 }, () => JSON.parse(replay))
     const acknowledged = (await inLanes(chosen, (one) => storm(crowd, one), LANES)).flat()
     say('looking for what was acknowledged')
     await look(crowd, acknowledged)
@@ -46,10 +51,12 @@ async function storm(crowd, one) {
   const replay = JSON.stringify(one)
   const child = new Child('storm.mjs', { dir: crowd.dir, ...one })
   const isInTime = await child.ended(one.kind === 'exit' ? 30_000 : 120_000)
-  const violation = (/** @type {string} */ what) => void crowd.violations.push({ what: `${one.kind} ${one.engine}: ${what}`, replay })
+  const violation = (/** @type {string} */ what) =>
+    void crowd.violations.push({ what: `${one.kind} ${one.engine}: ${what}`, replay })
   if (!isInTime) violation('it hung')
   else if (child.end?.signal !== null) violation(`it ended with ${child.end?.signal}: ${child.errors.slice(0, 300)}`)
-  else if (child.end?.code !== one.code) violation(`exit code ${child.end?.code}, not ${one.code}: ${child.errors.slice(0, 300)}`)
+  else if (child.end?.code !== one.code)
+    violation(`exit code ${child.end?.code}, not ${one.code}: ${child.errors.slice(0, 300)}`)
   const slow = Math.max(0, ...child.heard.map(({ ms }) => ms ?? 0))
   crowd.figures['terminateMaxMs'] = Math.max(crowd.figures['terminateMaxMs'] ?? 0, slow)
   if (one.kind === 'exit') crowd.count('exits')
@@ -64,7 +71,8 @@ async function look(crowd, keys) {
     const cache = await openCache({ name: 'soak', dir: crowd.dir, engine })
     const values = cache.namespace('n', { codec: 'text' }).getMany(keys)
     const missing = keys.filter((key, index) => values[index]?.startsWith(`${key} `) !== true)
-    if (missing.length > 0) crowd.violation(`${engine}: acknowledged and lost: ${missing.slice(0, 5).join(', ')} (${missing.length})`)
+    if (missing.length > 0)
+      crowd.violation(`${engine}: acknowledged and lost: ${missing.slice(0, 5).join(', ')} (${missing.length})`)
     const { damage } = await cache.verify()
     if (damage.length > 0) crowd.violation(`verify found ${JSON.stringify(damage)}`)
     await cache.close()

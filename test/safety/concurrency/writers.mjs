@@ -33,7 +33,19 @@ const REPLAYS = 3
 export const writers = { name: 'writers', run: (order) => run(order, { engines: [engineOf], rounds: ROUNDS_SHORT }) }
 
 /** Locks local to each machine: strace answers `flock` with success, and the system is not asked. */
-const LOCAL_LOCKS = ['strace', '-D', '-f', '-qq', '--seccomp-bpf', '-e', 'trace=flock', '-e', 'inject=flock:retval=0', '-o', '/dev/null']
+const LOCAL_LOCKS = [
+  'strace',
+  '-D',
+  '-f',
+  '-qq',
+  '--seccomp-bpf',
+  '-e',
+  'trace=flock',
+  '-e',
+  'inject=flock:retval=0',
+  '-o',
+  '/dev/null',
+]
 
 /**
  * The same with locks that lie, as on a network file system mounted with `nolock`: every process gets every lock, so logs
@@ -56,9 +68,10 @@ async function run(order, setting) {
   /** @type {import('../suite.mjs').Violation[]} */
   const violations = []
   const rounds = order.isLong ? ROUNDS_LONG : setting.rounds
-  const cases = order.replay === undefined
-    ? Array.from({ length: rounds }, (_, index) => ({ seed: order.seed + index, index }))
-    : Array.from({ length: REPLAYS }, () => caseOf(order.replay ?? ''))
+  const cases =
+    order.replay === undefined
+      ? Array.from({ length: rounds }, (_, index) => ({ seed: order.seed + index, index }))
+      : Array.from({ length: REPLAYS }, () => caseOf(order.replay ?? ''))
   for (const { seed, index } of cases) {
     const crowd = await round(seed, index, setting)
     for (const [name, count] of Object.entries(crowd.figures)) figures[name] = (figures[name] ?? 0) + count
@@ -90,7 +103,10 @@ async function round(seed, index, { engines, tracer }) {
   await compacting
   await crowd.end()
   const acknowledged = [...crowd.acknowledged().values()]
-  crowd.count('acknowledged', acknowledged.reduce((sum, numbers) => sum + new Set(numbers).size, 0))
+  crowd.count(
+    'acknowledged',
+    acknowledged.reduce((sum, numbers) => sum + new Set(numbers).size, 0),
+  )
   await crowd.check()
   crowd.remove()
   return crowd
@@ -136,7 +152,8 @@ async function met(child, random) {
     from += news.length
   }
   // In the middle of the next one, or of closing.
-  if (random(2) === 0) await child.hear((message) => message['at'] !== undefined || message['finished'] === true, child.heard.length, 2000)
+  if (random(2) === 0)
+    await child.hear((message) => message['at'] !== undefined || message['finished'] === true, child.heard.length, 2000)
   await sleep(random(4))
 }
 

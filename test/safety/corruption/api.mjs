@@ -12,7 +12,15 @@ import { randomOf } from '../random.mjs'
 import { none, tallyOf, zeros } from './tally.mjs'
 
 const CHILD = fileURLToPath(new URL('api-child.mjs', import.meta.url))
-const SHAPES = ['logs-small', 'checkpointed-small', 'mixed-small', 'mixed-large', 'checkpointed-large', 'mixed-files', 'mixed-tasks']
+const SHAPES = [
+  'logs-small',
+  'checkpointed-small',
+  'mixed-small',
+  'mixed-large',
+  'checkpointed-large',
+  'mixed-files',
+  'mixed-tasks',
+]
 /** The engine that writes, and the engine that reads the damaged cache. */
 const ENGINES = ['native>native', 'wasm>wasm', 'native>wasm', 'wasm>native']
 const FLIPS = 8192
@@ -31,8 +39,20 @@ export const api = {
       const cases = await prepare(base, order)
       const wanted = order.replay === undefined ? cases : [order.replay]
       const figures = zeros(
-        'cases', 'flips', 'cuts', 'others', 'right', 'missedValues', 'earlier', 'seen',
-        'unseen', 'deaths', 'hangs', 'wrong', 'stale', 'unhealed',
+        'cases',
+        'flips',
+        'cuts',
+        'others',
+        'right',
+        'missedValues',
+        'earlier',
+        'seen',
+        'unseen',
+        'deaths',
+        'hangs',
+        'wrong',
+        'stale',
+        'unhealed',
       )
       /** @type {Violation[]} */
       const violations = []
@@ -100,7 +120,8 @@ function judgeAnswer(when, text, answer, add, violate) {
   const mayBeEarlier = isOfLog(text.slice(text.indexOf(' ') + 1)) && !/ (flip|copy|swap|foreign) /.test(text)
   if (answer.error !== undefined) return violate('unhealed', `${when}: ${answer.error}`)
   for (const wrong of answer.wrong) violate('wrong', `${when}: ${wrong}`)
-  if (answer.state === 'stale' || (answer.state === 'earlier' && !mayBeEarlier)) violate('stale', `${when}: ${answer.state}`)
+  if (answer.state === 'stale' || (answer.state === 'earlier' && !mayBeEarlier))
+    violate('stale', `${when}: ${answer.state}`)
   if (!answer.healed) violate('unhealed', `${when}: the entry put after the damage is not there`)
   if (!isMeeting) return answer.sound ? undefined : violate('unhealed', `${when}: verify still finds damage`)
   add(answer.state === 'earlier' ? 'earlier' : 'right')

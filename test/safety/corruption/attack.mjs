@@ -37,9 +37,22 @@ export const ATTACKS = [
   'rename',
 ]
 /** Attacks on all files. */
-export const SWEEPS = ['remove-v1', 'remove-folder', 'forbid-v1', 'rename-folder', 'cut-all', 'overwrite-all', 'unlink-all']
+export const SWEEPS = [
+  'remove-v1',
+  'remove-folder',
+  'forbid-v1',
+  'rename-folder',
+  'cut-all',
+  'overwrite-all',
+  'unlink-all',
+]
 /** Which file. */
-export const TARGETS = { manifest: /^manifest-\d+$/, log: /^\d+\.log$/, table: /\.table$/, file: /^files\/..\/[0-9a-f]{64}$/ }
+export const TARGETS = {
+  manifest: /^manifest-\d+$/,
+  log: /^\d+\.log$/,
+  table: /\.table$/,
+  file: /^files\/..\/[0-9a-f]{64}$/,
+}
 
 /** @param {string} dir @param {string} attack @param {string} target @param {number} seed */
 export function strike(dir, attack, target, seed) {
@@ -67,7 +80,11 @@ function strikeFile(path, attack, random) {
   else if (attack === 'cut-and-grow')
     withOpen(path, 'r+', (file) => void (ftruncateSync(file, at), ftruncateSync(file, bytes + random(9_000))))
   else if (attack === 'overwrite')
-    withOpen(path, 'r+', (file) => void writeSync(file, noise(random, Math.min(bytes - at, 1 + random(9_000))), 0, null, at))
+    withOpen(
+      path,
+      'r+',
+      (file) => void writeSync(file, noise(random, Math.min(bytes - at, 1 + random(9_000))), 0, null, at),
+    )
   else if (attack === 'append') withOpen(path, 'a', (file) => void writeSync(file, noise(random, 1 + random(9_000))))
   else if (attack === 'unlink') unlinkSync(path)
   else if (attack === 'forbid') chmodSync(path, 0o000)

@@ -24,7 +24,13 @@ async function meet({ base, work }, text, index) {
   forge(place, dir, how, file)
   const { kind } = shapeOf(shape)
   const key = how === 'no-key' || how === 'taken-for-open' ? undefined : how === 'wrong-key' ? KEYS.other : KEYS.ours
-  const cache = await openCache({ name: 'damage', dir, engine: reader, version: '1', ...(key === undefined ? {} : { secret: key }) })
+  const cache = await openCache({
+    name: 'damage',
+    dir,
+    engine: reader,
+    version: '1',
+    ...(key === undefined ? {} : { secret: key }),
+  })
   const { rounds, wrong } = await askAll(cache, kind, 'ours', dir)
   const { sound } = await cache.verify()
   const damage = cache.status().damage.length
@@ -34,7 +40,15 @@ async function meet({ base, work }, text, index) {
   const mine = await open(dir, reader, { secret: KEYS.ours })
   const again = await askAll(mine, kind, 'ours', dir)
   await mine.close()
-  return { state: judge(rounds), found: rounds.size, wrong: [...wrong, ...again.wrong], sound, damage, healed, again: again.rounds.size }
+  return {
+    state: judge(rounds),
+    found: rounds.size,
+    wrong: [...wrong, ...again.wrong],
+    sound,
+    damage,
+    healed,
+    again: again.rounds.size,
+  }
 }
 
 /**

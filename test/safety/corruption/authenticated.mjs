@@ -29,9 +29,14 @@ export const authenticated = {
       /** @type {import('../suite.mjs').Violation[]} */
       const violations = []
       await inPieces(pieces(wanted, PIECE), root, order.say, async (piece, work) => {
-        for (const met of await runCases({ program: CHILD, order: { base, work }, cases: piece })) judgeCase(figures, violations, met)
+        for (const met of await runCases({ program: CHILD, order: { base, work }, cases: piece }))
+          judgeCase(figures, violations, met)
       })
-      return { figures, goals: { forged: { min: 200 }, ...none('believed', 'deaths', 'unhealed', 'touched', 'wrong') }, violations }
+      return {
+        figures,
+        goals: { forged: { min: 200 }, ...none('believed', 'deaths', 'unhealed', 'touched', 'wrong') },
+        violations,
+      }
     }),
 }
 
@@ -48,7 +53,8 @@ async function prepare(base) {
       const files = ['*', ...unauthenticated.folder.keys()].filter((file) => !file.startsWith('used/'))
       const forged = ['unauthenticated', 'other-key'].flatMap((who) => files.map((file) => `${who} ${file}`))
       const texts = ['right-key', 'wrong-key', 'no-key', 'taken-for-open', ...forged]
-      for (const engines of ENGINES.filter((pair) => pair.startsWith(engine))) cases.push(...texts.map((text) => `${engines}/${name} ${text}`))
+      for (const engines of ENGINES.filter((pair) => pair.startsWith(engine)))
+        cases.push(...texts.map((text) => `${engines}/${name} ${text}`))
     }
   }
   return cases
@@ -73,8 +79,10 @@ function judgeCase(figures, violations, { text, answer, death }) {
     return add('missedValues', ENTRIES - answer.found)
   }
   const isRight = how === 'right-key'
-  if (answer.found !== (isRight ? ENTRIES : 0)) violate(isRight ? 'wrong' : 'believed', `${answer.found} entries are found`)
+  if (answer.found !== (isRight ? ENTRIES : 0))
+    violate(isRight ? 'wrong' : 'believed', `${answer.found} entries are found`)
   // Files with a secret in place of files without one are damage for a cache without a secret, and invisible to the others.
   if (how !== 'taken-for-open' && (!answer.sound || answer.damage > 0)) violate('touched', 'damage is reported')
-  if (how !== 'taken-for-open' && answer.again !== ENTRIES) violate('touched', `with the secret, ${answer.again} entries are left`)
+  if (how !== 'taken-for-open' && answer.again !== ENTRIES)
+    violate('touched', `with the secret, ${answer.again} entries are left`)
 }

@@ -49,7 +49,9 @@ function runProcess({ program, order, nodeArgs = [], wrapper = [], hangMs = HANG
   const answers = []
   let [complaint, hung] = ['', false]
   const watch = setTimeout(() => void ((hung = true), child.kill('SIGKILL')), hangMs)
-  child.stderr.setEncoding('utf8').on('data', (/** @type {string} */ text) => void (complaint = (complaint + text).slice(-2_000)))
+  child.stderr
+    .setEncoding('utf8')
+    .on('data', (/** @type {string} */ text) => void (complaint = (complaint + text).slice(-2_000)))
   createInterface({ input: child.stdout }).on('line', (text) => {
     // Other lines are output of the tool.
     if (text.startsWith('{"case"')) answers.push(JSON.parse(text).answer)
@@ -89,18 +91,24 @@ export async function answerCases(answer) {
 export async function inPieces(all, base, say, work) {
   const count = all.flat().length
   let [started, done] = [0, 0]
-  await inLanes(all, async (piece) => {
-    const folder = join(base, `work-${started++}`)
-    mkdirSync(folder, { mode: 0o755 })
-    await work(piece, folder)
-    rmSync(folder, { recursive: true, force: true })
-    const tenth = Math.floor((done * 10) / count)
-    done += piece.length
-    if (Math.floor((done * 10) / count) > tenth) say(`${done} of ${count}`)
-  }, LANES)
+  await inLanes(
+    all,
+    async (piece) => {
+      const folder = join(base, `work-${started++}`)
+      mkdirSync(folder, { mode: 0o755 })
+      await work(piece, folder)
+      rmSync(folder, { recursive: true, force: true })
+      const tenth = Math.floor((done * 10) / count)
+      done += piece.length
+      if (Math.floor((done * 10) / count) > tenth) say(`${done} of ${count}`)
+    },
+    LANES,
+  )
 }
 
 /** Pieces of at most `size`. @template T @param {readonly T[]} items @param {number} size @returns {T[][]} */
 export function pieces(items, size) {
-  return Array.from({ length: Math.ceil(items.length / size) }, (_, index) => items.slice(index * size, (index + 1) * size))
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, index) =>
+    items.slice(index * size, (index + 1) * size),
+  )
 }

@@ -42,7 +42,8 @@ export async function buildWith(tool, app, cache) {
 function digestOf(output) {
   const hash = createHash('sha256')
   const files = readdirSync(output, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
-  for (const path of files.map((file) => join(file.parentPath, file.name)).sort()) hash.update(path.slice(output.length)).update(readFileSync(path))
+  for (const path of files.map((file) => join(file.parentPath, file.name)).sort())
+    hash.update(path.slice(output.length)).update(readFileSync(path))
   return hash.digest('hex')
 }
 

@@ -15,7 +15,11 @@ export async function build({ app, output, cache }) {
     configFile: false,
     logLevel: 'warn',
     customLogger: { ...createLogger('warn'), warn: tell, warnOnce: tell, error: tell },
-    plugins: [/** @type {import('vite').Plugin} */ (cache === undefined ? plugin : cached(plugin, { ...cache, cacheKey: 'same' }))],
+    plugins: [
+      /** @type {import('vite').Plugin} */ (
+        cache === undefined ? plugin : cached(plugin, { ...cache, cacheKey: 'same' })
+      ),
+    ],
     build: { outDir: output, emptyOutDir: true, minify: false, rollupOptions: { input: `${app}/main.js` } },
   })
   return { worked: plugin.runs(), ...sorted(logged) }

@@ -22,11 +22,15 @@ export function build({ app, output, cache }) {
     if (type === 'warn' || type === 'error') reports.push(`${name}: ${args?.[0]}`)
     return true
   })
-  compiler.hooks.compilation.tap('count', (compilation) => void compilation.hooks.buildModule.tap('count', () => void worked++))
+  compiler.hooks.compilation.tap(
+    'count',
+    (compilation) => void compilation.hooks.buildModule.tap('count', () => void worked++),
+  )
   return new Promise((resolve, reject) => {
     compiler.run((error, stats) => {
       const complaints = stats?.compilation.warnings.map(String) ?? []
-      const failure = error ?? (stats?.hasErrors() ? new Error(stats.toString({ all: false, errors: true })) : undefined)
+      const failure =
+        error ?? (stats?.hasErrors() ? new Error(stats.toString({ all: false, errors: true })) : undefined)
       compiler.close((closing) => {
         if (failure ?? closing) reject(failure ?? closing)
         else resolve({ worked, reports, complaints })

@@ -42,8 +42,27 @@ export function throughBuilds(tool, counts) {
       withFolder(async (base) => {
         const digest = await prepare(tool, base)
         const cases = order.replay === undefined ? casesOf(base, counts, order) : [order.replay]
-        const bad = /** @type {const} */ (['deaths', 'hangs', 'failures', 'otherOutputs', 'complaints', 'wrongReports', 'unsound', 'unhealed'])
-        const figures = zeros('caches', 'flips', 'sameOutput', 'worked', 'reports', 'sound', 'healed', 'slowestMs', ...bad)
+        const bad = /** @type {const} */ ([
+          'deaths',
+          'hangs',
+          'failures',
+          'otherOutputs',
+          'complaints',
+          'wrongReports',
+          'unsound',
+          'unhealed',
+        ])
+        const figures = zeros(
+          'caches',
+          'flips',
+          'sameOutput',
+          'worked',
+          'reports',
+          'sound',
+          'healed',
+          'slowestMs',
+          ...bad,
+        )
         /** @type {Violation[]} */
         const violations = []
         await inPieces(inProcesses(cases), base, order.say, async (piece, work) => {
@@ -158,7 +177,8 @@ function count(figures, violations, digest, met, again) {
   add('reports', reports.length)
   // A flipped bit never looks like an incomplete append, so a build that misses entries because of it reports the damage.
   const isUnreported = isFlip && worked > 0 && reports.length === 0
-  if (reports.length > 1 || isUnreported) violate('wrongReports', `${worked} worked, reports: ${reports.join('; ') || 'none'}`)
+  if (reports.length > 1 || isUnreported)
+    violate('wrongReports', `${worked} worked, reports: ${reports.join('; ') || 'none'}`)
   if (again.answer.reports.length > 0) violate('wrongReports', `again: ${again.answer.reports.join('; ')}`)
   // Builds do not read entries that they do not need.
   if (again.answer.sound) add('sound')

@@ -37,7 +37,8 @@ export function shapeOf(text) {
  * Without records of builds: nothing puts an old record again, so its damage stays until a compaction.
  * @param {string} dir @param {EngineName} engine @param {object} [more]
  */
-export const open = (dir, engine, more = {}) => openCache({ name: 'damage', dir, engine, version: '1', history: 'never', ...more })
+export const open = (dir, engine, more = {}) =>
+  openCache({ name: 'damage', dir, engine, version: '1', history: 'never', ...more })
 
 /**
  * Writes a cache. Returns its folder after each round.
@@ -61,7 +62,8 @@ export async function writeCache(dir, engine, { kind, form }, salt, more = {}) {
 
 /** @param {Cache} cache @param {Kind} kind @param {number} key @param {Buffer} value @param {string} dir @param {number} round */
 async function put(cache, kind, key, value, dir, round) {
-  if (kind === 'tasks') return void (await taskOf(cache, dir).run({ id: `key ${key}`, inputs: { round } }, () => value.toString()))
+  if (kind === 'tasks')
+    return void (await taskOf(cache, dir).run({ id: `key ${key}`, inputs: { round } }, () => value.toString()))
   if (kind !== 'files') return cache.namespace('n', { version: '1' }).put(`key ${key}`, value)
   const tree = join(dir, '..', 'tree')
   mkdirSync(join(tree, 'sub'), { recursive: true })
@@ -108,7 +110,8 @@ function askEntries(cache, take) {
   const keys = keysOf(0).map((key) => `key ${key}`)
   keys.forEach((key, index) => void take(index, namespace.get(key), 'get'))
   namespace.getMany(keys).forEach((value, index) => void take(index, value, 'getMany'))
-  for (const [key, value] of namespace.entries()) if (key !== HEALED) take(Number(String(key).slice(4)), value, 'entries')
+  for (const [key, value] of namespace.entries())
+    if (key !== HEALED) take(Number(String(key).slice(4)), value, 'entries')
 }
 
 /** @param {Cache} cache @param {string} dir @param {Take} take */
@@ -136,7 +139,11 @@ async function askOutputs(cache, dir, take) {
     try {
       await cache.files.restore(manifest, target)
       const same = readFileSync(join(target, 'sub', 'same.txt'), 'utf8')
-      take(key, same === 'the same in every output' ? readFileSync(join(target, 'a.txt')) : Buffer.from(same), 'restore')
+      take(
+        key,
+        same === 'the same in every output' ? readFileSync(join(target, 'a.txt')) : Buffer.from(same),
+        'restore',
+      )
     } catch (error) {
       if (!(error instanceof VarveError) || error.code !== 'FILES_DAMAGED') throw error
     }
@@ -154,4 +161,5 @@ export async function heal(cache) {
 }
 
 /** @param {Cache} cache */
-export const isHealed = (cache) => Buffer.from(cache.namespace('n', { version: '1' }).get(HEALED) ?? []).toString() === HEALED
+export const isHealed = (cache) =>
+  Buffer.from(cache.namespace('n', { version: '1' }).get(HEALED) ?? []).toString() === HEALED

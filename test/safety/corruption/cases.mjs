@@ -18,7 +18,8 @@ export function damaged({ folder, other, generations }, text) {
   if (good === undefined) throw new Error(`there is no file of case '${text}'`)
   if (kind === 'lose') return new Map([...folder].filter(([name]) => name !== file))
   const bytes =
-    changed(kind, good, Number(first), Number(second)) ?? donated(kind, file, kind === 'foreign' ? other : generations[Number(first)])
+    changed(kind, good, Number(first), Number(second)) ??
+    donated(kind, file, kind === 'foreign' ? other : generations[Number(first)])
   return bytes === undefined || bytes.equals(good) ? undefined : new Map([...folder, [file, bytes]])
 }
 

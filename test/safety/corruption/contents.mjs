@@ -69,7 +69,8 @@ export function roundOf(kind, salt, key, found) {
  * @param {ReadonlyMap<number, number>} rounds @returns {'right' | 'earlier' | 'stale'}
  */
 export function judge(rounds) {
-  const isStateAfter = (/** @type {number} */ count) => [...rounds].every(([key, round]) => round === lastRound(key, count))
+  const isStateAfter = (/** @type {number} */ count) =>
+    [...rounds].every(([key, round]) => round === lastRound(key, count))
   if (isStateAfter(ROUNDS)) return 'right'
   return Array.from({ length: ROUNDS }, (_, count) => count).some(isStateAfter) ? 'earlier' : 'stale'
 }

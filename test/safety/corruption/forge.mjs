@@ -38,9 +38,22 @@ const ID = 7n
 
 /** A log: its start and these commits. @param {bigint} writer @param {readonly Buffer[]} bodies @param {bigint} [order] of the first */
 export function logOf(writer, bodies, order = 1n << 16n) {
-  let log = frameOf('VLOG', 1n, writer, pack([['raw', Buffer.from('NAME')], ['u32', 0], ['u64', ID], ['u64', ID]]))
+  let log = frameOf(
+    'VLOG',
+    1n,
+    writer,
+    pack([
+      ['raw', Buffer.from('NAME')],
+      ['u32', 0],
+      ['u64', ID],
+      ['u64', ID],
+    ]),
+  )
   for (const [index, body] of bodies.entries()) {
-    log = Buffer.concat([log, frameOf('CMIT', (order + (BigInt(index) << 16n)) & MASK, writer, body, { offset: log.length })])
+    log = Buffer.concat([
+      log,
+      frameOf('CMIT', (order + (BigInt(index) << 16n)) & MASK, writer, body, { offset: log.length }),
+    ])
   }
   return log
 }
@@ -111,7 +124,15 @@ export function metaOf({ writer = 1, index = 1, bytes, root, numbers = [] }) {
   const [entries, sequenceMax] = [1, 1n << 16n] // of `keyBlockOf`; an entry that is newer than its table is damage
   const sound = [entries, 0, 0, 0, sequenceMax, 0, 0, 0, 0, 0]
   const rest = sound.map((number, at) => /** @type {const} */ (['u64', numbers[at] ?? number]))
-  return pack([['u32', writer], ['u32', index], ['u64', bytes], ['u64', root], ...rest, ['u32', 0], ['u32', 0xffffffff]])
+  return pack([
+    ['u32', writer],
+    ['u32', index],
+    ['u64', bytes],
+    ['u64', root],
+    ...rest,
+    ['u32', 0],
+    ['u32', 0xffffffff],
+  ])
 }
 
 /**
@@ -139,7 +160,13 @@ export function tableOf({ keys, values = [], counts = [], files = Buffer.alloc(0
   const pages = [...pagesOf(rows.slice(0, keys.length)), ...pagesOf(rows.slice(keys.length))]
   const sums = pages.map((page) => pack([['u64', checksum(BigInt((at += page.length) - page.length), page)]]))
   const directory = Buffer.concat([...hashes.map((hash) => pack([['u32', hash]])), ...sums, files])
-  const [keyBlocks = keys.length, valueBlocks = values.length, fileCount = files.length / 40, entries = 1, directoryAt = at] = counts
+  const [
+    keyBlocks = keys.length,
+    valueBlocks = values.length,
+    fileCount = files.length / 40,
+    entries = 1,
+    directoryAt = at,
+  ] = counts
   const footer = pack([
     ['raw', Buffer.from('varvetbl')],
     ['u32', 1],

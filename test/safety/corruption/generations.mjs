@@ -17,7 +17,9 @@ export function donorsIn(place) {
   const found = known.get(place)
   if (found !== undefined) return found
   const at = (/** @type {string} */ part) => readFolder(join(place, part))
-  const generations = readdirSync(place).filter((name) => name.startsWith('generation-')).sort()
+  const generations = readdirSync(place)
+    .filter((name) => name.startsWith('generation-'))
+    .sort()
   const donors = { folder: at('cache'), other: at('other'), generations: generations.map(at) }
   known.set(place, donors)
   return donors
@@ -29,7 +31,10 @@ export function damageFolder(place, dir, text) {
   const [kind, first = '', second = ''] = text.split(' ')
   if (kind === 'half') return writeFolder(dir, new Map([...donors.folder].filter(some(Number(first)))))
   if (kind === 'mixed')
-    return writeFolder(dir, new Map([...donors.folder, ...[...(donors.generations[Number(first)] ?? [])].filter(some(Number(second)))]))
+    return writeFolder(
+      dir,
+      new Map([...donors.folder, ...[...(donors.generations[Number(first)] ?? [])].filter(some(Number(second)))]),
+    )
   const folder = damaged(donors, text)
   if (folder === undefined) throw new Error(`case '${text}' changes nothing`)
   return writeFolder(dir, folder)
@@ -44,7 +49,10 @@ function some(seed) {
 /** @param {Donors} donors @param {import('../random.mjs').Random} random @param {{ flips: number, others: number, whole: number }} counts */
 export function damageCases(donors, random, counts) {
   const others = otherDamage(donors, random, { cuts: 12, pairs: 6 })
-  const chosen = Array.from({ length: Math.min(counts.others, others.length) }, () => others.splice(random(others.length), 1)[0] ?? '')
+  const chosen = Array.from(
+    { length: Math.min(counts.others, others.length) },
+    () => others.splice(random(others.length), 1)[0] ?? '',
+  )
   const whole = Array.from({ length: counts.whole }, (_, index) =>
     index % 2 === 0 ? `half ${random(2 ** 31)}` : `mixed ${random(2)} ${random(2 ** 31)}`,
   )

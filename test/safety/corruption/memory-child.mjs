@@ -32,7 +32,10 @@ async function use(answer, dir, engine) {
   const namespace = cache.namespace('n', { version: '1' })
   await attempt(
     answer,
-    async () => void (answer.found = ((value) => value && Buffer.from(value.subarray(0, 40)).toString('latin1'))(namespace.get('key 0'))),
+    async () =>
+      void (answer.found = ((value) => value && Buffer.from(value.subarray(0, 40)).toString('latin1'))(
+        namespace.get('key 0'),
+      )),
   )
   await attempt(answer, async () => void namespace.getMany(['key 0', 'key 1', '']))
   // One entry at a time, because memory of the caller does not count for the engine.

@@ -38,24 +38,45 @@ export const memory = {
       const cases = order.replay === undefined ? [ofEngine('native'), ofEngine('wasm')] : [[order.replay]]
       const isLimited = existsSync(PRLIMIT)
       const figures = zeros(
-        'cases', 'answered', 'refused', 'healed', 'peakMiB', 'underLimit', 'deaths', 'hangs', 'errors',
-        'tooMuch', 'unread', 'unhealed',
+        'cases',
+        'answered',
+        'refused',
+        'healed',
+        'peakMiB',
+        'underLimit',
+        'deaths',
+        'hangs',
+        'errors',
+        'tooMuch',
+        'unread',
+        'unhealed',
       )
       figures['folders'] = names.length
       /** @type {Violation[]} */
       const violations = []
       const bytes = new Map(cases.flat().map((text) => [text, hostileBytes(nameIn(text))]))
-      await inPieces(cases.flatMap((some) => inProcesses(some, bytes)), base, order.say, async (piece, work) => {
-        const isUnderLimit = isLimited && piece[0]?.startsWith('native') === true
-        const wrapper = isUnderLimit ? [PRLIMIT, `--as=${ADDRESS_BYTES}`] : []
-        const folders = Object.fromEntries(piece.map((text, index) => [text, String(index)]))
-        // The test forges this file, so its memory does not count for the engine.
-        piece.forEach((text, index) => void writeHostile(join(work, String(index)), nameIn(text)))
-        const all = await runCases({ program: CHILD, order: { work, folders }, cases: piece, wrapper, hangMs: HANG_MS })
-        figures['underLimit'] = (figures['underLimit'] ?? 0) + (isUnderLimit ? piece.length : 0)
-        const peak = { bytes: 0 }
-        all.forEach((met) => void count(figures, violations, met, bytes.get(met.text) ?? 0, peak))
-      })
+      await inPieces(
+        cases.flatMap((some) => inProcesses(some, bytes)),
+        base,
+        order.say,
+        async (piece, work) => {
+          const isUnderLimit = isLimited && piece[0]?.startsWith('native') === true
+          const wrapper = isUnderLimit ? [PRLIMIT, `--as=${ADDRESS_BYTES}`] : []
+          const folders = Object.fromEntries(piece.map((text, index) => [text, String(index)]))
+          // The test forges this file, so its memory does not count for the engine.
+          piece.forEach((text, index) => void writeHostile(join(work, String(index)), nameIn(text)))
+          const all = await runCases({
+            program: CHILD,
+            order: { work, folders },
+            cases: piece,
+            wrapper,
+            hangMs: HANG_MS,
+          })
+          figures['underLimit'] = (figures['underLimit'] ?? 0) + (isUnderLimit ? piece.length : 0)
+          const peak = { bytes: 0 }
+          all.forEach((met) => void count(figures, violations, met, bytes.get(met.text) ?? 0, peak))
+        },
+      )
       const goals = { folders: { min: 100 }, ...none('deaths', 'hangs', 'errors', 'tooMuch', 'unread', 'unhealed') }
       return { figures, goals, violations }
     }),
@@ -67,7 +88,13 @@ const nameIn = (text) => text.slice(text.indexOf(' ') + 1)
 /** @param {readonly string[]} cases @param {ReadonlyMap<string, number>} bytes */
 function inProcesses(cases, bytes) {
   const isAlone = (/** @type {string} */ text) => text.startsWith('wasm ') || (bytes.get(text) ?? 0) > ALONE_BYTES
-  return [...cases.filter(isAlone).map((text) => [text]), ...pieces(cases.filter((text) => !isAlone(text)), 25)]
+  return [
+    ...cases.filter(isAlone).map((text) => [text]),
+    ...pieces(
+      cases.filter((text) => !isAlone(text)),
+      25,
+    ),
+  ]
 }
 
 /**

@@ -1,7 +1,17 @@
 // @ts-check
 // Foreign files in a cache directory. A form is a text: the kind of file and its name, for example `fifo newest-manifest`.
 import { execFileSync } from 'node:child_process'
-import { chmodSync, closeSync, mkdirSync, openSync, readdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  closeSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { frameOf } from './forge.mjs'
 
@@ -87,8 +97,17 @@ export function plant(dir, paths, form, outside) {
   if (name !== undefined) return putAt(kind, join(dir, 'v1', name), outside)
   const [what, as] = kind.split('-is-')
   if (as !== undefined) {
-    const spots = { dir, v1: join(dir, 'v1'), files: join(dir, 'v1', 'files'), shard: join(dir, 'v1', dirname(places['a-file'] ?? '')) }
-    return putAt(as === 'link' ? 'link-folder' : as === 'file' ? 'noise' : as, spots[/** @type {keyof typeof spots} */ (what)], outside)
+    const spots = {
+      dir,
+      v1: join(dir, 'v1'),
+      files: join(dir, 'v1', 'files'),
+      shard: join(dir, 'v1', dirname(places['a-file'] ?? '')),
+    }
+    return putAt(
+      as === 'link' ? 'link-folder' : as === 'file' ? 'noise' : as,
+      spots[/** @type {keyof typeof spots} */ (what)],
+      outside,
+    )
   }
   return putSpecial(kind, dir, join(dir, 'v1'), places, place)
 }
@@ -108,7 +127,8 @@ function putAt(kind, path, outside) {
   if (target !== undefined) symlinkSync(target, path)
   else if (kind === 'fifo') return made('mkfifo', [path])
   else if (kind === 'device') return made('mknod', [path, 'c', '1', '5'])
-  else if (kind === 'socket') return made('python3', ['-c', 'import socket,sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])', path])
+  else if (kind === 'socket')
+    return made('python3', ['-c', 'import socket,sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])', path])
   else if (kind.endsWith('folder')) mkdirSync(path)
   else writeFileSync(path, kind === 'noise' ? 'none of our processes wrote this '.repeat(99) : '')
   if (kind === 'full-folder') writeFileSync(join(path, 'inside.txt'), 'inside')
@@ -119,7 +139,8 @@ function putAt(kind, path, outside) {
 function grow(path) {
   for (const bytes of [2 ** 63 - 4096, 2 ** 44 - 4096, 2 ** 40]) {
     try {
-      if (bytes > Number.MAX_SAFE_INTEGER) execFileSync('truncate', [`--size=${BigInt(bytes)}`, path], { stdio: 'ignore' })
+      if (bytes > Number.MAX_SAFE_INTEGER)
+        execFileSync('truncate', [`--size=${BigInt(bytes)}`, path], { stdio: 'ignore' })
       else truncateSync(path, bytes)
       return undefined
     } catch {
@@ -148,7 +169,8 @@ function made(command, args) {
  * @returns {string | undefined}
  */
 function putSpecial(kind, dir, v1, places, place) {
-  if (kind === 'many') for (let index = 0; index < 100_000; index++) closeSync(openSync(join(v1, `stray-${index}`), 'w'))
+  if (kind === 'many')
+    for (let index = 0; index < 100_000; index++) closeSync(openSync(join(v1, `stray-${index}`), 'w'))
   else if (kind === 'names') strangeNames(v1)
   else if (kind === 'v2') {
     mkdirSync(join(dir, 'v2'))
@@ -167,7 +189,8 @@ function putSpecial(kind, dir, v1, places, place) {
 }
 
 /** @param {Record<string, string>} places @param {string} place */
-const numberIn = (places, place) => BigInt(/\d+/.exec(places[place === 'log' ? 'next-log' : 'next-manifest'] ?? '')?.[0] ?? 0)
+const numberIn = (places, place) =>
+  BigInt(/\d+/.exec(places[place === 'log' ? 'next-log' : 'next-manifest'] ?? '')?.[0] ?? 0)
 
 /** Names that are too long for a path, not UTF-8, or look like more than they are. @param {string} v1 */
 function strangeNames(v1) {

@@ -36,7 +36,12 @@ async function meet({ base, work, uid }, text, index) {
     await use(answer, dir, /** @type {import('./caches.mjs').EngineName} */ (engine))
     return answer
   } catch (error) {
-    return { ...answer, ...(error instanceof VarveError && error.code !== 'INTERNAL' ? { refused: error.code } : { error: String(error) }) }
+    return {
+      ...answer,
+      ...(error instanceof VarveError && error.code !== 'INTERNAL'
+        ? { refused: error.code }
+        : { error: String(error) }),
+    }
   } finally {
     if (words[0] === 'unreadable') process.seteuid?.(0)
     rmSync(join(dir, '..'), { recursive: true, force: true })
@@ -60,7 +65,8 @@ async function use(answer, dir, engine) {
 
 /** Root may read everything, so the cache gets another owner, whose rights this process takes. @param {string} dir @param {number} uid */
 function becomeAnother(dir, uid) {
-  for (const path of ['', ...readdirSync(dir, { recursive: true, encoding: 'utf8' })]) chownSync(join(dir, path), uid, uid)
+  for (const path of ['', ...readdirSync(dir, { recursive: true, encoding: 'utf8' })])
+    chownSync(join(dir, path), uid, uid)
   process.seteuid?.(uid)
 }
 

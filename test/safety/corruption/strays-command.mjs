@@ -10,13 +10,17 @@ import { FORMS, plant } from './plant.mjs'
 const COMMAND = at('packages/varve/dist/bundle/cli.js')
 const HANG_MS = 20_000
 
+/** Stack traces, and escape codes of a planted name, which must not reach a screen. */
+// oxlint-disable-next-line no-control-regex -- these codes are the subject
+const UNFIT = /INTERNAL|\n {4}at |[\u0000-\u0008\u000b-\u001f]/
+
 /** @typedef {import('../suite.mjs').Violation} Violation */
 
 /** Every kind of thing under two names, and what stands alone. */
 export const commandForms = () =>
-  FORMS.filter((form) => / (newer-manifest|a-table)$/.test(form) || !form.includes(' ') || form.startsWith('newer')).map(
-    (form) => `command ${form}`,
-  )
+  FORMS.filter(
+    (form) => / (newer-manifest|a-table)$/.test(form) || !form.includes(' ') || form.startsWith('newer'),
+  ).map((form) => `command ${form}`)
 
 /** @param {string} base @param {string} text @param {Record<string, number>} figures @param {Violation[]} violations */
 export async function runCommands(base, text, figures, violations) {
@@ -46,8 +50,7 @@ function runCommand(args) {
       clearTimeout(watch)
       if (signal !== null) resolve(signal === 'SIGKILL' ? 'hung' : `died with ${signal}`)
       else if (code === null || code > 4) resolve(`exit code ${code}: ${output}`)
-      // oxlint-disable-next-line no-control-regex -- escape codes of a planted name must not reach a screen
-      else resolve(/INTERNAL|\n {4}at |[\u0000-\u0008\u000b-\u001f]/.test(output) ? `says: ${output.slice(0, 300)}` : '')
+      else resolve(UNFIT.test(output) ? `says: ${output.slice(0, 300)}` : '')
     })
   })
 }

@@ -32,15 +32,31 @@ export const strays = {
       const all = FORMS.flatMap((form) => [`native ${form}`, `wasm ${form}`])
       const cases = order.replay === undefined ? all : [order.replay]
       const figures = zeros(
-        'cases', 'skipped', 'right', 'misses', 'refused', 'slowestOpenMs', 'hangs', 'deaths', 'wrong',
-        'unhealed', 'followed', 'commands', 'badCommands',
+        'cases',
+        'skipped',
+        'right',
+        'misses',
+        'refused',
+        'slowestOpenMs',
+        'hangs',
+        'deaths',
+        'wrong',
+        'unhealed',
+        'followed',
+        'commands',
+        'badCommands',
       )
       figures['forms'] = new Set(cases.map((text) => text.slice(text.indexOf(' ') + 1))).size
       /** @type {Violation[]} */
       const violations = []
       const opened = cases.filter((text) => !text.startsWith('command '))
       await inPieces(pieces(opened, 60), base, order.say, async (piece, work) => {
-        for (const met of await runCases({ program: CHILD, order: { base, work, uid: NOBODY }, cases: piece, hangMs: HANG_MS }))
+        for (const met of await runCases({
+          program: CHILD,
+          order: { base, work, uid: NOBODY },
+          cases: piece,
+          hangMs: HANG_MS,
+        }))
           count(figures, violations, met)
       })
       const commands = order.replay === undefined ? commandForms() : cases.filter((text) => text.startsWith('command '))
@@ -61,7 +77,8 @@ export const strays = {
 /** A folder that looks like a cache, and a question whether it is still as it was. @param {string} folder */
 function makeOutside(folder) {
   mkdirSync(folder)
-  for (const name of ['manifest-1', '0.log', '1-1.table', 'secret.txt']) writeFileSync(join(folder, name), `${name} outside`)
+  for (const name of ['manifest-1', '0.log', '1-1.table', 'secret.txt'])
+    writeFileSync(join(folder, name), `${name} outside`)
   const state = () =>
     JSON.stringify(
       readdirSync(folder)
@@ -83,7 +100,9 @@ function count(figures, violations, { text, death, answer }) {
   figures['slowestOpenMs'] = Math.max(figures['slowestOpenMs'] ?? 0, Math.ceil(openMs))
   if (error !== undefined) return violate('deaths', error)
   if (refused !== undefined)
-    return mayRefuse(text.slice(text.indexOf(' ') + 1)) ? add('refused') : violate('unhealed', `refused with ${refused}`)
+    return mayRefuse(text.slice(text.indexOf(' ') + 1))
+      ? add('refused')
+      : violate('unhealed', `refused with ${refused}`)
   for (const one of wrong) violate('wrong', one)
   if (state !== 'right' && !text.endsWith('-log')) violate('wrong', `${state} values`)
   add(found === 9 ? 'right' : 'misses')

@@ -14,7 +14,8 @@ export function tallyOf(figures, violations, replay) {
     violations.push({ what: `${name}: ${what}`, replay })
   }
   /** How the process ended, `when` that was. */
-  const died = (/** @type {string} */ death, when = '') => violate(death.startsWith('hung') ? 'hangs' : 'deaths', `${when}${death}`)
+  const died = (/** @type {string} */ death, when = '') =>
+    violate(death.startsWith('hung') ? 'hangs' : 'deaths', `${when}${death}`)
   return { add, violate, died }
 }
 

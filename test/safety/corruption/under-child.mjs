@@ -46,7 +46,8 @@ async function attempt(answer, work) {
   try {
     await work()
   } catch (error) {
-    if (error instanceof VarveError && error.code !== 'INTERNAL') answer.refused[error.code] = (answer.refused[error.code] ?? 0) + 1
+    if (error instanceof VarveError && error.code !== 'INTERNAL')
+      answer.refused[error.code] = (answer.refused[error.code] ?? 0) + 1
     else answer.errors.push(error instanceof Error ? `${error.message} ${error.stack?.split('\n')[1]}` : String(error))
   }
 }
@@ -69,7 +70,10 @@ async function suffer(answer, dir, engine, strike) {
   while (Atomics.load(state, 0) === 0) await new Promise((resolve) => setTimeout(resolve, 1))
   answer.struck = Atomics.load(state, 0) === 1
   await ask()
-  await attempt(answer, async () => void (await cache.namespace('n', { version: '1' }).getManyAsync(['key 1', 'key 8'])))
+  await attempt(
+    answer,
+    async () => void (await cache.namespace('n', { version: '1' }).getManyAsync(['key 1', 'key 8'])),
+  )
   await attempt(answer, () => heal(cache))
   await attempt(answer, async () => void (await cache.verify()))
   await attempt(answer, async () => void (await cache.compact({ full: true })))

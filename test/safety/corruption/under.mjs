@@ -25,14 +25,30 @@ export const under = {
       await writeCache(join(base, 'cache'), 'native', shapeOf('mixed-large'), 'ours')
       const all = rounds(randomOf(order.seed), order.isLong ? ROUNDS * 40 : ROUNDS)
       const cases = order.replay === undefined ? all : Array.from({ length: 20 }, () => order.replay ?? '')
-      const figures = zeros('rounds', 'struck', 'reads', 'refused', 'earlier', 'deaths', 'hangs', 'wrong', 'stale', 'errors', 'unhealed')
+      const figures = zeros(
+        'rounds',
+        'struck',
+        'reads',
+        'refused',
+        'earlier',
+        'deaths',
+        'hangs',
+        'wrong',
+        'stale',
+        'errors',
+        'unhealed',
+      )
       /** @type {Violation[]} */
       const violations = []
       await inPieces(pieces(cases, 30), base, order.say, async (piece, work) => {
         for (const met of await runCases({ program: CHILD, order: { base, work }, cases: piece, hangMs: HANG_MS }))
           count(figures, violations, met)
       })
-      const goals = { rounds: { min: 500 }, struck: { min: 450 }, ...none('deaths', 'hangs', 'wrong', 'stale', 'errors', 'unhealed') }
+      const goals = {
+        rounds: { min: 500 },
+        struck: { min: 450 },
+        ...none('deaths', 'hangs', 'wrong', 'stale', 'errors', 'unhealed'),
+      }
       return { figures, goals, violations }
     }),
 }
@@ -70,6 +86,9 @@ function count(figures, violations, { text, death, answer }) {
   if (states.includes('earlier') && !mayBeEarlier) violate('stale', 'values of an earlier round')
   else if (states.includes('earlier')) add('earlier')
   if (!healed || !sound)
-    violate('unhealed', `put in the next process and found after it: ${healed}; verify: ${sound}; ${JSON.stringify(refused)}`)
+    violate(
+      'unhealed',
+      `put in the next process and found after it: ${healed}; verify: ${sound}; ${JSON.stringify(refused)}`,
+    )
   return undefined
 }

@@ -18,7 +18,11 @@ const MEMORY_MB_MAX = 512
 const INPUT_SECONDS_MAX = 10
 
 const COVERAGE = ['inline-8bit-counters', 'pc-table', 'trace-compares', 'level=4']
-const FLAGS = ['-Cpasses=sancov-module', '-Ccodegen-units=1', ...COVERAGE.map((name) => `-Cllvm-args=-sanitizer-coverage-${name}`)]
+const FLAGS = [
+  '-Cpasses=sancov-module',
+  '-Ccodegen-units=1',
+  ...COVERAGE.map((name) => `-Cllvm-args=-sanitizer-coverage-${name}`),
+]
 const FOLDER = 'target/fuzz'
 const FOUND = `${FOLDER}/found`
 
@@ -60,9 +64,13 @@ async function build() {
 async function fuzz(programs, target, order) {
   const before = await found(target)
   const options = [
-    `-max_total_time=${order.isLong ? LONG_SECONDS : SECONDS}`, `-seed=${(order.seed % 2 ** 31) + 1}`,
-    `-max_len=${INPUT_BYTES_MAX}`, `-timeout=${INPUT_SECONDS_MAX}`, `-rss_limit_mb=${MEMORY_MB_MAX}`,
-    `-artifact_prefix=${FOUND}/${target}-`, '-print_final_stats=1',
+    `-max_total_time=${order.isLong ? LONG_SECONDS : SECONDS}`,
+    `-seed=${(order.seed % 2 ** 31) + 1}`,
+    `-max_len=${INPUT_BYTES_MAX}`,
+    `-timeout=${INPUT_SECONDS_MAX}`,
+    `-rss_limit_mb=${MEMORY_MB_MAX}`,
+    `-artifact_prefix=${FOUND}/${target}-`,
+    '-print_final_stats=1',
   ]
   const { output, isSound } = await outcome(join(programs, target), [...options, `${FOLDER}/corpus/${target}`])
   const figure = (/** @type {string} */ name) => Number(output.match(new RegExp(`stat::${name}:\\s+(\\d+)`))?.[1] ?? 0)

@@ -47,8 +47,14 @@ export const unsafeCode = {
     let tests = 0
     for (const check of CHECKS.filter(({ name }) => replay === undefined || replay === name)) {
       say(check.name)
-      const { output, isSound } = await outcome(['+nightly', ...check.args, LOCKED, '--', ...check.tests], { ...env, ...check.env })
-      tests += [...output.matchAll(/test result: ok\. (\d+) passed/g)].reduce((sum, [, count]) => sum + Number(count), 0)
+      const { output, isSound } = await outcome(['+nightly', ...check.args, LOCKED, '--', ...check.tests], {
+        ...env,
+        ...check.env,
+      })
+      tests += [...output.matchAll(/test result: ok\. (\d+) passed/g)].reduce(
+        (sum, [, count]) => sum + Number(count),
+        0,
+      )
       if (!isSound) violations.push({ what: output.slice(-2000), replay: check.name })
     }
     return { figures: { tests }, goals: { tests: { min: 10 } }, violations }
@@ -71,5 +77,8 @@ async function whyNot(env) {
   const toolchains = await run('rustup', ['toolchain', 'list'], { env }).catch(() => '')
   if (!toolchains.includes('nightly')) return 'no nightly toolchain: rustup toolchain install nightly'
   const added = run('rustup', ['+nightly', 'component', 'add', 'miri', 'rust-src'], { env })
-  return added.then(() => undefined, () => 'the nightly toolchain has no Miri of its day: rustup update nightly')
+  return added.then(
+    () => undefined,
+    () => 'the nightly toolchain has no Miri of its day: rustup update nightly',
+  )
 }

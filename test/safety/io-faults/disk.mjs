@@ -13,8 +13,19 @@ import { fileURLToPath } from 'node:url'
 function whyNot() {
   if (process.platform !== 'linux') return `mounting is for Linux, and this is ${process.platform}`
   if (process.getuid?.() !== 0) return 'only root may mount'
-  const { status, error } = spawnSync('unshare', ['--mount', '--propagation', 'private', 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt'])
-  return error !== undefined || status !== 0 ? 'mounting is forbidden here (no CAP_SYS_ADMIN, or no unshare)' : undefined
+  const { status, error } = spawnSync('unshare', [
+    '--mount',
+    '--propagation',
+    'private',
+    'mount',
+    '-t',
+    'tmpfs',
+    'tmpfs',
+    '/mnt',
+  ])
+  return error !== undefined || status !== 0
+    ? 'mounting is forbidden here (no CAP_SYS_ADMIN, or no unshare)'
+    : undefined
 }
 
 /**
@@ -54,7 +65,10 @@ function run(program, args) {
     child.on('close', (code, signal) => {
       if (code === 0) return resolve(JSON.parse(text))
       // The process must never crash, whatever the disk does.
-      resolve({ figures: {}, violations: [{ what: `the process died with ${signal ?? code}: ${text.slice(-300)}`, replay: '' }] })
+      resolve({
+        figures: {},
+        violations: [{ what: `the process died with ${signal ?? code}: ${text.slice(-300)}`, replay: '' }],
+      })
     })
   })
 }

@@ -28,7 +28,10 @@ export async function disturbed(folder, engine, strace) {
   const [dir, snapshot] = [join(folder, 'cache'), join(folder, 'snapshot')]
   mkdirSync(folder, { recursive: true })
   const env = { ...process.env, VARVE_DIR: '', VARVE_ENGINE: '', UV_USE_IO_URING: '0' }
-  const child = spawn(process.execPath, [PROGRAM, engine, dir, String(EXIT_CODE)], { env, stdio: ['pipe', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, [PROGRAM, engine, dir, String(EXIT_CODE)], {
+    env,
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
   const ended = new Promise((resolve) => void child.on('close', (code, signal) => resolve(String(signal ?? code))))
   const clock = setTimeout(() => child.kill('SIGKILL'), HANG_MS)
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()

@@ -17,7 +17,8 @@ const [folder = '', seedText = '0', long, replay = ''] = process.argv.slice(2)
 const seed = Number(seedText)
 const IMAGE_BYTES = 16 << 20
 const CALL_MS_MAX = 5000
-const rounds = replay === '' ? Array.from({ length: long === 'true' ? 500 : 50 }, (_, round) => round) : [Number(replay)]
+const rounds =
+  replay === '' ? Array.from({ length: long === 'true' ? 500 : 50 }, (_, round) => round) : [Number(replay)]
 const figures = { rounds: 0, right: 0, misses: 0, errors: 0, callMsMax: 0 }
 /** @type {{ what: string, replay: string }[]} */
 const violations = []

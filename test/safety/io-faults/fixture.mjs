@@ -11,7 +11,8 @@ import { noise, seedOf } from '../random.mjs'
 const KEYS = Array.from({ length: 120 }, (_, i) => `k${i}`)
 
 /** @param {string} key */
-const valueOf = (key) => noise(seedOf(key), key === 'k7' ? 1_200_000 : key.endsWith('0') ? 40_000 : 200 + (seedOf(key) % 3000))
+const valueOf = (key) =>
+  noise(seedOf(key), key === 'k7' ? 1_200_000 : key.endsWith('0') ? 40_000 : 200 + (seedOf(key) % 3000))
 
 /** @param {string} dir @param {'native' | 'wasm'} engine */
 export async function build(dir, engine) {

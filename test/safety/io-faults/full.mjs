@@ -19,11 +19,15 @@ const COUNT = 64
 const [LEAST, MOST] = [16 << 10, 8 << 20]
 
 /** Sizes from 16 KiB to 8 MiB, each a little larger than the one before, in pages. */
-const sizes = Array.from({ length: COUNT }, (_, i) => Math.round((LEAST * (MOST / LEAST) ** (i / (COUNT - 1))) / 4096) * 4096)
+const sizes = Array.from(
+  { length: COUNT },
+  (_, i) => Math.round((LEAST * (MOST / LEAST) ** (i / (COUNT - 1))) / 4096) * 4096,
+)
 const figures = { sizes: 0, commits: 0, refused: 0, keysRead: 0, callMsMax: 0 }
 /** @type {{ what: string, replay: string }[]} */
 const violations = []
-const cases = replay === '' ? sizes.map((size, i) => ({ size, engine: i % 2 === 0 ? 'native' : 'wasm' })) : [caseOf(replay)]
+const cases =
+  replay === '' ? sizes.map((size, i) => ({ size, engine: i % 2 === 0 ? 'native' : 'wasm' })) : [caseOf(replay)]
 for (const { size, engine } of cases) {
   try {
     await fill(size, engine === 'wasm' ? 'wasm' : 'native')
@@ -64,12 +68,13 @@ async function fill(size, engine) {
       figures[code === undefined ? 'commits' : 'refused']++
     }
     expect(cache, new Map([...acknowledged, ...pending]), 'the handle itself')
-    for (const other of /** @type {const} */ (['native', 'wasm'])) for (const readOnly of [true, false]) {
-      if (other === engine && !readOnly) continue
-      const reader = await openCache({ name: 'full', dir, engine: other, readOnly, onWarning: () => {} })
-      expectAny(reader, acknowledged, pending, `${other}${readOnly ? ', readOnly' : ''}, on the full disk`)
-      await reader.close()
-    }
+    for (const other of /** @type {const} */ (['native', 'wasm']))
+      for (const readOnly of [true, false]) {
+        if (other === engine && !readOnly) continue
+        const reader = await openCache({ name: 'full', dir, engine: other, readOnly, onWarning: () => {} })
+        expectAny(reader, acknowledged, pending, `${other}${readOnly ? ', readOnly' : ''}, on the full disk`)
+        await reader.close()
+      }
     tool('mount', '-o', `remount,size=${size * 2 + (1 << 20)}`, disk)
     put(cache, 5000, size, pending)
     const code = await attempt(() => cache.commit({ durability: 'durable' }))
@@ -77,7 +82,12 @@ async function fill(size, engine) {
   } finally {
     await attempt(() => cache.close())
   }
-  const after = await openCache({ name: 'full', dir, engine: engine === 'native' ? 'wasm' : 'native', onWarning: () => {} })
+  const after = await openCache({
+    name: 'full',
+    dir,
+    engine: engine === 'native' ? 'wasm' : 'native',
+    onWarning: () => {},
+  })
   expect(after, new Map([...acknowledged, ...pending]), 'another process, with room again')
   if (!(await after.verify()).sound) throw new Error('verify finds damage')
   await after.close()

@@ -30,7 +30,8 @@ export const inject = {
     const root = mkdtempSync(join(tmpdir(), 'varve-inject-'))
     try {
       const cases = replay === undefined ? [] : [await caseOf(replay, root)]
-      if (replay === undefined) for (const engine of ENGINES) cases.push(...(await casesOf(engine, root, seed, isLong ? 1000 : 80)))
+      if (replay === undefined)
+        for (const engine of ENGINES) cases.push(...(await casesOf(engine, root, seed, isLong ? 1000 : 80)))
       say(`${cases.length} runs`)
       return await runAll(cases, root, replay !== undefined ? say : undefined)
     } finally {
@@ -42,7 +43,14 @@ export const inject = {
 /** The calls of the program without any fault. @param {'native' | 'wasm'} engine @param {string} root */
 async function measure(engine, root) {
   const [folder, trace] = [join(root, `counted-${engine}`), join(root, `trace-${engine}`)]
-  const run = await disturbed(folder, engine, ['-y', '-xx', '-e', `trace=${Object.keys(ERRORS).join(',')}`, '-o', trace])
+  const run = await disturbed(folder, engine, [
+    '-y',
+    '-xx',
+    '-e',
+    `trace=${Object.keys(ERRORS).join(',')}`,
+    '-o',
+    trace,
+  ])
   const what = await judge(run, engine)
   if (what !== undefined) throw new Error(`the program fails where no call does: ${what}`)
   return countsOf(trace, folder)
@@ -51,20 +59,29 @@ async function measure(engine, root) {
 /** @param {'native' | 'wasm'} engine @param {string} root @param {number} seed @param {number} most @returns {Promise<Case[]>} */
 async function casesOf(engine, root, seed, most) {
   const { counts, paths } = await measure(engine, root)
-  return faultsOf(counts, engine, seed).slice(0, most).map((fault) => ({ engine, fault, paths }))
+  return faultsOf(counts, engine, seed)
+    .slice(0, most)
+    .map((fault) => ({ engine, fault, paths }))
 }
 
 /** @param {string} replay @param {string} root @returns {Promise<Case>} */
 async function caseOf(replay, root) {
   const [engine, call = '', error = '', when = ''] = replay.split('/')
-  if (engine !== 'native' && engine !== 'wasm') throw new Error(`--replay is <engine>/<call>/<error>/<when>, not ${replay}`)
+  if (engine !== 'native' && engine !== 'wasm')
+    throw new Error(`--replay is <engine>/<call>/<error>/<when>, not ${replay}`)
   const { paths } = await measure(engine, root)
   return { engine, fault: { call, error, at: Number.parseInt(when, 10), isForEver: when.endsWith('+') }, paths }
 }
 
 /** @param {Case[]} cases @param {string} root @param {((text: string) => void) | undefined} say */
 async function runAll(cases, root, say) {
-  const figures = { runs: 0, refused: 0, acknowledged: 0, callMsMax: 0, kinds: new Set(cases.map(({ fault }) => fault.call)).size }
+  const figures = {
+    runs: 0,
+    refused: 0,
+    acknowledged: 0,
+    callMsMax: 0,
+    kinds: new Set(cases.map(({ fault }) => fault.call)).size,
+  }
   /** @type {Violation[]} */
   const violations = []
   await inLanes([...cases.entries()], async ([index, { engine, fault, paths }]) => {
@@ -96,7 +113,8 @@ async function judge({ before, committing, compacting, after, exit, snapshot, di
   const during = [...committing, ...compacting]
   const all = [...before, ...during, ...after]
   const other = engine === 'native' ? 'wasm' : 'native'
-  if ([before, committing, compacting, after].some(({ length }) => length === 0)) return `the process ended early, with ${exit}`
+  if ([before, committing, compacting, after].some(({ length }) => length === 0))
+    return `the process ended early, with ${exit}`
   if (exit !== String(EXIT_CODE)) return `exit ${exit} instead of ${EXIT_CODE}`
   const untyped = all.find(({ code }) => code !== undefined && !CODES.has(code))
   if (untyped !== undefined) return `step ${untyped.number}: ${untyped.code}`
@@ -104,7 +122,8 @@ async function judge({ before, committing, compacting, after, exit, snapshot, di
   if (slow !== undefined) return `step ${slow.number} took ${slow.ms} ms`
   const failed = after.find(({ code }) => code !== undefined)
   if (failed !== undefined) return `step ${failed.number}, when calls work again: ${failed.code}`
-  const isCommit = (/** @type {{ number: number, code: string | undefined }} */ { number, code }) => code === undefined && Number.isInteger(number)
+  const isCommit = (/** @type {{ number: number, code: string | undefined }} */ { number, code }) =>
+    code === undefined && Number.isInteger(number)
   const acknowledged = (/** @type {Run['before']} */ list) => list.filter(isCommit).map(({ number }) => number)
   // What cannot be read is a miss, and compaction leaves it out: a hole is not a lost commit, an older value would be.
   const mayMiss = /^(read|pread64)$/.test(fault?.call ?? '')

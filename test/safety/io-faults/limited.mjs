@@ -3,7 +3,12 @@
 import { openCache, VarveError } from 'varve'
 
 const [dir = '', engine] = process.argv.slice(2)
-const cache = await openCache({ name: 'fixture', dir, engine: engine === 'wasm' ? 'wasm' : 'native', onWarning: () => {} })
+const cache = await openCache({
+  name: 'fixture',
+  dir,
+  engine: engine === 'wasm' ? 'wasm' : 'native',
+  onWarning: () => {},
+})
 const values = cache.namespace('n')
 /** @type {number[]} */
 const acknowledged = []

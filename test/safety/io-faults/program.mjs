@@ -19,7 +19,12 @@ process.on('SIGINT', () => {})
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]()
 const print = (/** @type {unknown} */ what) => void process.stdout.write(`${JSON.stringify(what)}\n`)
 
-const cache = await openCache({ name: 'disturbed', dir, engine: engine === 'wasm' ? 'wasm' : 'native', onWarning: () => {} })
+const cache = await openCache({
+  name: 'disturbed',
+  dir,
+  engine: engine === 'wasm' ? 'wasm' : 'native',
+  onWarning: () => {},
+})
 const values = cache.namespace('n')
 const outputs = cache.namespace('outputs', { codec: 'json' })
 const sources = join(dir, '..', 'sources')
@@ -39,7 +44,8 @@ attempts.push(await commit(9))
 print(attempts)
 await lines.next()
 const last = [await commit(10), await attempt(10.1, () => cache.compact())]
-for (const key of keysOf(10)) if (!same(values.get(key), valueOf(key, 10))) last.push({ number: 10, code: `own handle misses ${key}`, ms: 0 })
+for (const key of keysOf(10))
+  if (!same(values.get(key), valueOf(key, 10))) last.push({ number: 10, code: `own handle misses ${key}`, ms: 0 })
 last.push(await attempt(10.2, () => cache.close()))
 print(last)
 lines.return?.()
@@ -63,7 +69,8 @@ async function attempt(number, run) {
   try {
     const report = await run()
     // The directory cannot be used at all, so the commit reports that it is in memory only.
-    if (typeof report === 'object' && report !== null && 'inMemory' in report && report.inMemory === true) code = 'IN_MEMORY'
+    if (typeof report === 'object' && report !== null && 'inMemory' in report && report.inMemory === true)
+      code = 'IN_MEMORY'
   } catch (error) {
     code = error instanceof VarveError ? error.code : `not typed: ${String(error)}`
   }

@@ -43,17 +43,20 @@ export async function newestCommit(dir, engine, mayMiss = false) {
       const expected = i < 4 ? number : number >= LARGE ? LARGE : -1
       const value = values.get(key)
       if (mayMiss && value === undefined) continue
-      if (numberOf(value) !== expected) throw new Error(`${key} is of commit ${numberOf(value)}, the newest of ${number}`)
+      if (numberOf(value) !== expected)
+        throw new Error(`${key} is of commit ${numberOf(value)}, the newest of ${number}`)
       if (value !== undefined && !valueOf(key, expected).equals(value)) throw new Error(`${key} has wrong bytes`)
     }
     for (let i = 0; i <= COMMITS; i++) {
       const value = values.get(ownOf(i))
-      if (value === undefined ? i <= number && !mayMiss : i > number) throw new Error(`'${ownOf(i)}' is ${numberOf(value)}, the newest of ${number}`)
+      if (value === undefined ? i <= number && !mayMiss : i > number)
+        throw new Error(`'${ownOf(i)}' is ${numberOf(value)}, the newest of ${number}`)
       if (value !== undefined && !valueOf(ownOf(i), i).equals(value)) throw new Error(`'${ownOf(i)}' has wrong bytes`)
     }
     const huge = values.get('huge')
     const isThere = huge !== undefined
-    if (isThere !== number >= HUGE && (isThere || !mayMiss)) throw new Error(`commit ${number}, and the huge value is ${isThere ? '' : 'not '}there`)
+    if (isThere !== number >= HUGE && (isThere || !mayMiss))
+      throw new Error(`commit ${number}, and the huge value is ${isThere ? '' : 'not '}there`)
     if (huge !== undefined && !valueOf('huge', HUGE).equals(huge)) throw new Error('the huge value has wrong bytes')
     return number
   } finally {

@@ -8,6 +8,7 @@
  */
 export function applyEdit({ name, file, find, replace }, source) {
   const pieces = source.split(find)
-  if (pieces.length !== 2) throw new Error(`edit '${name}': its text occurs ${pieces.length - 1} times in ${file}; expected exactly once`)
+  if (pieces.length !== 2)
+    throw new Error(`edit '${name}': its text occurs ${pieces.length - 1} times in ${file}; expected exactly once`)
   return pieces.join(replace)
 }

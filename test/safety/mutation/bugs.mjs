@@ -81,7 +81,10 @@ export async function bugs({ replay, say }) {
   const chosen = Object.entries(DEFECTS).filter(([name]) => replay === undefined || replay === name)
   if (chosen.length === 0) throw new Error(`no such defect: ${replay}`)
   /** @type {{ what: string, replay: string }[]} */
-  const violations = [...unknownNames()].map((name) => ({ what: `'${name}' is in the sources and not in the list`, replay: '' }))
+  const violations = [...unknownNames()].map((name) => ({
+    what: `'${name}' is in the sources and not in the list`,
+    replay: '',
+  }))
   /** @type {Map<string, Verdict>} Runs without a defect, by suite. */
   const sound = new Map()
   let caught = 0
@@ -90,14 +93,20 @@ export async function bugs({ replay, say }) {
   for (const [name, first] of chosen) {
     const ordered = [...suites].sort((one, other) => Number(other.name === first) - Number(one.name === first))
     const verdict = await firstToNotice(name, ordered, sound)
-    say(`${name}: ${verdict === undefined ? 'not detected' : `${verdict.suite} after ${verdict.seconds} s: ${verdict.how}`}`)
+    say(
+      `${name}: ${verdict === undefined ? 'not detected' : `${verdict.suite} after ${verdict.seconds} s: ${verdict.how}`}`,
+    )
     if (verdict === undefined) violations.push({ what: `no suite detects '${name}'`, replay: name })
     else caught++
     if (verdict !== undefined) seconds[`${name}, by ${verdict.suite}`] = verdict.seconds
   }
   const failed = [...sound].filter(([, verdict]) => verdict.caught)
   const red = failed.map(([suite, { how }]) => ({ what: `${suite} fails without any defect: ${how}`, replay: '' }))
-  return { figures: { defects: chosen.length, caught, ...seconds }, goals: { caught: { min: chosen.length } }, violations: [...violations, ...red] }
+  return {
+    figures: { defects: chosen.length, caught, ...seconds },
+    goals: { caught: { min: chosen.length } },
+    violations: [...violations, ...red],
+  }
 }
 
 /** @param {string} name @param {readonly Suite[]} suites @param {Map<string, Verdict>} sound */
@@ -116,7 +125,13 @@ async function firstToNotice(name, suites, sound) {
 
 /** Names in the sources that are missing in `DEFECTS`. */
 function unknownNames() {
-  const inFiles = /const DEFECTS[^=]*= \[([^\]]*)\]/.exec(readFileSync(at('crates/core/src/platform/failpoints/vfs.rs'), 'utf8'))?.[1] ?? ''
-  const names = new Set([...plantedNames('bug'), ...[...inFiles.matchAll(/"([\w-]+)"/g)].map((match) => match[1] ?? '')])
+  const inFiles =
+    /const DEFECTS[^=]*= \[([^\]]*)\]/.exec(
+      readFileSync(at('crates/core/src/platform/failpoints/vfs.rs'), 'utf8'),
+    )?.[1] ?? ''
+  const names = new Set([
+    ...plantedNames('bug'),
+    ...[...inFiles.matchAll(/"([\w-]+)"/g)].map((match) => match[1] ?? ''),
+  ])
   return [...names].filter((name) => !Object.hasOwn(DEFECTS, name))
 }

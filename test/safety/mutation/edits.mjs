@@ -35,7 +35,9 @@ export const EDIT_VARIABLE = 'VARVE_PLANTED_EDIT'
 /** All edits, of every file in the folder. @returns {Promise<readonly Edit[]>} */
 export async function allEdits() {
   const folder = at('test/safety/mutation/edits')
-  const files = readdirSync(folder).filter((name) => name.endsWith('.mjs')).sort()
+  const files = readdirSync(folder)
+    .filter((name) => name.endsWith('.mjs'))
+    .sort()
   const lists = await Promise.all(files.map((name) => import(join(folder, name))))
   return lists.flatMap((list) => list.default)
 }
@@ -76,8 +78,13 @@ export async function edits({ replay, say }, isTaken = ({ name }) => replay === 
     say(`${edit.name}: ${failure ?? 'caught'}`)
     return failure
   })
-  const missed = chosen.flatMap(({ name }, index) => (failures[index] === undefined ? [] : [{ what: `${name}: ${failures[index]}`, replay: name }]))
-  const violations = [...missed, ...repeated.map(({ name }) => ({ what: `two edits are named '${name}'`, replay: name }))]
+  const missed = chosen.flatMap(({ name }, index) =>
+    failures[index] === undefined ? [] : [{ what: `${name}: ${failures[index]}`, replay: name }],
+  )
+  const violations = [
+    ...missed,
+    ...repeated.map(({ name }) => ({ what: `two edits are named '${name}'`, replay: name })),
+  ]
   const caught = failures.filter((failure) => failure === undefined).length
   return { figures: { defects: chosen.length, caught }, goals: { caught: { min: chosen.length } }, violations }
 }
@@ -116,14 +123,31 @@ async function runTest({ name, test, only }, soundMs) {
   const counts = join(folder, 'counts.json')
   const config = at('test/safety/mutation/vitest.config.ts')
   const filter = only === undefined ? [] : ['--testNamePattern', only.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')]
-  const args = [toolPath('vitest'), 'run', '--root', root, '--config', config, `--reporter=${at('scripts/test/counts.mjs')}`, ...filter, test]
+  const args = [
+    toolPath('vitest'),
+    'run',
+    '--root',
+    root,
+    '--config',
+    config,
+    `--reporter=${at('scripts/test/counts.mjs')}`,
+    ...filter,
+    test,
+  ]
   /** @param {string} edit @returns {import('./limited.mjs').Program} */
   const programOf = (edit) => {
-    const env = { ...process.env, [EDIT_VARIABLE]: edit, VARVE_COUNTS: counts, VARVE_SEED: process.env.VARVE_SEED ?? '1' }
+    const env = {
+      ...process.env,
+      [EDIT_VARIABLE]: edit,
+      VARVE_COUNTS: counts,
+      VARVE_SEED: process.env.VARVE_SEED ?? '1',
+    }
     return { command: process.execPath, args, cwd: root, env }
   }
   try {
-    const { ms, isCut } = await (soundMs === undefined ? runProgram(programOf('')) : runDefective(programOf, name, soundMs))
+    const { ms, isCut } = await (soundMs === undefined
+      ? runProgram(programOf(''))
+      : runDefective(programOf, name, soundMs))
     const found = isCut ? undefined : await readFile(counts, 'utf8').then(JSON.parse, () => undefined)
     return { passed: 0, failed: 0, ...found, isEnded: found !== undefined, ms }
   } finally {

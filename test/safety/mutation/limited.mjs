@@ -41,10 +41,13 @@ export function runProgram({ command, args, env, cwd, until }, limitMs) {
     const child = spawn(command, args, { cwd, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
     let [output, isCut] = ['', false]
     const kill = () => killGroup(child.pid)
-    const timer = limitMs === undefined ? undefined : setTimeout(() => {
-      isCut = true
-      kill()
-    }, limitMs)
+    const timer =
+      limitMs === undefined
+        ? undefined
+        : setTimeout(() => {
+            isCut = true
+            kill()
+          }, limitMs)
     const stop = () => {
       kill()
       process.exit(1)

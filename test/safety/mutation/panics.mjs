@@ -23,23 +23,63 @@ const HANG_MS = 60_000
 /** By the crate that has them: every crate runs in the addon or in the module, core and bindings in both. */
 const POINTS = {
   core: [
-    'load', 'read-manifest', 'read-log', 'lookup', 'read-directory', 'read-rows', 'read-block', 'claim-log', 'commit-appended', 'commit-applied',
-    'write-table', 'flush', 'catch-up', 'take', 'merge', 'publish', 'sweep', 'collect', 'stats', 'verify', 'walk', 'scan', 'store-file',
-    'read-file', 'settle',
+    'load',
+    'read-manifest',
+    'read-log',
+    'lookup',
+    'read-directory',
+    'read-rows',
+    'read-block',
+    'claim-log',
+    'commit-appended',
+    'commit-applied',
+    'write-table',
+    'flush',
+    'catch-up',
+    'take',
+    'merge',
+    'publish',
+    'sweep',
+    'collect',
+    'stats',
+    'verify',
+    'walk',
+    'scan',
+    'store-file',
+    'read-file',
+    'settle',
   ],
-  bindings: [
-    'handle-get', 'handle-take', 'handle-put', 'handle-begin', 'export-fill', 'import-feed',
-  ],
+  bindings: ['handle-get', 'handle-take', 'handle-put', 'handle-begin', 'export-fill', 'import-feed'],
   threads: ['gather', 'reads-run'],
   disk: [
-    'pool-part', 'disk-append', 'disk-sync', 'disk-read', 'disk-close', 'disk-map', 'disk-list', 'restore-tree', 'leave', 'leave-now',
+    'pool-part',
+    'disk-append',
+    'disk-sync',
+    'disk-read',
+    'disk-close',
+    'disk-map',
+    'disk-list',
+    'restore-tree',
+    'leave',
+    'leave-now',
     'share-drop',
   ],
-  node: [
-    'callback', 'answer', 'open-store', 'open-task', 'open-resolve', 'task', 'finalizer', 'open-small',
-  ],
+  node: ['callback', 'answer', 'open-store', 'open-task', 'open-resolve', 'task', 'finalizer', 'open-small'],
   wasm: ['host-call', 'host-append', 'stream-call', 'watch-call'],
-  worker: ['load', 'claim-log', 'take', 'merge', 'publish', 'sweep', 'collect', 'read-log', 'host-call', 'host-append', 'watch-call', 'settle'],
+  worker: [
+    'load',
+    'claim-log',
+    'take',
+    'merge',
+    'publish',
+    'sweep',
+    'collect',
+    'read-log',
+    'host-call',
+    'host-append',
+    'watch-call',
+    'settle',
+  ],
 }
 
 /** Panics that are not reported: JavaScript has already released the object, or the call is repeated in another way. */
@@ -59,7 +99,9 @@ function cases(engine, points) {
 
 /** Every name in the sources, by the function that uses it. @param {'panics' | 'bug'} kind */
 export function plantedNames(kind) {
-  const sources = readdirSync(at('crates'), { recursive: true, encoding: 'utf8' }).filter((path) => /^\w+\/src\/.*\.rs$/.test(path))
+  const sources = readdirSync(at('crates'), { recursive: true, encoding: 'utf8' }).filter((path) =>
+    /^\w+\/src\/.*\.rs$/.test(path),
+  )
   const call = new RegExp(`failpoints::${kind}\\("([\\w-]+)"\\)`, 'g')
   const found = sources.flatMap((path) => [...readFileSync(at(`crates/${path}`), 'utf8').matchAll(call)])
   return new Set(found.map((match) => match[1] ?? ''))
@@ -124,7 +166,11 @@ const lastLine = (text) => text.trim().split('\n').at(-1) ?? ''
 /** @param {readonly string[]} args @returns {Promise<{ code: number | string, output: string, errors: string }>} */
 function start(args) {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'], timeout: HANG_MS, killSignal: 'SIGKILL' })
+    const child = spawn(process.execPath, args, {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: HANG_MS,
+      killSignal: 'SIGKILL',
+    })
     let [output, errors] = ['', '']
     child.stdout.setEncoding('utf8').on('data', (/** @type {string} */ text) => void (output += text))
     child.stderr.setEncoding('utf8').on('data', (/** @type {string} */ text) => void (errors += text))

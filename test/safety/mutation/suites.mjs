@@ -24,13 +24,20 @@ export async function buildSuites() {
   const tests = await executables(TESTS)
   const program = (await executables(PROGRAM)).get('varve-safety')
   const inCargo = [
-    ['units of core', 'varve_core'], ['units of archive', 'varve_archive'], ['core', 'store'], ['units of disk', 'varve_disk'], ['disk', 'contract'],
+    ['units of core', 'varve_core'],
+    ['units of archive', 'varve_archive'],
+    ['core', 'store'],
+    ['units of disk', 'varve_disk'],
+    ['disk', 'contract'],
   ].map(([name = '', target = '']) => suite(name, tests.get(target), []))
   const parts = await partsOf(program)
   // `recordings` reads what the suite `power-loss` has recorded, and nothing by itself.
-  const simulated = parts.filter((part) => part !== 'recordings').map((part) => ({
-    ...suite(`simulated ${part}`, program, [part, '--seed', '1']), isEngine: true,
-  }))
+  const simulated = parts
+    .filter((part) => part !== 'recordings')
+    .map((part) => ({
+      ...suite(`simulated ${part}`, program, [part, '--seed', '1']),
+      isEngine: true,
+    }))
   return [...inCargo, ...['contract', 'files', 'format', 'sharing'].map(api), ...simulated]
 }
 
@@ -90,7 +97,8 @@ function programOf({ command, args }, defect) {
 
 /** @param {Suite} suite @param {import('./limited.mjs').Ended} ended @returns {Verdict} */
 function verdictOf({ isEngine }, { code, signal, output, ms, isCut }) {
-  const failed = FAILED.exec(output)?.slice(1).find(Boolean)?.trim() ?? (isCut ? 'it hangs' : `ended with ${signal ?? code}`)
+  const failed =
+    FAILED.exec(output)?.slice(1).find(Boolean)?.trim() ?? (isCut ? 'it hangs' : `ended with ${signal ?? code}`)
   const how = code !== 0 ? failed : isEngine ? violationOf(output) : ''
   return { caught: how !== '', how, ms }
 }

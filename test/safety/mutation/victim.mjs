@@ -98,11 +98,15 @@ async function untilPanic() {
 async function checkVictim(victim, step) {
   const codes = step === 'close' ? ['CLOSED'] : ['INTERNAL']
   if (inWorker || inArchives) return expect('the victim, whose instance met no trap', () => works(victim, LATER))
-  await expect('a later put of the victim', () => fails(() => victim.namespace('n', { codec: 'text' }).put('x', 'x'), codes))
+  await expect('a later put of the victim', () =>
+    fails(() => victim.namespace('n', { codec: 'text' }).put('x', 'x'), codes),
+  )
   await expect('a later commit of the victim', () => fails(() => victim.commit(), codes))
   await expect('a later status of the victim', () => fails(() => victim.status(), codes))
   // If the namespace is already open, a lookup is a miss and a warning.
-  await expect('a later get of the victim', () => fails(() => found(victim.namespace('n', { codec: 'text' }).get('log')), ['nothing', ...codes]))
+  await expect('a later get of the victim', () =>
+    fails(() => found(victim.namespace('n', { codec: 'text' }).get('log')), ['nothing', ...codes]),
+  )
 }
 
 /** @param {string | undefined} value */

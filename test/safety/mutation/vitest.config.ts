@@ -34,6 +34,8 @@ if (editName !== '') process.env.NODE_OPTIONS = `${process.env.NODE_OPTIONS ?? '
 
 export default defineConfig({
   ...usual,
-  ...(plantedPackage !== undefined && { resolve: { alias: [{ find: /^varve$/, replacement: `${plantedPackage}/src/index.ts` }] } }),
+  ...(plantedPackage !== undefined && {
+    resolve: { alias: [{ find: /^varve$/, replacement: `${plantedPackage}/src/index.ts` }] },
+  }),
   plugins: editName === '' ? [] : [await planted(editName)],
 })

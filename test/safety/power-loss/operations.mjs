@@ -52,7 +52,8 @@ export class Operations {
     if (call.result < 0) return
     if (HARMLESS.has(call.name) && !/MAP_SHARED.*PROT_WRITE|PROT_WRITE.*MAP_SHARED/.test(call.args)) return
     const take = TAKEN[call.name]
-    if (take === undefined) throw new Error(`the recording has an unknown call: ${call.name}(${call.args.slice(0, 200)})`)
+    if (take === undefined)
+      throw new Error(`the recording has an unknown call: ${call.name}(${call.args.slice(0, 200)})`)
     take(this, call)
   }
 
@@ -65,7 +66,13 @@ export class Operations {
     if (flags.includes('O_CREAT') && !this.#files.has(name)) this.#create(call, name)
     const file = this.#files.get(name)
     if (flags.includes('O_TRUNC') && file?.size !== 0) throw new Error(`${path} was emptied when it was opened`)
-    this.#open.set(call.result, { file, path, appends: flags.includes('O_APPEND'), syncs: /O_D?SYNC/.test(flags), at: 0 })
+    this.#open.set(call.result, {
+      file,
+      path,
+      appends: flags.includes('O_APPEND'),
+      syncs: /O_D?SYNC/.test(flags),
+      at: 0,
+    })
   }
 
   /** @param {Call} call @param {number | undefined} given where, undefined: at the position of the descriptor */
@@ -97,9 +104,11 @@ export class Operations {
     const { number, path } = descriptorOf(call.args)
     if (!this.#isInside(path)) return
     const file = this.#open.get(number)?.file
-    if ((file ?? { changed: this.#changed }).changed > call.begin) throw new Error(`${path} changed while it was synced`)
+    if ((file ?? { changed: this.#changed }).changed > call.begin)
+      throw new Error(`${path} changed while it was synced`)
     if (file !== undefined) return void this.list.push(['sync', file.number])
-    for (const [created, line] of this.#created) if (dirname(created) === path && line < call.begin) this.#created.delete(created)
+    for (const [created, line] of this.#created)
+      if (dirname(created) === path && line < call.begin) this.#created.delete(created)
     if (path.length >= this.#base.length) this.list.push(['sync-folder', this.#name(path)])
   }
 
@@ -130,7 +139,8 @@ export class Operations {
   /** @param {string} text */
   #mark(text) {
     for (const line of text.split('\n')) {
-      if (line.endsWith('durable')) for (const path of this.#created.keys()) this.unsynced.add(path.slice(this.#root.length + 1))
+      if (line.endsWith('durable'))
+        for (const path of this.#created.keys()) this.unsynced.add(path.slice(this.#root.length + 1))
       this.list.push(['mark', line])
     }
   }
@@ -162,7 +172,8 @@ export class Operations {
   /** @param {number} number @param {Call} call */
   #fileOf(number, call) {
     const open = this.#open.get(number)
-    if (open?.file === undefined) throw new Error(`not an open file of the cache: ${call.name}(${call.args.slice(0, 100)})`)
+    if (open?.file === undefined)
+      throw new Error(`not an open file of the cache: ${call.name}(${call.args.slice(0, 100)})`)
     return { file: open.file, open }
   }
 }

@@ -37,10 +37,18 @@ export const outside = {
  */
 async function recordAll(folder, only) {
   const engines = /** @type {const} */ (['native', 'wasm'])
-  const all = WORKLOADS.flatMap((workload) => engines.map((engine) => ({ workload, engine, name: `${workload.name}-${engine}` })))
-  const results = await inLanes(all.filter(({ name }) => only === undefined || name === only), async ({ workload, engine, name }) => {
-    const unsynced = await record(workload, engine, join(folder, name))
-    return [...unsynced].map((path) => ({ what: `${name}: a durable commit does not make the directory ${path} durable`, replay: name }))
-  })
+  const all = WORKLOADS.flatMap((workload) =>
+    engines.map((engine) => ({ workload, engine, name: `${workload.name}-${engine}` })),
+  )
+  const results = await inLanes(
+    all.filter(({ name }) => only === undefined || name === only),
+    async ({ workload, engine, name }) => {
+      const unsynced = await record(workload, engine, join(folder, name))
+      return [...unsynced].map((path) => ({
+        what: `${name}: a durable commit does not make the directory ${path} durable`,
+        replay: name,
+      }))
+    },
+  )
   return results.flat()
 }

@@ -47,7 +47,13 @@ function callOf(text, begin, end) {
     throw new Error(`unknown output of strace: ${text.slice(0, 300)}`)
   }
   const result = /^\)\s+= (-?\d+|\?)/.exec(text.slice(close))?.[1]
-  return { name: text.slice(0, open), args: text.slice(open + 1, close), result: result === '?' ? -1 : Number(result), begin, end }
+  return {
+    name: text.slice(0, open),
+    args: text.slice(open + 1, close),
+    result: result === '?' ? -1 : Number(result),
+    begin,
+    end,
+  }
 }
 
 /** The texts among the arguments. @param {string} args @returns {Buffer[]} */
@@ -66,14 +72,20 @@ export function descriptorOf(args) {
 
 /** Paths: each text, and before a relative one the folder of its descriptor. @param {string} args @returns {string[]} */
 export function pathsOf(args) {
-  return [...args.matchAll(/(?:(?:\d+|AT_FDCWD)<([^>]*)>, )?"((?:\\x[0-9a-f]{2})*)"/g)].map(([, folder = '', hex = '']) => {
-    const path = plain(hex)
-    return path.startsWith('/') ? path : `${plain(folder)}/${path}`
-  })
+  return [...args.matchAll(/(?:(?:\d+|AT_FDCWD)<([^>]*)>, )?"((?:\\x[0-9a-f]{2})*)"/g)].map(
+    ([, folder = '', hex = '']) => {
+      const path = plain(hex)
+      return path.startsWith('/') ? path : `${plain(folder)}/${path}`
+    },
+  )
 }
 
 /** @param {string} text */
-const plain = (text) => Buffer.from(text.replace(/\\x([0-9a-f]{2})/g, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16))), 'latin1').toString()
+const plain = (text) =>
+  Buffer.from(
+    text.replace(/\\x([0-9a-f]{2})/g, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16))),
+    'latin1',
+  ).toString()
 
 /** @param {string} text */
 const hexOf = (text) => [...Buffer.from(text)].map((byte) => `\\x${byte.toString(16).padStart(2, '0')}`).join('')

@@ -13,7 +13,8 @@ import { commitsOf, valueOf, WORKLOADS } from './workloads.mjs'
 
 const [name, part, engine, dir = '', marksPath = ''] = process.argv.slice(2)
 const workload = WORKLOADS.find((one) => one.name === name)
-if (workload === undefined || (part !== 'before' && part !== 'steps')) throw new Error(`no workload ${name}, or no part ${part}`)
+if (workload === undefined || (part !== 'before' && part !== 'steps'))
+  throw new Error(`no workload ${name}, or no part ${part}`)
 if (engine !== 'native' && engine !== 'wasm') throw new Error(`no engine ${engine}`)
 
 // A workload that is recorded twice gives the same bytes.
@@ -22,7 +23,9 @@ Date.now = () => (now += 1000)
 
 const marks = openSync(marksPath, 'a')
 const mark = (/** @type {string} */ text) => void writeSync(marks, `${text}\n`)
-const numbers = commitsOf(workload).filter(({ isRecorded }) => isRecorded === (part === 'steps')).map(({ number }) => number)
+const numbers = commitsOf(workload)
+  .filter(({ isRecorded }) => isRecorded === (part === 'steps'))
+  .map(({ number }) => number)
 
 /** @type {Cache | undefined} */
 let cache

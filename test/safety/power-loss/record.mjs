@@ -16,10 +16,48 @@ const PROGRAM = fileURLToPath(new URL('program.mjs', import.meta.url))
 
 /** All calls that can change files or make them durable, and those that name the file. */
 const CALLS = [
-  'open', 'openat', 'openat2', 'creat', 'write', 'pwrite64', 'writev', 'pwritev', 'pwritev2', 'truncate', 'ftruncate', 'fallocate',
-  'fsync', 'fdatasync', 'sync', 'syncfs', 'sync_file_range', 'msync', 'mmap', 'rename', 'renameat', 'renameat2', 'link', 'linkat',
-  'unlink', 'unlinkat', 'rmdir', 'mkdir', 'mkdirat', 'symlink', 'symlinkat', 'mknod', 'mknodat', 'copy_file_range', 'sendfile',
-  'splice', 'ioctl', 'fcntl', 'dup', 'dup2', 'dup3', 'io_uring_enter',
+  'open',
+  'openat',
+  'openat2',
+  'creat',
+  'write',
+  'pwrite64',
+  'writev',
+  'pwritev',
+  'pwritev2',
+  'truncate',
+  'ftruncate',
+  'fallocate',
+  'fsync',
+  'fdatasync',
+  'sync',
+  'syncfs',
+  'sync_file_range',
+  'msync',
+  'mmap',
+  'rename',
+  'renameat',
+  'renameat2',
+  'link',
+  'linkat',
+  'unlink',
+  'unlinkat',
+  'rmdir',
+  'mkdir',
+  'mkdirat',
+  'symlink',
+  'symlinkat',
+  'mknod',
+  'mknodat',
+  'copy_file_range',
+  'sendfile',
+  'splice',
+  'ioctl',
+  'fcntl',
+  'dup',
+  'dup2',
+  'dup3',
+  'io_uring_enter',
 ]
 
 /**
@@ -32,7 +70,9 @@ const CALLS = [
  */
 export async function record(workload, engine, folder) {
   // A crash can change everything in the root. The cache is one level below, so that its own name is part of the question.
-  const [root, marks, trace] = /** @type {[string, string, string]} */ (['root', 'marks', 'trace'].map((name) => join(folder, name)))
+  const [root, marks, trace] = /** @type {[string, string, string]} */ (
+    ['root', 'marks', 'trace'].map((name) => join(folder, name))
+  )
   mkdirSync(root, { recursive: true })
   const base = join(root, 'cache', 'v1')
   const order = (/** @type {string} */ part) => [PROGRAM, workload.name, part, engine, join(root, 'cache'), marks]
@@ -41,20 +81,36 @@ export async function record(workload, engine, folder) {
   const files = filesIn(base)
   if (existsSync(base)) cpSync(base, join(folder, 'first'), { recursive: true })
   writeFileSync(marks, '')
-  const options = ['-f', '-y', '-xx', '-s', String(1 << 28), '--seccomp-bpf', '-e', `trace=${CALLS.join(',')}`, '-e', 'signal=none']
+  const options = [
+    '-f',
+    '-y',
+    '-xx',
+    '-s',
+    String(1 << 28),
+    '--seccomp-bpf',
+    '-e',
+    `trace=${CALLS.join(',')}`,
+    '-e',
+    'signal=none',
+  ]
   await run('strace', [...options, '-o', trace, process.execPath, ...order('steps')])
   const operations = new Operations(files, { root, base, marks })
   for (const call of callsOf(readFileSync(trace, 'latin1'), [root, marks])) operations.take(call)
   rmSync(trace)
   cpSync(base, join(folder, 'last'), { recursive: true })
   const commits = commitsOf(workload)
-  writeFileSync(join(folder, 'recording.json'), JSON.stringify({
-    phase: workload.phase, isDamaged: workload.damage !== undefined,
-    first: files.map(({ path }) => path), last: filesIn(base).map(({ path }) => path),
-    before: commits.filter(({ isRecorded }) => !isRecorded).map(changesOf),
-    commits: commits.filter(({ isRecorded }) => isRecorded).map(changesOf),
-    operations: operations.list,
-  }))
+  writeFileSync(
+    join(folder, 'recording.json'),
+    JSON.stringify({
+      phase: workload.phase,
+      isDamaged: workload.damage !== undefined,
+      first: files.map(({ path }) => path),
+      last: filesIn(base).map(({ path }) => path),
+      before: commits.filter(({ isRecorded }) => !isRecorded).map(changesOf),
+      commits: commits.filter(({ isRecorded }) => isRecorded).map(changesOf),
+      operations: operations.list,
+    }),
+  )
   return operations.unsynced
 }
 
@@ -67,7 +123,10 @@ function changesOf({ number, step, isReset }) {
 /** The files below a directory. @param {string} base */
 function filesIn(base) {
   if (!existsSync(base)) return []
-  const entries = readdirSync(base, { recursive: true }).map(String).sort().map((path) => ({ path, stat: statSync(join(base, path)) }))
+  const entries = readdirSync(base, { recursive: true })
+    .map(String)
+    .sort()
+    .map((path) => ({ path, stat: statSync(join(base, path)) }))
   return entries.filter(({ stat }) => stat.isFile()).map(({ path, stat }) => ({ path, size: stat.size }))
 }
 

@@ -22,7 +22,9 @@ export async function writeApplication(project) {
   const imports = names.map((name, index) => `import { value as v${index} } from './${name}.js'`)
   /** @type {Record<string, string>} */
   const files = {
-    ...Object.fromEntries(names.map((name, index) => [`${name}.js`, `export const value = (x = ${index}) => x?.y ?? x * 2\n`])),
+    ...Object.fromEntries(
+      names.map((name, index) => [`${name}.js`, `export const value = (x = ${index}) => x?.y ?? x * 2\n`]),
+    ),
     'main.js': `${imports.join('\n')}\nconsole.log(${names.map((_, index) => `v${index}()`).join(' + ')})\n`,
     'extra.js': "console.log('extra')\n",
     'shared.txt': 'shared\n',
@@ -50,7 +52,10 @@ async function runProgram(project, program, order, variables = {}) {
 async function compare(build) {
   const [plain, cold, warm] = [await build('plain'), await build('cached'), await build('cached')]
   for (const { failure = null } of [plain, cold, warm]) assert.equal(failure, null)
-  assert.ok(plain.digest !== '' && cold.digest === plain.digest, 'a cold build writes other files than one without a cache')
+  assert.ok(
+    plain.digest !== '' && cold.digest === plain.digest,
+    'a cold build writes other files than one without a cache',
+  )
   assert.equal(warm.digest, plain.digest, 'a warm build writes other files than one without a cache')
   assert.ok(cold.misses > 0 && warm.hits > 0, `the cache took no part: ${cold.misses} misses, then ${warm.hits} hits`)
   assert.equal(warm.misses, 0, 'the warm build missed')
@@ -65,7 +70,9 @@ export function buildBundle(project, tool) {
 /** webpack restores packs of many modules at once. @param {string} project */
 export function buildWebpack(project) {
   const folder = join(project, 'application')
-  return compare((way) => runProgram(project, 'webpack/build.mjs', { folder, cache: way === 'cached' ? 'varve' : 'none' }))
+  return compare((way) =>
+    runProgram(project, 'webpack/build.mjs', { folder, cache: way === 'cached' ? 'varve' : 'none' }),
+  )
 }
 
 /** @param {string} project */
@@ -95,7 +102,10 @@ export async function runJest(project) {
   const { resolve } = createRequire(join(project, 'package.json'))
   const options = { transformer: join(project, 'programs/jest/transformer.cjs'), dir: join(folder, 'cache') }
   const transform = { '\\.js$': ['@varve/plugins/jest', options] }
-  await writeFile(join(folder, 'jest.config.json'), JSON.stringify({ cacheDirectory: own, testEnvironment: 'node', transform }))
+  await writeFile(
+    join(folder, 'jest.config.json'),
+    JSON.stringify({ cacheDirectory: own, testEnvironment: 'node', transform }),
+  )
   const transformed = async () => {
     for (const path of [runs, own]) await rm(path, { recursive: true, force: true })
     await run(process.execPath, [resolve('jest/bin/jest'), '--ci', '--watchman=false', '--runInBand'], { cwd: folder })

@@ -42,7 +42,9 @@ async function tryPeer({ tool, range, build }, registry) {
 /** A registry with the packages of this checkout. */
 async function startWithVarve() {
   await installTools()
-  const addons = platforms.filter(({ name }) => name === hostPlatform).map((platform) => ({ platform, addon: at(addonPath) }))
+  const addons = platforms
+    .filter(({ name }) => name === hostPlatform)
+    .map((platform) => ({ platform, addon: at(addonPath) }))
   const packed = await packAll(join(place, 'packages'), addons)
   const folder = join(place, 'registry')
   for (const name of ['varve', '@varve']) await rm(join(folder, 'storage', name), { recursive: true, force: true })
@@ -55,17 +57,20 @@ async function startWithVarve() {
 await runMain(async () => {
   const { values: options } = parseArgs({ options: { only: { type: 'string' } } })
   const chosen = PEERS.filter(({ tool }) => options.only === undefined || tool === options.only)
-  if (chosen.length === 0) throw new Error(`--only takes one of ${[...new Set(PEERS.map(({ tool }) => tool))].join(', ')}`)
+  if (chosen.length === 0)
+    throw new Error(`--only takes one of ${[...new Set(PEERS.map(({ tool }) => tool))].join(', ')}`)
   await setup()
   const registry = await startWithVarve()
   /** @type {string[][]} */
   const rows = []
   let failed = 0
   for (const peer of chosen) {
-    await step(`${peer.tool} ${peer.range}`, async () => rows.push(await tryPeer(peer, registry.url))).catch((error) => {
-      if (!(error instanceof StepFailed)) throw error
-      failed++
-    })
+    await step(`${peer.tool} ${peer.range}`, async () => rows.push(await tryPeer(peer, registry.url))).catch(
+      (error) => {
+        if (!(error instanceof StepFailed)) throw error
+        failed++
+      },
+    )
   }
   registry.close()
   for (const row of [HEAD, ...rows]) process.stdout.write(`${row.join(' | ')}\n`)

@@ -17,7 +17,10 @@ const YARN = join(import.meta.dirname, 'node_modules/@yarnpkg/cli-dist/bin/yarn.
 
 /** Runs all steps of all projects. Returns the number of wrong ones. @param {(line: string) => void} report */
 export async function runPnp(report) {
-  if (!existsSync(YARN)) await step('npm ci: Yarn', () => run('npm', ['ci', '--ignore-scripts', '--no-workspaces'], { cwd: import.meta.dirname }))
+  if (!existsSync(YARN))
+    await step('npm ci: Yarn', () =>
+      run('npm', ['ci', '--ignore-scripts', '--no-workspaces'], { cwd: import.meta.dirname }),
+    )
   let wrong = 0
   for (const project of PROJECTS) wrong += await runProject(project, report)
   return wrong
@@ -35,12 +38,18 @@ async function runProject(project, report) {
       dependencies = { ...dependencies, ...versions }
       await writeFiles(folder, { ...files, 'package.json': manifestOf(dependencies) })
       const installed = isLate ? await readFile(join(folder, '.pnp.cjs')) : undefined
-      await run(process.execPath, [YARN, ...(resolution === undefined ? ['install'] : ['set', 'resolution', ...resolution])], { cwd: folder })
+      await run(
+        process.execPath,
+        [YARN, ...(resolution === undefined ? ['install'] : ['set', 'resolution', ...resolution])],
+        { cwd: folder },
+      )
       if (installed !== undefined) await writeFile(join(folder, '.pnp.cjs'), installed)
       for (const tool of project.tools) {
         const difference = (await compare(folder, tool, built)) ?? (why && (await compareWhy(folder, tool, why)))
         if (difference !== undefined) wrong++
-        report(`${difference === undefined ? 'right' : 'WRONG'} Yarn PnP / ${tool} / ${name}${difference === undefined ? '' : `: ${difference}`}`)
+        report(
+          `${difference === undefined ? 'right' : 'WRONG'} Yarn PnP / ${tool} / ${name}${difference === undefined ? '' : `: ${difference}`}`,
+        )
       }
     }
   } finally {
@@ -52,9 +61,17 @@ async function runProject(project, report) {
 /** Copies what is published of the packages: the suite must not find their dependencies in this repository. @param {string} home */
 async function copyPackages(home) {
   for (const name of ['varve', 'plugins']) {
-    await cp(at(`packages/${name}`), join(home, name), { recursive: true, filter: (path) => !/(?:src|native|node_modules)$/.test(path) })
+    await cp(at(`packages/${name}`), join(home, name), {
+      recursive: true,
+      filter: (path) => !/(?:src|native|node_modules)$/.test(path),
+    })
   }
-  const settings = ['nodeLinker: pnp', 'enableTelemetry: false', 'enableGlobalCache: false', 'enableImmutableInstalls: false']
+  const settings = [
+    'nodeLinker: pnp',
+    'enableTelemetry: false',
+    'enableGlobalCache: false',
+    'enableImmutableInstalls: false',
+  ]
   await writeFiles(join(home, 'project'), { '.yarnrc.yml': `${settings.join('\n')}\n`, 'yarn.lock': '' })
 }
 
@@ -67,7 +84,12 @@ async function writeFiles(folder, files) {
 /** @param {Readonly<Record<string, string>>} versions */
 function manifestOf(versions) {
   const [varve, plugins] = ['file:../varve', 'file:../plugins']
-  return JSON.stringify({ name: 'project', private: true, dependencies: { ...versions, varve, '@varve/plugins': plugins }, resolutions: { varve } })
+  return JSON.stringify({
+    name: 'project',
+    private: true,
+    dependencies: { ...versions, varve, '@varve/plugins': plugins },
+    resolutions: { varve },
+  })
 }
 
 /**
@@ -88,7 +110,8 @@ async function compareWhy(folder, tool, { id, reason }) {
  * @param {string} expected
  */
 async function compare(folder, tool, expected) {
-  const build = async (/** @type {string} */ way) => JSON.parse(await run(process.execPath, [YARN, 'node', 'build.mjs', way, tool], { cwd: folder }))
+  const build = async (/** @type {string} */ way) =>
+    JSON.parse(await run(process.execPath, [YARN, 'node', 'build.mjs', way, tool], { cwd: folder }))
   const [cached, plain] = [await build('cached'), await build('plain')]
   if (cached.digest !== plain.digest) return 'the output differs from that of a build without a cache'
   const { hits, misses } = cached

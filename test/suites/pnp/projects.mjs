@@ -46,7 +46,11 @@ compiler.run((error, stats) => {
 `
 
 /** Another version of left-pad, on which a project depends and which nothing reads. @type {Step} */
-const UNREAD = { name: 'another version of a package that nothing reads', resolution: ['left-pad@npm:^1.3.0', 'npm:1.2.0'], built: 'none' }
+const UNREAD = {
+  name: 'another version of a package that nothing reads',
+  resolution: ['left-pad@npm:^1.3.0', 'npm:1.2.0'],
+  built: 'none',
+}
 
 /** @type {Project} */
 const WEBPACK = {
@@ -158,7 +162,11 @@ const MDX = {
     },
     { name: 'again', built: 'none' },
     { name: 'another page', files: { 'one.mdx': '# Another\n' }, built: 'some' },
-    { name: 'another version of the plugin', versions: { '@mdx-js/rollup': '3.1.0', '@mdx-js/esbuild': '3.1.0' }, built: 'all' },
+    {
+      name: 'another version of the plugin',
+      versions: { '@mdx-js/rollup': '3.1.0', '@mdx-js/esbuild': '3.1.0' },
+      built: 'all',
+    },
   ],
 }
 
@@ -201,20 +209,38 @@ const READS = {
   ],
 }
 
-const LOCKED_BUILD = READS_BUILD.replace("import { createRequire } from 'node:module'", "import Queue from 'yocto-queue'")
+const LOCKED_BUILD = READS_BUILD.replace(
+  "import { createRequire } from 'node:module'",
+  "import Queue from 'yocto-queue'",
+)
   .replace('const require = createRequire(import.meta.url)\n', '')
-  .replace("require('is-odd')(3)", "JSON.stringify(Object.getOwnPropertyNames(Queue.prototype))")
+  .replace("require('is-odd')(3)", 'JSON.stringify(Object.getOwnPropertyNames(Queue.prototype))')
   .replace("packages: ['rollup'], ", '')
 
 /** A plugin whose package is an ES module, which Node.js 20 loads unseen: only the lock file and what is installed name it. @type {Project} */
 const LOCKED = {
   tools: ['rollup'],
   // Yarn keeps the archives of both versions.
-  dependencies: { rollup: '4.67.4', 'yocto-queue': '^1.0.0', one: 'npm:yocto-queue@1.0.0', two: 'npm:yocto-queue@1.2.0' },
+  dependencies: {
+    rollup: '4.67.4',
+    'yocto-queue': '^1.0.0',
+    one: 'npm:yocto-queue@1.0.0',
+    two: 'npm:yocto-queue@1.2.0',
+  },
   steps: [
-    { name: 'first', resolution: ['yocto-queue@npm:^1.0.0', 'npm:1.0.0'], files: { 'main.js': '', 'build.mjs': LOCKED_BUILD }, built: 'all' },
+    {
+      name: 'first',
+      resolution: ['yocto-queue@npm:^1.0.0', 'npm:1.0.0'],
+      files: { 'main.js': '', 'build.mjs': LOCKED_BUILD },
+      built: 'all',
+    },
     { name: 'again', built: 'none' },
-    { name: 'yarn.lock of another branch', resolution: ['yocto-queue@npm:^1.0.0', 'npm:1.2.0'], isLate: true, built: 'all' },
+    {
+      name: 'yarn.lock of another branch',
+      resolution: ['yocto-queue@npm:^1.0.0', 'npm:1.2.0'],
+      isLate: true,
+      built: 'all',
+    },
     { name: 'the packages of that branch', built: 'all' },
   ],
 }

@@ -8,5 +8,7 @@ import { run, step } from '../../../scripts/common/steps.mjs'
 export async function installPlugins() {
   const here = import.meta.dirname
   if (existsSync(join(here, 'node_modules'))) return
-  await step('npm ci: loaders and plugins', () => run('npm', ['ci', '--ignore-scripts', '--no-workspaces'], { cwd: here }))
+  await step('npm ci: loaders and plugins', () =>
+    run('npm', ['ci', '--ignore-scripts', '--no-workspaces'], { cwd: here }),
+  )
 }

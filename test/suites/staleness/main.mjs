@@ -26,7 +26,9 @@ export async function runStaleness(filter, report) {
   const work = async () => {
     for (let scenario = rest.shift(); scenario !== undefined; scenario = rest.shift()) {
       const { name } = scenario
-      const results = await runScenario(scenario, { isOwnIncluded: true }).catch((/** @type {Error} */ error) => [broken(error)])
+      const results = await runScenario(scenario, { isOwnIncluded: true }).catch((/** @type {Error} */ error) => [
+        broken(error),
+      ])
       for (const result of results) report(`${verdictOf(result, counts)} ${name} / ${result.step}${notesOf(result)}`)
     }
   }

@@ -57,7 +57,10 @@ function write(path, text) {
 function replace(path, text, replacement) {
   const before = readFileSync(path, 'utf8')
   if (!before.includes(text)) throw new Error(`${path} has no '${text}'`)
-  writeFileSync(path, before.replaceAll(text, () => replacement))
+  writeFileSync(
+    path,
+    before.replaceAll(text, () => replacement),
+  )
 }
 
 /** @param {string} path @param {() => void} change */

@@ -56,9 +56,16 @@ export async function runScenario(scenario, { isOwnIncluded }) {
  * @param {Outcome} built
  */
 export function differenceOf(expected, built) {
-  const files = Object.keys({ ...expected.files, ...built.files }).filter((file) => expected.files[file] !== built.files[file])
-  const said = /** @type {const} */ (['errors', 'warnings']).filter((kind) => String(expected[kind]) !== String(built[kind]))
-  const parts = [...files, ...said.map((kind) => `${kind}: ${built[kind].join('; ')} instead of ${expected[kind].join('; ')}`)]
+  const files = Object.keys({ ...expected.files, ...built.files }).filter(
+    (file) => expected.files[file] !== built.files[file],
+  )
+  const said = /** @type {const} */ (['errors', 'warnings']).filter(
+    (kind) => String(expected[kind]) !== String(built[kind]),
+  )
+  const parts = [
+    ...files,
+    ...said.map((kind) => `${kind}: ${built[kind].join('; ')} instead of ${expected[kind].join('; ')}`),
+  ]
   return parts.length === 0 ? undefined : parts.join(', ')
 }
 
@@ -86,7 +93,8 @@ function build(project, { tool = 'webpack', folder = '.', config = 'webpack.conf
     child.on('error', fail)
     child.on('close', (code, signal) => {
       const line = out.split('\n').findLast((one) => one.startsWith(MARK))
-      if (line === undefined) fail(new Error(`${args.join(' ')} in ${project.folder} ended with ${signal ?? code}: ${err || out}`))
+      if (line === undefined)
+        fail(new Error(`${args.join(' ')} in ${project.folder} ended with ${signal ?? code}: ${err || out}`))
       else done(JSON.parse(line.slice(MARK.length)))
     })
   })

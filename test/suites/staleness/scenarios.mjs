@@ -20,7 +20,8 @@ const VITE_ALL = [...VITE, ...VITE_CONFIGS, ...VITE_PLUGINS]
  * @param {string} tool
  * @param {string} named
  */
-const inTool = (tool, named) => VITE_ALL.map((scenario) => ({ ...scenario, tool, name: scenario.name.replace(/^Vite/, named) }))
+const inTool = (tool, named) =>
+  VITE_ALL.map((scenario) => ({ ...scenario, tool, name: scenario.name.replace(/^Vite/, named) }))
 
 /** @type {readonly import('./scenario.mjs').Scenario[]} */
 export const SCENARIOS = [

@@ -21,13 +21,18 @@ const SHORT = [
 const SCENARIO_MS = 240_000
 
 describe('after every change a build from the cache is what a build without a cache is', () => {
-  it.each(SHORT)('no build is stale after the changes of scenario %s', { ...slow, timeout: SCENARIO_MS }, async (name) => {
-    const scenario = SCENARIOS.find((one) => one.name === name)
-    if (scenario === undefined) throw new Error(`there is no scenario '${name}'`)
-    const results = await runScenario(scenario, { isOwnIncluded: false })
-    expect(results.length).toBe(Object.keys(scenario.steps).length + 2)
-    for (const { step, difference, limit } of results) expect([step, difference === undefined]).toEqual([step, limit === undefined])
-  })
+  it.each(SHORT)(
+    'no build is stale after the changes of scenario %s',
+    { ...slow, timeout: SCENARIO_MS },
+    async (name) => {
+      const scenario = SCENARIOS.find((one) => one.name === name)
+      if (scenario === undefined) throw new Error(`there is no scenario '${name}'`)
+      const results = await runScenario(scenario, { isOwnIncluded: false })
+      expect(results.length).toBe(Object.keys(scenario.steps).length + 2)
+      for (const { step, difference, limit } of results)
+        expect([step, difference === undefined]).toEqual([step, limit === undefined])
+    },
+  )
 })
 
 describe('the comparison of two builds', () => {

@@ -32,14 +32,18 @@ const WAYS = {
 /** The compilers by version: those installed beside this file, and the one that builds Varve. */
 async function compilers() {
   if (!existsSync(join(import.meta.dirname, 'node_modules'))) {
-    await step('npm ci: TypeScript', () => run('npm', ['ci', '--ignore-scripts', '--no-workspaces'], { cwd: import.meta.dirname }))
+    await step('npm ci: TypeScript', () =>
+      run('npm', ['ci', '--ignore-scripts', '--no-workspaces'], { cwd: import.meta.dirname }),
+    )
   }
   const { devDependencies } = JSON.parse(await readFile(join(import.meta.dirname, 'package.json'), 'utf8'))
   const folders = Object.keys(devDependencies).map((name) => join(import.meta.dirname, 'node_modules', name))
-  return Promise.all([...folders, at('node_modules/typescript')].map(async (folder) => {
-    const { version, bin } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'))
-    return { version: String(version), path: join(folder, bin.tsc) }
-  }))
+  return Promise.all(
+    [...folders, at('node_modules/typescript')].map(async (folder) => {
+      const { version, bin } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'))
+      return { version: String(version), path: join(folder, bin.tsc) }
+    }),
+  )
 }
 
 /**
@@ -57,7 +61,8 @@ async function compile(compiler, folder, way, version) {
     return WORKS
   } catch (error) {
     const isOld = Number(version.split('.')[0]) === 5 && Number(version.split('.')[1]) < 8
-    if (isOld && way.endsWith('`require()`') && error instanceof CommandFailed && error.output.includes(NO_REQUIRE)) return 'no'
+    if (isOld && way.endsWith('`require()`') && error instanceof CommandFailed && error.output.includes(NO_REQUIRE))
+      return 'no'
     throw error
   }
 }
@@ -67,7 +72,8 @@ await runMain(async () => {
   await setup()
   const all = await compilers()
   const chosen = all.filter(({ version }) => options.only === undefined || version.startsWith(`${options.only}.`))
-  if (chosen.length === 0) throw new Error(`--only takes one of ${all.map(({ version }) => version.split('.', 2).join('.')).join(', ')}`)
+  if (chosen.length === 0)
+    throw new Error(`--only takes one of ${all.map(({ version }) => version.split('.', 2).join('.')).join(', ')}`)
   const folder = join(targetDir, 'types')
   await rm(folder, { recursive: true, force: true })
   await mkdir(folder, { recursive: true })

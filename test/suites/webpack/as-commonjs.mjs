@@ -55,6 +55,11 @@ async function writeTree(source, target) {
 /** @param {string} path */
 async function commonJs(path) {
   const source = await readFile(path, 'utf8')
-  const options = /** @type {const} */ ({ format: 'cjs', target: 'node20', define: META, supported: { 'dynamic-import': false } })
+  const options = /** @type {const} */ ({
+    format: 'cjs',
+    target: 'node20',
+    define: META,
+    supported: { 'dynamic-import': false },
+  })
   return HEAD + (await transform(source, options)).code
 }

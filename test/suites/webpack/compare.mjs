@@ -42,7 +42,10 @@ export function readReport({ testResults }) {
   for (const { fullName, status } of testResults.flatMap(({ assertionResults }) => assertionResults)) {
     const times = (seen.get(fullName) ?? 0) + 1
     seen.set(fullName, times)
-    run.set(times === 1 ? fullName : `${fullName} #${times}`, status === 'passed' || status === 'failed' ? status : 'skipped')
+    run.set(
+      times === 1 ? fullName : `${fullName} #${times}`,
+      status === 'passed' || status === 'failed' ? status : 'skipped',
+    )
   }
   return Object.fromEntries(run)
 }
@@ -55,6 +58,7 @@ export function readReport({ testResults }) {
 export function joinRuns(parts) {
   /** @type {Record<string, Status>} */
   const all = {}
-  for (const [name, status] of parts.flatMap((run) => Object.entries(run))) if (status !== 'skipped' || !(name in all)) all[name] = status
+  for (const [name, status] of parts.flatMap((run) => Object.entries(run)))
+    if (status !== 'skipped' || !(name in all)) all[name] = status
   return all
 }

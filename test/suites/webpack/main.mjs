@@ -68,7 +68,16 @@ async function runJest({ checkout, folder, suite, cache }, pattern, lane) {
   const jest = join(checkout, 'node_modules/jest-cli/bin/jest.js')
   const config = join(import.meta.dirname, 'jest.config.cjs')
   // Without the cache of jest, which takes what an earlier `without-log.cjs` made.
-  const args = ['--runInBand', '--no-cache', '--ci', '--silent', '--json', `--outputFile=${output}`, `--config=${config}`, `test/${suite}`]
+  const args = [
+    '--runInBand',
+    '--no-cache',
+    '--ci',
+    '--silent',
+    '--json',
+    `--outputFile=${output}`,
+    `--config=${config}`,
+    `test/${suite}`,
+  ]
   const only = pattern === undefined ? [] : [`--testNamePattern=${pattern}`]
   const child = spawn(process.execPath, [...nodeArgs, jest, ...args, ...only], {
     cwd: checkout,
@@ -79,7 +88,9 @@ async function runJest({ checkout, folder, suite, cache }, pattern, lane) {
       VARVE_SUITES_CHECKOUT: checkout,
       VARVE_SUITES_FOLDER: folder,
       ...(suite === IN_MEMORY ? { VARVE_SUITES_MEMORY: '1' } : {}),
-      ...(cache === 'varve' ? { NODE_OPTIONS: `--require=${JSON.stringify(join(import.meta.dirname, 'preload.cjs'))}` } : {}),
+      ...(cache === 'varve'
+        ? { NODE_OPTIONS: `--require=${JSON.stringify(join(import.meta.dirname, 'preload.cjs'))}` }
+        : {}),
     },
     stdio: ['ignore', 'ignore', 'inherit'],
   })
@@ -89,6 +100,12 @@ async function runJest({ checkout, folder, suite, cache }, pattern, lane) {
 
 /** What the compilers of the last run noted. @param {string} folder */
 async function usesIn(folder) {
-  const lines = (await readFile(join(folder, 'uses'), 'utf8')).trim().split('\n').map((line) => line.split(' ').map(Number))
-  return { hits: lines.reduce((sum, [hits = 0]) => sum + hits, 0), misses: lines.reduce((sum, [, misses = 0]) => sum + misses, 0) }
+  const lines = (await readFile(join(folder, 'uses'), 'utf8'))
+    .trim()
+    .split('\n')
+    .map((line) => line.split(' ').map(Number))
+  return {
+    hits: lines.reduce((sum, [hits = 0]) => sum + hits, 0),
+    misses: lines.reduce((sum, [, misses = 0]) => sum + misses, 0),
+  }
 }

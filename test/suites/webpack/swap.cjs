@@ -5,7 +5,11 @@
 const { appendFileSync, mkdtempSync } = require('node:fs')
 const { join } = require('node:path')
 
-const { VARVE_SUITES_CHECKOUT: checkout = '', VARVE_SUITES_FOLDER: folder = '', VARVE_SUITES_MEMORY: isMemoryToo } = process.env
+const {
+  VARVE_SUITES_CHECKOUT: checkout = '',
+  VARVE_SUITES_FOLDER: folder = '',
+  VARVE_SUITES_MEMORY: isMemoryToo,
+} = process.env
 const webpack = require(join(checkout, 'lib/webpack.js'))
 
 /** Options that both caches have under one name. */
@@ -17,8 +21,10 @@ function withVarve(config) {
   const isOnDisk = cache?.type === 'filesystem'
   if (!isOnDisk && !(isMemoryToo && isMemory(config))) return config
   const { VarveWebpackPlugin } = require(join(folder, 'varve/node_modules/@varve/plugins/dist/webpack.js'))
-  const shared = Object.fromEntries(SHARED.flatMap((name) => (cache?.[name] === undefined ? [] : [[name, cache[name]]])))
-  const dir = isOnDisk ? cache.cacheLocation ?? cache.cacheDirectory : mkdtempSync(join(folder, 'caches/'))
+  const shared = Object.fromEntries(
+    SHARED.flatMap((name) => (cache?.[name] === undefined ? [] : [[name, cache[name]]])),
+  )
+  const dir = isOnDisk ? (cache.cacheLocation ?? cache.cacheDirectory) : mkdtempSync(join(folder, 'caches/'))
   const plugin = new VarveWebpackPlugin({ dir, ...shared })
   const memory = isOnDisk ? { cache: memoryOf(cache) } : {}
   return { ...config, ...memory, plugins: [...(config.plugins ?? []), plugin, noteUse(plugin)] }
@@ -26,7 +32,9 @@ function withVarve(config) {
 
 /** @param {any} config whether webpack gives it a memory cache */
 function isMemory({ cache, mode, watch }) {
-  return cache === true || cache?.type === 'memory' || (cache === undefined && (mode === 'development' || watch === true))
+  return (
+    cache === true || cache?.type === 'memory' || (cache === undefined && (mode === 'development' || watch === true))
+  )
 }
 
 /**
@@ -49,9 +57,12 @@ function memoryOf({ memoryCacheUnaffected, maxMemoryGenerations }) {
   return {
     type: 'memory',
     ...(memoryCacheUnaffected === undefined ? {} : { cacheUnaffected: memoryCacheUnaffected }),
-    ...(maxMemoryGenerations > 0 && Number.isFinite(maxMemoryGenerations) ? { maxGenerations: maxMemoryGenerations } : {}),
+    ...(maxMemoryGenerations > 0 && Number.isFinite(maxMemoryGenerations)
+      ? { maxGenerations: maxMemoryGenerations }
+      : {}),
   }
 }
 
 /** @param {any} config @param {...unknown} rest */
-module.exports = (config, ...rest) => webpack(Array.isArray(config) ? Object.assign(config.map(withVarve), config) : withVarve(config), ...rest)
+module.exports = (config, ...rest) =>
+  webpack(Array.isArray(config) ? Object.assign(config.map(withVarve), config) : withVarve(config), ...rest)

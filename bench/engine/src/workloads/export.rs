@@ -30,7 +30,10 @@ fn trial(count: usize, name: &str, rounds: usize) -> Trial {
             let (mut sample, ()) = timed(|| store.export(&mut target));
             sample.extra.push(("memory", "MB", (peak_bytes() - before) / 1e6));
             let bytes = target.metadata().expect("its length").len();
-            assert!(bytes as usize > count * (KEY_BYTES + VALUE_BYTES), "the file holds all entries");
+            assert!(
+                bytes as usize > count * (KEY_BYTES + VALUE_BYTES),
+                "the file holds all entries"
+            );
             store.close();
             sample
         }),

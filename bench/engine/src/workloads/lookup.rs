@@ -16,7 +16,8 @@ const STORE_ENTRIES: usize = 1_000 << 10;
 const STORE_CACHE_BYTES: usize = 512 << 20;
 
 pub(super) fn trials(quick: bool) -> Vec<Trial> {
-    let counts: &[usize] = if quick { &[1_000 << 10] } else { &[1 << 10, 10 << 10, 100 << 10, 1_000 << 10] };
+    let counts: &[usize] =
+        if quick { &[1_000 << 10] } else { &[1 << 10, 10 << 10, 100 << 10, 1_000 << 10] };
     let rounds = if quick { 3 } else { 7 };
     let mut trials = Vec::new();
     for count in counts {
@@ -39,7 +40,8 @@ enum Order {
 }
 
 fn one_table(count: usize, hit: bool, cached: bool, order: Order, rounds: usize) -> Trial {
-    let (hit_name, cached_name) = (if hit { "hit" } else { "miss" }, if cached { "cached" } else { "uncached" });
+    let (hit_name, cached_name) =
+        (if hit { "hit" } else { "miss" }, if cached { "cached" } else { "uncached" });
     let order_name = if matches!(order, Order::File) { "file_order" } else { "random" };
     Trial {
         id: format!("lookup/entries_{}/{hit_name}/{cached_name}/{order_name}", binary(count)),
@@ -79,7 +81,14 @@ fn store(tables: usize, hit: bool, rounds: usize) -> Trial {
     }
 }
 
-fn look(subject: &dyn Subject, folder: &Path, keys: &[u8], order: Vec<u32>, hit: bool, cached: bool) -> Sample {
+fn look(
+    subject: &dyn Subject,
+    folder: &Path,
+    keys: &[u8],
+    order: Vec<u32>,
+    hit: bool,
+    cached: bool,
+) -> Sample {
     if cached {
         return warm_and_time(&mut *subject.open(folder, BLOCK_CACHE_BYTES), keys, &order, hit);
     }
@@ -101,7 +110,11 @@ fn warm_and_time(store: &mut dyn Opened, keys: &[u8], order: &[u32], hit: bool) 
 
 fn time(store: &mut dyn Opened, keys: &[u8], order: &[u32], hit: bool) -> Sample {
     let (sample, found) = timed(|| store.lookup(keys, 8, order));
-    assert_eq!(found, if hit { order.len() } else { 0 }, "lookups find exactly the keys that exist");
+    assert_eq!(
+        found,
+        if hit { order.len() } else { 0 },
+        "lookups find exactly the keys that exist"
+    );
     sample.per(order.len())
 }
 

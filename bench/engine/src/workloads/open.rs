@@ -31,7 +31,11 @@ fn trial(commits: usize, cold: bool, rounds: usize) -> Trial {
                 drop_from_cache(folder);
             }
             let (sample, mut store) = timed(|| subject.open(folder, BLOCK_CACHE_BYTES));
-            assert_eq!(store.lookup(data.entries().keys, 8, &[12_345]), 1, "the committed entry is found");
+            assert_eq!(
+                store.lookup(data.entries().keys, 8, &[12_345]),
+                1,
+                "the committed entry is found"
+            );
             store.close();
             sample
         }),

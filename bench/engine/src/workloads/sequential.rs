@@ -45,7 +45,10 @@ fn trial(items: usize, durable: bool, rounds: usize) -> Trial {
                         let number = (commit * ITEMS_OF_COMMIT + index) as u128;
                         key.copy_from_slice(&in_order(number));
                     }
-                    store.commit(Entries { keys: &keys, key_bytes: 16, values: &values, value_bytes: 128 }, durable);
+                    store.commit(
+                        Entries { keys: &keys, key_bytes: 16, values: &values, value_bytes: 128 },
+                        durable,
+                    );
                 }
                 store
             };

@@ -103,9 +103,8 @@ pub(crate) fn check(workload: &str, figures: &[(&str, f64)]) {
         match row {
             Some((.., AtMost(limit))) if measured <= limit => {}
             Some((.., AtLeast(limit))) if measured >= limit => {}
-            Some((.., was, bound)) => {
-                wrong.push(format!("{figure}: {measured}, previously {was}, the bound is {bound:?}"))
-            }
+            Some((.., was, bound)) => wrong
+                .push(format!("{figure}: {measured}, previously {was}, the bound is {bound:?}")),
             None => wrong.push(format!("{figure}: {measured}, without a bound")),
         }
     }
@@ -114,7 +113,10 @@ pub(crate) fn check(workload: &str, figures: &[(&str, f64)]) {
     assert!(wrong.is_empty(), "{workload}\n  {}", wrong.join("\n  "));
 }
 
-#[expect(clippy::print_stdout, reason = "rows to copy, shown with --nocapture or if the test fails")]
+#[expect(
+    clippy::print_stdout,
+    reason = "rows to copy, shown with --nocapture or if the test fails"
+)]
 fn print_row(workload: &str, figure: &str, measured: f64, bound: Option<Bound>) {
     let fresh = match bound {
         Some(AtLeast(_)) => AtLeast(to_three_digits(measured / SLACK)),

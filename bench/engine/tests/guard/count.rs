@@ -48,7 +48,10 @@ pub(crate) fn count(change: impl FnOnce(&mut Counts)) {
 
 /// Runs `work` without counting.
 pub(crate) fn uncounted<R>(work: impl FnOnce() -> R) -> R {
-    let step = |by: i32| COUNTER.set(Counter { paused: COUNTER.get().paused.wrapping_add_signed(by), ..COUNTER.get() });
+    let step = |by: i32| {
+        COUNTER
+            .set(Counter { paused: COUNTER.get().paused.wrapping_add_signed(by), ..COUNTER.get() })
+    };
     step(1);
     let answer = work();
     step(-1);

@@ -19,7 +19,10 @@ impl CountingVfs {
         let names = self.folder.list().expect("lists");
         let blocks = names.iter().filter(|name| is_table(name)).map(|name| {
             let file = self.folder.open(name, Access::Random).expect("opens");
-            let footer = file.read(file.len().expect("has a length") - FOOTER_BYTES, 16).expect("reads").into_owned();
+            let footer = file
+                .read(file.len().expect("has a length") - FOOTER_BYTES, 16)
+                .expect("reads")
+                .into_owned();
             assert!(footer.starts_with(b"varvetbl"), "{name} has a footer of {FOOTER_BYTES} bytes");
             u64::from(u32::from_le_bytes(footer[12..16].try_into().expect("four bytes")))
         });
@@ -27,7 +30,11 @@ impl CountingVfs {
     }
 
     fn counted(name: &str, file: io::Result<Arc<dyn File>>) -> io::Result<Arc<dyn File>> {
-        uncounted(|| file.map(|file| Arc::new(CountingFile { file, is_table: is_table(name) }) as Arc<dyn File>))
+        uncounted(|| {
+            file.map(|file| {
+                Arc::new(CountingFile { file, is_table: is_table(name) }) as Arc<dyn File>
+            })
+        })
     }
 }
 

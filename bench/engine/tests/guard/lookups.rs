@@ -25,7 +25,8 @@ fn warm_and_check(workload: &str, handle: &Handle, namespace: u32, keys: &[u8]) 
     look(handle, namespace, known_absent); // with many tables, this builds the index over them
     assert_eq!(look(handle, namespace, keys), keys.len() / 8, "every key is found");
     let step = keys.len() / 8 / LOOKUPS;
-    let some: Vec<u8> = keys.chunks_exact(8).step_by(step).take(LOOKUPS).flatten().copied().collect();
+    let some: Vec<u8> =
+        keys.chunks_exact(8).step_by(step).take(LOOKUPS).flatten().copied().collect();
     let (hits, hit_count) = counted(|| look(handle, namespace, &some));
     let (misses, miss_count) = counted(|| look(handle, namespace, new_absent));
     assert_eq!((hit_count, miss_count), (LOOKUPS, 0), "lookups find exactly the keys that exist");
@@ -63,7 +64,11 @@ fn lookups_in_many_tables_stay_within_their_bounds() {
     for part in data.entries().parts(TABLES) {
         commit(&mut handle, namespace, part, Durability::Relaxed);
     }
-    assert_eq!(handle.store().stats().expect("counts").tables, TABLES as u64, "every commit wrote a table");
+    assert_eq!(
+        handle.store().stats().expect("counts").tables,
+        TABLES as u64,
+        "every commit wrote a table"
+    );
     warm_and_check("lookup/tables_50", &handle, namespace, &data.keys);
 }
 
@@ -90,6 +95,9 @@ fn lookups_of_keys_chosen_to_have_one_hash_stay_within_their_bounds() {
     let per_lookup = |counts: &Counts| counts.files().reads as f64 / 1_000.0;
     check(
         "lookup/one_hash",
-        &[("hits: reads per lookup", per_lookup(&hits)), ("misses: reads per lookup", per_lookup(&misses))],
+        &[
+            ("hits: reads per lookup", per_lookup(&hits)),
+            ("misses: reads per lookup", per_lookup(&misses)),
+        ],
     );
 }

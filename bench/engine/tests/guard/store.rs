@@ -16,18 +16,28 @@ pub(crate) fn open(folder: &CountingVfs) -> (Handle, u32) {
 /// Like `open`, with a block cache of `block_cache_bytes`.
 pub(crate) fn open_with(folder: &CountingVfs, block_cache_bytes: usize) -> (Handle, u32) {
     let options = Options { block_cache_bytes, bytes_max: 64 << 30, ..Options::default() };
-    let store = Store::open(Arc::new(folder.clone()), Arc::new(SerialPool), options).expect("opens");
+    let store =
+        Store::open(Arc::new(folder.clone()), Arc::new(SerialPool), options).expect("opens");
     let mut handle = store.handle();
     let namespace = handle.namespace("guard", "1").expect("a namespace");
     (handle, namespace)
 }
 
 /// Makes one commit.
-pub(crate) fn commit(handle: &mut Handle, namespace: u32, entries: Entries<'_>, durability: Durability) {
+pub(crate) fn commit(
+    handle: &mut Handle,
+    namespace: u32,
+    entries: Entries<'_>,
+    durability: Durability,
+) {
     for (key, value) in entries.iter() {
         handle.put(namespace, key, value).expect("puts");
     }
-    handle.begin_commit().expect("something to commit").run(Some(durability), 1_000).expect("commits");
+    handle
+        .begin_commit()
+        .expect("something to commit")
+        .run(Some(durability), 1_000)
+        .expect("commits");
 }
 
 pub(crate) fn compact(handle: &Handle, full: bool) -> CompactReport {

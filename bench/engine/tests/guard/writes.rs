@@ -10,7 +10,8 @@ use varve_core::{Durability, Handle};
 fn write(workload: &str, count: usize, value_bytes: usize) {
     let data = Data::new(count, 8, value_bytes);
     let (mut handle, namespace) = open(&CountingVfs::default());
-    let (counts, ()) = counted(|| commit(&mut handle, namespace, data.entries(), Durability::Durable));
+    let (counts, ()) =
+        counted(|| commit(&mut handle, namespace, data.entries(), Durability::Durable));
     let each = |total: u64| total as f64 / count as f64;
     let (tables, others) = (counts.tables, counts.others);
     check(
@@ -66,7 +67,10 @@ fn a_full_compaction_stays_within_its_bounds() {
             ("reads per block of keys", counts.tables.reads as f64 / key_blocks as f64),
             ("bytes read per entry", each(files.read_bytes)),
             ("bytes written per entry", each(files.appended_bytes)),
-            ("bytes per append to tables", counts.tables.appended_bytes as f64 / counts.tables.appends as f64),
+            (
+                "bytes per append to tables",
+                counts.tables.appended_bytes as f64 / counts.tables.appends as f64,
+            ),
             ("syncs of files", files.syncs as f64),
             ("syncs of the directory", counts.folder_syncs as f64),
         ],
@@ -83,7 +87,8 @@ fn sequential(durability: Durability) -> (CountingVfs, Handle, Counts) {
     let (mut handle, namespace) = open(&folder);
     let mut parts = data.entries().parts(COMMITS + 1);
     commit(&mut handle, namespace, parts.next().expect("a first commit"), durability);
-    let (counts, ()) = counted(|| parts.for_each(|part| commit(&mut handle, namespace, part, durability)));
+    let (counts, ()) =
+        counted(|| parts.for_each(|part| commit(&mut handle, namespace, part, durability)));
     (folder, handle, counts)
 }
 
@@ -125,7 +130,10 @@ fn a_checkpoint_of_the_own_log_stays_within_its_bounds() {
         "checkpoint/own",
         &[
             ("bytes read per byte of the log", checkpoint.files().read_bytes as f64 / log_bytes),
-            ("bytes written per byte of the log", checkpoint.files().appended_bytes as f64 / log_bytes),
+            (
+                "bytes written per byte of the log",
+                checkpoint.files().appended_bytes as f64 / log_bytes,
+            ),
             ("allocations per commit", checkpoint.allocations as f64 / COMMITS as f64),
         ],
     );
@@ -142,10 +150,16 @@ fn a_checkpoint_of_the_log_of_a_dead_writer_stays_within_its_bounds() {
     check(
         "checkpoint/of_a_dead_writer",
         &[
-            ("opening: bytes read per byte of the log", opening.files().read_bytes as f64 / log_bytes),
+            (
+                "opening: bytes read per byte of the log",
+                opening.files().read_bytes as f64 / log_bytes,
+            ),
             ("opening: allocations per commit", opening.allocations as f64 / COMMITS as f64),
             ("bytes read per byte of the log", checkpoint.files().read_bytes as f64 / log_bytes),
-            ("bytes written per byte of the log", checkpoint.files().appended_bytes as f64 / log_bytes),
+            (
+                "bytes written per byte of the log",
+                checkpoint.files().appended_bytes as f64 / log_bytes,
+            ),
             ("allocations per commit", checkpoint.allocations as f64 / COMMITS as f64),
         ],
     );

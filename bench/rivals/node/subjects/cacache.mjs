@@ -15,7 +15,8 @@ export const cacacheSubject = {
   open: (dir) => ({
     get: async (key) => (await cacache.get(dir, key, { memoize: false })).data,
     getMany: (keys) => Promise.all(keys.map(async (key) => (await cacache.get(dir, key, { memoize: false })).data)),
-    commit: (entries) => Promise.all(entries.map(([key, value]) => cacache.put(dir, key, /** @type {Buffer} */ (value)))),
+    commit: (entries) =>
+      Promise.all(entries.map(([key, value]) => cacache.put(dir, key, /** @type {Buffer} */ (value)))),
     close: () => undefined,
   }),
 }

@@ -18,8 +18,16 @@ use varve_bench::{Arguments, EXPORTS, Subject, run, varves};
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() {
-    let rivals: [&dyn Subject; 8] =
-        [&Turbo, &TurboTable(Values::Shared), &TurboTable(Values::Inline), &Raw, &Lmdb, &Redb, &Fjall, &Sqlite];
+    let rivals: [&dyn Subject; 8] = [
+        &Turbo,
+        &TurboTable(Values::Shared),
+        &TurboTable(Values::Inline),
+        &Raw,
+        &Lmdb,
+        &Redb,
+        &Fjall,
+        &Sqlite,
+    ];
     let stores = varves().iter().map(|varve| varve as &dyn Subject).chain(rivals);
     let exports = EXPORTS.iter().map(|export| export as &dyn Subject);
     run(&Arguments::from_env(), &stores.chain(exports).collect::<Vec<_>>());

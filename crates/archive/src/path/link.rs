@@ -12,7 +12,8 @@ use crate::path::{PathProblem, check};
 /// # Errors
 /// `LinkOutside` if the target is the root or above it, `LinkTarget` if it breaks a rule of paths.
 pub fn link_target(path: &str, target: &str) -> Result<String, PathProblem> {
-    let broken = |problem| PathProblem::LinkTarget { target: target.to_owned(), problem: Box::new(problem) };
+    let broken =
+        |problem| PathProblem::LinkTarget { target: target.to_owned(), problem: Box::new(problem) };
     crate::path::check_start(target).map_err(broken)?;
     let steps: Vec<&str> = target.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
     let climbs = steps.iter().take_while(|part| **part == "..").count();

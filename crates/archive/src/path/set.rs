@@ -57,7 +57,11 @@ impl PathSet {
             end += part.len();
             self.wanted.clear();
             self.wanted.extend(folder.to_le_bytes());
-            self.wanted.extend(if failpoints::bug("whole-path-keys") { whole.bytes() } else { folded.bytes() });
+            self.wanted.extend(if failpoints::bug("whole-path-keys") {
+                whole.bytes()
+            } else {
+                folded.bytes()
+            });
             is_new = match self.names.get(&*self.wanted) {
                 Some(there) => {
                     there.meet(path.get(..end).unwrap_or_default(), part, folded, role)?;
@@ -67,7 +71,10 @@ impl PathSet {
                 None => {
                     folder = self.names.len() as u32 + 1;
                     let written = (part != folded).then(|| part.into());
-                    self.names.insert(self.wanted.as_slice().into(), Name { number: folder, written, role });
+                    self.names.insert(
+                        self.wanted.as_slice().into(),
+                        Name { number: folder, written, role },
+                    );
                     true
                 }
             };
@@ -83,12 +90,20 @@ impl Name {
     fn meet(&self, path: &str, part: &str, folded: &str, role: Role) -> Result<(), PathProblem> {
         let written = self.written.as_deref().unwrap_or(folded);
         if part == written {
-            return if self.role == role { Ok(()) } else { Err(PathProblem::FileAndFolder { path: path.to_owned() }) };
+            return if self.role == role {
+                Ok(())
+            } else {
+                Err(PathProblem::FileAndFolder { path: path.to_owned() })
+            };
         }
         let other = format!("{}{written}", path.strip_suffix(part).unwrap_or_default());
         let path = path.to_owned();
         let is_form = decomposed(part) == decomposed(written);
-        Err(if is_form { PathProblem::SameButForm { path, other } } else { PathProblem::SameButCase { path, other } })
+        Err(if is_form {
+            PathProblem::SameButForm { path, other }
+        } else {
+            PathProblem::SameButCase { path, other }
+        })
     }
 }
 
@@ -126,12 +141,16 @@ mod tests {
     fn unicode_decomposition_equals_that_of_the_crate() {
         let all: Vec<char> = ('\0'..=char::MAX).collect();
         for character in &all {
-            assert!(character.nfd().eq(decomposed(&character.to_string()).chars()), "{character:?}");
+            assert!(
+                character.nfd().eq(decomposed(&character.to_string()).chars()),
+                "{character:?}"
+            );
         }
         let seed = fastrand::u64(..);
         println!("seed {seed}");
         let mut random = fastrand::Rng::with_seed(seed);
-        let marks: Vec<char> = all.iter().copied().filter(|mark| canonical_combining_class(*mark) != 0).collect();
+        let marks: Vec<char> =
+            all.iter().copied().filter(|mark| canonical_combining_class(*mark) != 0).collect();
         for _ in 0..100_000 {
             let pick = |random: &mut fastrand::Rng| {
                 let from = if random.bool() { &marks } else { &all };
@@ -149,7 +168,8 @@ mod tests {
         let mut set = PathSet::default();
         let mut bytes = 0;
         for index in 0..100 {
-            let parts: Vec<String> = (0..60).map(|depth| format!("{:x}", index * 60 + depth)).collect();
+            let parts: Vec<String> =
+                (0..60).map(|depth| format!("{:x}", index * 60 + depth)).collect();
             let path = parts.join("/");
             bytes += path.len();
             assert_eq!(set.insert(&path, Role::Leaf), Ok(true));

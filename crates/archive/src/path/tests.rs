@@ -86,7 +86,8 @@ fn hostile() -> Vec<(String, &'static str)> {
         ("a/b..", "dot or space"),
         ("con.", "dot or space"),
     ];
-    let mut all: Vec<_> = fixed.iter().map(|(path, reason)| ((*path).to_owned(), *reason)).collect();
+    let mut all: Vec<_> =
+        fixed.iter().map(|(path, reason)| ((*path).to_owned(), *reason)).collect();
     all.push(("a".repeat(PART_BYTES_MAX + 1), "part of 241 bytes"));
     all.push((format!("a/{}", "\u{e9}".repeat(121)), "part of 242 bytes"));
     all.push((format!("{}.txt", "x".repeat(1 << 20)), "has 1048580 bytes"));
@@ -216,9 +217,10 @@ fn directories_with_colliding_names_are_rejected_like_files() {
 #[test]
 fn paths_that_differ_on_every_file_system_are_accepted() {
     let mut set = PathSet::default();
-    for path in
-        ["i", "\u{131}", "o", "\u{f8}", "\u{e9}", "e", "a/b", "a/bc", "ab/c", "\u{2460}", "1", "\u{ff21}", "\u{100}"]
-    {
+    for path in [
+        "i", "\u{131}", "o", "\u{f8}", "\u{e9}", "e", "a/b", "a/bc", "ab/c", "\u{2460}", "1",
+        "\u{ff21}", "\u{100}",
+    ] {
         assert_eq!(set.insert(path, Role::Leaf), Ok(true), "{path:?}");
     }
     assert_eq!(set.insert("a/b", Role::Leaf), Ok(false));
@@ -268,8 +270,8 @@ fn link_targets_that_leave_the_root_are_rejected() {
 /// Random text from pieces that break rules, with harmless letters in between.
 fn random_path(random: &mut fastrand::Rng) -> String {
     const PIECES: [&str; 24] = [
-        "/", "/", "/", "..", ".", "a", "B", "con", "aux", "com1", "\\", ":", "C:", " ", "\0", "\n", "\u{e9}",
-        "e\u{301}", "\u{ff0f}", "\u{2215}", "\u{2024}", "~", "x.js", "$",
+        "/", "/", "/", "..", ".", "a", "B", "con", "aux", "com1", "\\", ":", "C:", " ", "\0", "\n",
+        "\u{e9}", "e\u{301}", "\u{ff0f}", "\u{2215}", "\u{2024}", "~", "x.js", "$",
     ];
     (0..random.usize(1..8)).map(|_| PIECES[random.usize(..PIECES.len())]).collect()
 }
@@ -289,10 +291,15 @@ fn random_accepted_paths_never_leave_the_root() {
         }
         accepted += 1;
         let joined = root.join(&path);
-        let rest: Vec<_> = joined.strip_prefix(root).expect("below the root").components().collect();
-        assert!(!rest.is_empty() && rest.iter().all(|part| matches!(part, Component::Normal(_))), "{path:?}");
+        let rest: Vec<_> =
+            joined.strip_prefix(root).expect("below the root").components().collect();
+        assert!(
+            !rest.is_empty() && rest.iter().all(|part| matches!(part, Component::Normal(_))),
+            "{path:?}"
+        );
         // Windows separates at both slashes, reads colons as streams and drives, and trims trailing dots and spaces.
-        let parts: Vec<_> = path.split(['/', '\\']).map(|part| part.trim_end_matches([' ', '.'])).collect();
+        let parts: Vec<_> =
+            path.split(['/', '\\']).map(|part| part.trim_end_matches([' ', '.'])).collect();
         assert!(parts.iter().all(|part| !part.is_empty() && !part.contains(':')), "{path:?}");
         assert_eq!(parts.join("/"), path);
     }
@@ -329,15 +336,18 @@ fn chains_of_accepted_links_never_leave_the_root() {
     let mut random = fastrand::Rng::with_seed(seed);
     let mut accepted = 0;
     let text = |random: &mut fastrand::Rng, pieces: &[&str]| {
-        let parts: Vec<_> = (0..random.usize(1..5)).map(|_| pieces[random.usize(..pieces.len())]).collect();
+        let parts: Vec<_> =
+            (0..random.usize(1..5)).map(|_| pieces[random.usize(..pieces.len())]).collect();
         parts.join("/")
     };
     for _ in 0..20_000 {
         let mut set = PathSet::default();
         let mut links = Vec::new();
         for _ in 0..4 {
-            let (path, target) =
-                (text(&mut random, &["a", "b", "c"]), text(&mut random, &["a", "b", "c", "..", "..", "."]));
+            let (path, target) = (
+                text(&mut random, &["a", "b", "c"]),
+                text(&mut random, &["a", "b", "c", "..", "..", "."]),
+            );
             if let Ok(target) = link_target(&path, &target)
                 && set.insert(&path, Role::Leaf) == Ok(true)
             {

@@ -48,15 +48,28 @@ pub fn export(
     for record in records {
         let path = record.path.as_str();
         match &record.content {
-            Content::Folder => output.entry(EntryType::Directory, &format!("{path}/"), "", 0o755, 0)?,
+            Content::Folder => {
+                output.entry(EntryType::Directory, &format!("{path}/"), "", 0o755, 0)?
+            }
             Content::Link { target } => output.entry(EntryType::Symlink, path, target, 0o777, 0)?,
             Content::File { digest, bytes, executable } => {
                 let content = read(digest)?;
                 if content.len() as u64 != *bytes {
                     let offset = bytes.min(&(content.len() as u64)).to_owned();
-                    return Err(Error::Damaged { name: digest.to_string(), offset, what: "content" }.boxed());
+                    return Err(Error::Damaged {
+                        name: digest.to_string(),
+                        offset,
+                        what: "content",
+                    }
+                    .boxed());
                 }
-                output.entry(EntryType::Regular, path, "", if *executable { 0o755 } else { 0o644 }, *bytes)?;
+                output.entry(
+                    EntryType::Regular,
+                    path,
+                    "",
+                    if *executable { 0o755 } else { 0o644 },
+                    *bytes,
+                )?;
                 output.content(&content)?;
             }
         }
@@ -106,13 +119,22 @@ enum Encoder {
 impl<'a> Output<'a> {
     fn new(options: ExportOptions, write: &'a mut dyn FnMut(&[u8]) -> Result<()>) -> Self {
         let buffer = Vec::with_capacity(OUTPUT_BYTES);
-        let gzip = |buffer| Box::new(GzBuilder::new().mtime(0).write(buffer, Compression::default()));
-        let encoder = if options.gzip { Encoder::Gzip(gzip(buffer)) } else { Encoder::Plain(buffer) };
+        let gzip =
+            |buffer| Box::new(GzBuilder::new().mtime(0).write(buffer, Compression::default()));
+        let encoder =
+            if options.gzip { Encoder::Gzip(gzip(buffer)) } else { Encoder::Plain(buffer) };
         Self { encoder, write }
     }
 
     /// Writes the header of an entry, preceded by a pax header if a name does not fit.
-    fn entry(&mut self, form: EntryType, path: &str, target: &str, mode: u32, bytes: u64) -> Result<()> {
+    fn entry(
+        &mut self,
+        form: EntryType,
+        path: &str,
+        target: &str,
+        mode: u32,
+        bytes: u64,
+    ) -> Result<()> {
         let mut long = Vec::new();
         for (key, value) in [("path", path), ("linkpath", target)] {
             if value.len() > NAME_BYTES || !value.is_ascii() {
@@ -154,7 +176,9 @@ impl<'a> Output<'a> {
         self.put(&[0; 2 * BLOCK_BYTES])?;
         let rest = match self.encoder {
             Encoder::Plain(buffer) => buffer,
-            Encoder::Gzip(gzip) => gzip.finish().map_err(|error| Error::io("compress", "archive", error))?,
+            Encoder::Gzip(gzip) => {
+                gzip.finish().map_err(|error| Error::io("compress", "archive", error))?
+            }
         };
         (self.write)(&rest)
     }

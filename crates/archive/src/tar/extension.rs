@@ -54,7 +54,10 @@ impl Extensions {
                 b"path" => path = (!value.is_empty()).then_some(value),
                 b"linkpath" => link = (!value.is_empty()).then_some(value),
                 b"size" if value.is_empty() => self.bytes = None,
-                b"size" => self.bytes = Some(decimal(value).ok_or(ArchiveProblem::Number { field: "size" })?),
+                b"size" => {
+                    self.bytes =
+                        Some(decimal(value).ok_or(ArchiveProblem::Number { field: "size" })?)
+                }
                 _ => self.is_sparse |= key.starts_with(b"GNU.sparse."),
             }
         }

@@ -32,8 +32,12 @@ impl<R: BufRead> Frames<R> {
             let mut frame = FrameDecoder::new();
             match frame.reset(&mut self.input) {
                 Ok(()) => return Ok(Some(frame)),
-                Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame { length, .. })) => {
-                    let skipped = io::copy(&mut (&mut self.input).take(length.into()), &mut io::sink())?;
+                Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
+                    length,
+                    ..
+                })) => {
+                    let skipped =
+                        io::copy(&mut (&mut self.input).take(length.into()), &mut io::sink())?;
                     if skipped < length.into() {
                         return Err(io::ErrorKind::UnexpectedEof.into());
                     }

@@ -60,7 +60,9 @@ pub enum Warning {
 impl fmt::Display for Warning {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Repeated { path } => write!(out, "{} is in the archive twice; the last one counts", Shown(path)),
+            Self::Repeated { path } => {
+                write!(out, "{} is in the archive twice; the last one counts", Shown(path))
+            }
         }
     }
 }
@@ -80,7 +82,13 @@ pub fn import(
     watch: Watch<'_>,
 ) -> Result<Imported> {
     let walk = Walk::new(Source::open(input, options, watch)?, options);
-    let mut tree = Tree { walk, paths: PathSet::default(), records: Vec::new(), warnings: Vec::new(), failure: None };
+    let mut tree = Tree {
+        walk,
+        paths: PathSet::default(),
+        records: Vec::new(),
+        warnings: Vec::new(),
+        failure: None,
+    };
     let serial = if pool.threads() > 1 { SERIAL_FILES } else { usize::MAX };
     let mut content = Vec::new();
     for _ in 0..serial {
@@ -119,7 +127,8 @@ fn store_batch(
     pool: &dyn Pool,
     store: Store<'_>,
 ) -> (Vec<Result<Digest>>, Result<()>) {
-    let digests: Vec<OnceLock<Result<Digest>>> = batch.files.iter().map(|_| OnceLock::new()).collect();
+    let digests: Vec<OnceLock<Result<Digest>>> =
+        batch.files.iter().map(|_| OnceLock::new()).collect();
     let walk = Mutex::new((tree, next, Ok(())));
     pool.run(batch.files.len() + 1, &|part| {
         let Some(file) = part.checked_sub(1) else {
@@ -133,7 +142,10 @@ fn store_batch(
         }
     });
     // A pool runs every part, so every file has a digest here.
-    let digests = digests.into_iter().map(|digest| digest.into_inner().unwrap_or(Err(Error::Closed.boxed()))).collect();
+    let digests = digests
+        .into_iter()
+        .map(|digest| digest.into_inner().unwrap_or(Err(Error::Closed.boxed())))
+        .collect();
     (digests, walk.into_inner().unwrap_or_else(PoisonError::into_inner).2)
 }
 
@@ -164,11 +176,16 @@ impl Tree<'_> {
             let index = self.records.len();
             match kind {
                 Kind::Folder => self.records.push(FileRecord { path, content: Content::Folder }),
-                Kind::Link { target } => self.records.push(FileRecord { path, content: Content::Link { target } }),
+                Kind::Link { target } => {
+                    self.records.push(FileRecord { path, content: Content::Link { target } })
+                }
                 Kind::File { bytes, executable } => {
                     self.walk.read(bytes, contents)?;
                     let digest = Digest([0; 32]); // replaced once the content is stored
-                    self.records.push(FileRecord { path, content: Content::File { digest, bytes, executable } });
+                    self.records.push(FileRecord {
+                        path,
+                        content: Content::File { digest, bytes, executable },
+                    });
                     return Ok(Some(index));
                 }
             }
@@ -181,7 +198,10 @@ impl Tree<'_> {
         batch.files.clear();
         batch.contents.clear();
         batch.contents.shrink_to(2 * BATCH_BYTES); // a large file may have grown it
-        while self.failure.is_none() && batch.contents.len() < BATCH_BYTES && batch.files.len() < BATCH_FILES {
+        while self.failure.is_none()
+            && batch.contents.len() < BATCH_BYTES
+            && batch.files.len() < BATCH_FILES
+        {
             let start = batch.contents.len();
             match self.next_file(&mut batch.contents) {
                 Ok(None) => break,
@@ -193,7 +213,9 @@ impl Tree<'_> {
     }
 
     fn set_digest(&mut self, index: usize, stored: Digest) {
-        if let Some(FileRecord { content: Content::File { digest, .. }, .. }) = self.records.get_mut(index) {
+        if let Some(FileRecord { content: Content::File { digest, .. }, .. }) =
+            self.records.get_mut(index)
+        {
             *digest = stored;
         }
     }

@@ -99,7 +99,8 @@ impl<'a> Source<'a> {
             // Small contents share a buffer that doubles. A large content grows it exactly, since it decides the memory
             // in use.
             let is_large = step >= STEP_BYTES;
-            let reserved = if is_large { buffer.try_reserve_exact(step) } else { buffer.try_reserve(step) };
+            let reserved =
+                if is_large { buffer.try_reserve_exact(step) } else { buffer.try_reserve(step) };
             if reserved.is_err() {
                 return Err(self.problem(ArchiveProblem::NoMemory { bytes }));
             }
@@ -158,7 +159,9 @@ impl<'a> Source<'a> {
     fn failed(&mut self, error: &io::Error) -> Box<Error> {
         match self.decoder.input_mut().failure.take() {
             Some(failure) => Error::io("read", "archive", failure),
-            None if error.kind() == io::ErrorKind::UnexpectedEof => self.problem(ArchiveProblem::Truncated),
+            None if error.kind() == io::ErrorKind::UnexpectedEof => {
+                self.problem(ArchiveProblem::Truncated)
+            }
             None => self.problem(ArchiveProblem::Compression { message: error.to_string() }),
         }
     }

@@ -61,7 +61,9 @@ impl Pool for Threads {
         self.jobs.fetch_add(1, Ordering::Relaxed);
         let next = AtomicUsize::new(0);
         let work = || {
-            while let Some(part) = Some(next.fetch_add(1, Ordering::Relaxed)).filter(|part| *part < count) {
+            while let Some(part) =
+                Some(next.fetch_add(1, Ordering::Relaxed)).filter(|part| *part < count)
+            {
                 job(part);
             }
         };
@@ -75,9 +77,16 @@ struct Maker(Vec<u8>);
 
 impl Maker {
     /// Adds a header whose fields `spoil` may change, then its checksum, then the content.
-    fn raw(mut self, path: &[u8], form: u8, content: &[u8], spoil: impl FnOnce(&mut Header)) -> Self {
+    fn raw(
+        mut self,
+        path: &[u8],
+        form: u8,
+        content: &[u8],
+        spoil: impl FnOnce(&mut Header),
+    ) -> Self {
         let mut header = Header::new_ustar();
-        header.as_old_mut().name[..path.len().min(100)].copy_from_slice(&path[..path.len().min(100)]);
+        header.as_old_mut().name[..path.len().min(100)]
+            .copy_from_slice(&path[..path.len().min(100)]);
         header.set_entry_type(EntryType::new(form));
         header.set_mode(0o644);
         header.set_size(content.len() as u64);
@@ -98,8 +107,9 @@ impl Maker {
     }
 
     fn link(self, path: &str, form: u8, target: &str) -> Self {
-        let spoil =
-            |header: &mut Header| header.as_old_mut().linkname[..target.len()].copy_from_slice(target.as_bytes());
+        let spoil = |header: &mut Header| {
+            header.as_old_mut().linkname[..target.len()].copy_from_slice(target.as_bytes())
+        };
         self.raw(path.as_bytes(), form, &[], spoil)
     }
 
@@ -136,7 +146,11 @@ fn import_serial(archive: &[u8], options: &ImportOptions) -> Result<(Imported, S
     import_on(&SerialPool, archive, options)
 }
 
-fn import_on(pool: &dyn Pool, mut archive: &[u8], options: &ImportOptions) -> Result<(Imported, Sink)> {
+fn import_on(
+    pool: &dyn Pool,
+    mut archive: &[u8],
+    options: &ImportOptions,
+) -> Result<(Imported, Sink)> {
     let sink = Sink::default();
     let imported = import(&mut archive, options, pool, &|content| sink.store(content), UNWATCHED)?;
     Ok((imported, sink))

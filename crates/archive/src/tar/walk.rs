@@ -110,12 +110,15 @@ impl<'a> Walk<'a> {
         if filled == BLOCK_BYTES && header.as_bytes().iter().all(|byte| *byte == 0) {
             return self.end().map(|()| None);
         }
-        let is_whole = filled == BLOCK_BYTES && number(&header.as_old().cksum) == Some(checksum(&header));
+        let is_whole =
+            filled == BLOCK_BYTES && number(&header.as_old().cksum) == Some(checksum(&header));
         let is_first = !std::mem::replace(&mut self.has_header, true);
         match (is_whole, is_first) {
             (true, _) => Ok(Some(header)),
             (false, true) => Err(self.source.problem(ArchiveProblem::NotTar)),
-            (false, false) if filled < BLOCK_BYTES => Err(self.source.problem(ArchiveProblem::Truncated)),
+            (false, false) if filled < BLOCK_BYTES => {
+                Err(self.source.problem(ArchiveProblem::Truncated))
+            }
             (false, false) => Err(self.source.problem(ArchiveProblem::Checksum)),
         }
     }
@@ -145,10 +148,12 @@ impl<'a> Walk<'a> {
             return Err(self.source.problem(ArchiveProblem::TooLarge { option, limit }));
         }
         let form = header.entry_type();
-        check_type(form, self.options.links, extensions.is_sparse).map_err(|problem| self.source.problem(problem))?;
+        check_type(form, self.options.links, extensions.is_sparse)
+            .map_err(|problem| self.source.problem(problem))?;
         let is_folder = form.is_dir() || (!form.is_symlink() && name.ends_with(b"/"));
         let path = path_of(&name, is_folder)?;
-        let bytes = extensions.bytes.map_or_else(|| self.number(&header.as_old().size, "size"), Ok)?;
+        let bytes =
+            extensions.bytes.map_or_else(|| self.number(&header.as_old().size, "size"), Ok)?;
         if bytes > 0 && (is_folder || form.is_symlink()) {
             return Err(self.source.problem(ArchiveProblem::Content));
         }
@@ -171,7 +176,11 @@ impl<'a> Walk<'a> {
 }
 
 /// Rejects entries that are neither a file, nor a directory, nor an allowed link.
-fn check_type(form: EntryType, links: Links, is_sparse: bool) -> std::result::Result<(), ArchiveProblem> {
+fn check_type(
+    form: EntryType,
+    links: Links,
+    is_sparse: bool,
+) -> std::result::Result<(), ArchiveProblem> {
     match form {
         _ if is_sparse => Err(ArchiveProblem::Sparse),
         EntryType::Regular | EntryType::Continuous | EntryType::Directory => Ok(()),
@@ -210,9 +219,11 @@ fn path_of(name: &[u8], is_folder: bool) -> Result<String> {
 /// Returns the target of the link at `path`.
 fn target_of(path: &str, target: &[u8]) -> Result<String> {
     let shown = || String::from_utf8_lossy(target).into_owned();
-    let not_utf8 = || PathProblem::LinkTarget { target: shown(), problem: Box::new(PathProblem::NotUtf8) };
+    let not_utf8 =
+        || PathProblem::LinkTarget { target: shown(), problem: Box::new(PathProblem::NotUtf8) };
     let text = str::from_utf8(target).map_err(|_| not_utf8());
-    text.and_then(|target| link_target(path, target)).map_err(|problem| Error::unsafe_path(path, problem))
+    text.and_then(|target| link_target(path, target))
+        .map_err(|problem| Error::unsafe_path(path, problem))
 }
 
 /// The sum of the bytes of a header, with its checksum field counted as spaces.
@@ -226,7 +237,9 @@ fn checksum(header: &Header) -> u64 {
 /// bytes of the number, highest first. Returns `None` for other text, negative numbers and more than 64 bits.
 fn number(field: &[u8]) -> Option<u64> {
     if let [0x80, bytes @ ..] = field {
-        return bytes.iter().try_fold(0_u64, |number, byte| number.checked_mul(256)?.checked_add(u64::from(*byte)));
+        return bytes.iter().try_fold(0_u64, |number, byte| {
+            number.checked_mul(256)?.checked_add(u64::from(*byte))
+        });
     }
     let text = field.trim_ascii_start();
     let end = text.iter().position(|byte| !matches!(byte, b'0'..=b'7')).unwrap_or(text.len());
@@ -234,5 +247,7 @@ fn number(field: &[u8]) -> Option<u64> {
     if digits.is_empty() || rest.iter().any(|byte| !matches!(byte, b' ' | 0)) {
         return None;
     }
-    digits.iter().try_fold(0_u64, |number, digit| number.checked_mul(8)?.checked_add(u64::from(digit - b'0')))
+    digits.iter().try_fold(0_u64, |number, digit| {
+        number.checked_mul(8)?.checked_add(u64::from(digit - b'0'))
+    })
 }

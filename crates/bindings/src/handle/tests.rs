@@ -44,7 +44,10 @@ fn a_commit_that_begins_while_another_runs_waits_and_follows_it() -> Result<()> 
         put(&mut handle, namespace, later)?;
         assert!(matches!(handle.begin_commit(Durability::Relaxed)?, Begun::Waits));
     }
-    assert_eq!((handle.pending_entries()?, value(&mut handle, namespace)?), (0, b"third!".to_vec()));
+    assert_eq!(
+        (handle.pending_entries()?, value(&mut handle, namespace)?),
+        (0, b"third!".to_vec())
+    );
     first.run(1)?;
     let committed = |handle: &Handle| -> Result<Vec<u8>> {
         let mut reader = JsHandle::new(handle.store()?, vec![0; 1 << 10].into_boxed_slice());

@@ -36,7 +36,9 @@ impl Blobs {
     /// Reads a blob that an entry names.
     pub(crate) fn read(&self, file: &BlobRef) -> Result<Content> {
         failpoints::panics("read-file");
-        let wrap = |source| Error::io("read", &path_of(BlobName::Content(file.digest), file.digest.shard()), source);
+        let wrap = |source| {
+            Error::io("read", &path_of(BlobName::Content(file.digest), file.digest.shard()), source)
+        };
         let Some(open) = self.open(&file.digest)? else { return Ok(self.read_below(file)) };
         let Some(open) = open else { return self.damaged(file, "no regular file") };
         let bytes = open.len().map_err(wrap)?;
@@ -52,7 +54,9 @@ impl Blobs {
         }
         let content = match open.read(0, bytes as usize) {
             Ok(content) => content.into_owned(),
-            Err(error) if error.kind() == ErrorKind::UnexpectedEof => return self.damaged(file, "length of a file"),
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => {
+                return self.damaged(file, "length of a file");
+            }
             Err(source) => return Err(wrap(source)),
         };
         if Digest::of(&content) == file.digest {
@@ -64,16 +68,29 @@ impl Blobs {
     /// Reads a blob of the layers. One that cannot be read there is a miss.
     fn read_below(&self, file: &BlobRef) -> Content {
         let read = self.below.iter().map(|layer| layer.read(file).unwrap_or(Content::Missing));
-        read.into_iter().find(|content| matches!(content, Content::Whole(_))).unwrap_or(Content::Missing)
+        read.into_iter()
+            .find(|content| matches!(content, Content::Whole(_)))
+            .unwrap_or(Content::Missing)
     }
 
     /// Whether the cache itself has the blob with its full length: other processes may not have the layers of this one.
     /// Called while it is pinned.
     pub(crate) fn is_stored(&self, file: &BlobRef) -> Result<bool> {
-        let wrap = |source| Error::io("check", &path_of(BlobName::Content(file.digest), file.digest.shard()), source);
-        match self.shard(file.digest.shard())?.open(&BlobName::Content(file.digest).to_string(), Access::Stream) {
+        let wrap = |source| {
+            Error::io(
+                "check",
+                &path_of(BlobName::Content(file.digest), file.digest.shard()),
+                source,
+            )
+        };
+        match self
+            .shard(file.digest.shard())?
+            .open(&BlobName::Content(file.digest).to_string(), Access::Stream)
+        {
             Ok(open) => Ok(open.len().map_err(wrap)? == file.bytes),
-            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidInput) => Ok(false),
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidInput) => {
+                Ok(false)
+            }
             Err(source) => Err(wrap(source)),
         }
     }
@@ -84,7 +101,9 @@ impl Blobs {
         let content = match (parsed.form, parsed.blobs().next()) {
             (Form::Beside(value), _) => return Ok(Content::Whole(value.to_vec())),
             // No value is longer, so this is forged; reading it could exhaust the memory.
-            (_, Some(file)) if file.bytes > VALUE_BYTES_MAX as u64 => self.damaged(&file, "length of a file")?,
+            (_, Some(file)) if file.bytes > VALUE_BYTES_MAX as u64 => {
+                self.damaged(&file, "length of a file")?
+            }
             (_, Some(file)) => self.read(&file)?,
             (_, None) => return Ok(Content::Damaged),
         };
@@ -107,7 +126,9 @@ impl Blobs {
             let folder = || format!("files/{:02x}", digest.shard());
             let names = shard.list().map_err(|source| Error::io("list", &folder(), source))?;
             let gone = names.iter().filter_map(|name| BlobName::parse(name));
-            for name in gone.filter(|name| matches!(name, BlobName::Gone { digest: gone, .. } if gone == digest)) {
+            for name in gone.filter(
+                |name| matches!(name, BlobName::Gone { digest: gone, .. } if gone == digest),
+            ) {
                 if let Some(found) = open_named(shard, name, digest)? {
                     return Ok(Some(found));
                 }
@@ -121,9 +142,14 @@ impl Blobs {
         let mut found = Vec::new();
         for (index, name) in self.names()? {
             let BlobName::Content(digest) = name else { continue };
-            match self.shard(index)?.open(&name.to_string(), Access::Stream).and_then(|file| file.len()) {
+            match self
+                .shard(index)?
+                .open(&name.to_string(), Access::Stream)
+                .and_then(|file| file.len())
+            {
                 Ok(bytes) => found.push(BlobRef { digest, bytes }),
-                Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidInput) => {}
+                Err(error)
+                    if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidInput) => {}
                 Err(source) => return Err(Error::io("open", &path_of(name, index), source)),
             }
         }
@@ -145,8 +171,13 @@ impl Blobs {
         let mut missing = self.missing.lock().unwrap_or_else(PoisonError::into_inner);
         let mut still = BTreeSet::new();
         for file in missing.iter() {
-            let wrap =
-                |source| Error::io("check", &path_of(BlobName::Content(file.digest), file.digest.shard()), source);
+            let wrap = |source| {
+                Error::io(
+                    "check",
+                    &path_of(BlobName::Content(file.digest), file.digest.shard()),
+                    source,
+                )
+            };
             let there = self.open(&file.digest)?.flatten();
             let bytes = there.map(|open| open.len()).transpose().map_err(wrap)?;
             if bytes != Some(file.bytes) {
@@ -159,7 +190,10 @@ impl Blobs {
 
     /// Records that blobs named by an entry are missing.
     pub(crate) fn report_missing(&self, refs: &[u8]) {
-        BlobRefs::parse(refs).iter().flat_map(BlobRefs::blobs).for_each(|file| self.report(&file, "missing file"));
+        BlobRefs::parse(refs)
+            .iter()
+            .flat_map(BlobRefs::blobs)
+            .for_each(|file| self.report(&file, "missing file"));
     }
 
     /// Reports a damaged blob, once until it is stored again.
@@ -190,7 +224,11 @@ fn is_sound(file: &dyn File, bytes: u64, digest: &Digest) -> io::Result<Option<b
 }
 
 /// `None` = missing; `Some(None)` = not a regular file.
-fn open_named(shard: &dyn Vfs, name: BlobName, digest: &Digest) -> Result<Option<Option<Arc<dyn File>>>> {
+fn open_named(
+    shard: &dyn Vfs,
+    name: BlobName,
+    digest: &Digest,
+) -> Result<Option<Option<Arc<dyn File>>>> {
     match shard.open(&name.to_string(), Access::Stream) {
         Ok(file) => Ok(Some(Some(file))),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),

@@ -21,12 +21,15 @@ pub(crate) enum BlobName {
 
 impl BlobName {
     pub(crate) fn parse(name: &str) -> Option<Self> {
-        let Some((stem, kind)) = name.split_once('.') else { return Digest::parse(name).map(Self::Content) };
+        let Some((stem, kind)) = name.split_once('.') else {
+            return Digest::parse(name).map(Self::Content);
+        };
         match kind {
             "bad" => Digest::parse(stem).map(Self::Bad),
             "tmp" => {
                 let (writer, index) = stem.split_once('-')?;
-                let parsed = Self::Temporary { writer: writer.parse().ok()?, index: index.parse().ok()? };
+                let parsed =
+                    Self::Temporary { writer: writer.parse().ok()?, index: index.parse().ok()? };
                 (parsed.to_string() == name).then_some(parsed)
             }
             _ => {
@@ -83,7 +86,9 @@ mod tests {
         ] {
             assert_eq!(BlobName::parse(&name.to_string()), Some(name));
         }
-        for foreign in ["", ".gone", "notes.txt", "3-.tmp", "03-1.tmp", "+3-1.tmp", "x.0000000000000001.gone"] {
+        for foreign in
+            ["", ".gone", "notes.txt", "3-.tmp", "03-1.tmp", "+3-1.tmp", "x.0000000000000001.gone"]
+        {
             assert_eq!(BlobName::parse(foreign), None, "{foreign}");
         }
     }

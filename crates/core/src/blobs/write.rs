@@ -35,7 +35,13 @@ impl Blobs {
         let file = BlobRef::of(content);
         let shard = self.shard(file.digest.shard())?;
         let name = BlobName::Content(file.digest).to_string();
-        let wrap = |source| Error::io("write", &path_of(BlobName::Content(file.digest), file.digest.shard()), source);
+        let wrap = |source| {
+            Error::io(
+                "write",
+                &path_of(BlobName::Content(file.digest), file.digest.shard()),
+                source,
+            )
+        };
         for attempt in 1.. {
             if self.is_there(shard, &name, &file, content, durable).map_err(wrap)? {
                 break;
@@ -44,9 +50,13 @@ impl Blobs {
             match self.write(shard, writer, &name, &file, content, durable) {
                 Ok(true) => break,
                 Ok(false) if is_last => {
-                    return Err(Error::Busy { operation: "store a blob", attempts: ATTEMPTS }.boxed());
+                    return Err(
+                        Error::Busy { operation: "store a blob", attempts: ATTEMPTS }.boxed()
+                    );
                 }
-                Err(error) if is_last || error.kind() != ErrorKind::NotFound => return Err(wrap(error)),
+                Err(error) if is_last || error.kind() != ErrorKind::NotFound => {
+                    return Err(wrap(error));
+                }
                 // Without a lock, the log of this process may have been claimed, and its temporary files removed.
                 Ok(false) | Err(_) => {}
             }
@@ -58,7 +68,14 @@ impl Blobs {
     }
 
     /// Whether the blob exists; a file with other bytes is quarantined.
-    fn is_there(&self, shard: &dyn Vfs, name: &str, file: &BlobRef, content: &[u8], durable: bool) -> io::Result<bool> {
+    fn is_there(
+        &self,
+        shard: &dyn Vfs,
+        name: &str,
+        file: &BlobRef,
+        content: &[u8],
+        durable: bool,
+    ) -> io::Result<bool> {
         match shard.open(name, Access::Stream) {
             Ok(open) if has_content(&*open, content)? => {
                 if durable {
@@ -86,7 +103,8 @@ impl Blobs {
         durable: bool,
     ) -> io::Result<bool> {
         let (temporary, open) = self.create_temporary(shard, writer)?;
-        let written = open.append(&[content]).and_then(|()| if durable { open.sync() } else { Ok(()) });
+        let written =
+            open.append(&[content]).and_then(|()| if durable { open.sync() } else { Ok(()) });
         drop(open);
         let placed = written.and_then(|()| place(shard, &temporary, name, durable));
         match shard.remove(&temporary) {
@@ -97,7 +115,11 @@ impl Blobs {
         Ok(placed? == Placed::Ours || self.is_there(shard, name, file, content, durable)?)
     }
 
-    fn create_temporary(&self, shard: &dyn Vfs, writer: u32) -> io::Result<(String, Arc<dyn File>)> {
+    fn create_temporary(
+        &self,
+        shard: &dyn Vfs,
+        writer: u32,
+    ) -> io::Result<(String, Arc<dyn File>)> {
         loop {
             let index = self.temporaries.fetch_add(1, Ordering::Relaxed);
             let name = BlobName::Temporary { writer, index }.to_string();
@@ -136,10 +158,16 @@ impl Blobs {
 
     fn sync_one(&self, digest: &Digest) -> Result<()> {
         let name = BlobName::Content(*digest);
-        match self.shard(digest.shard())?.open(&name.to_string(), Access::Stream).and_then(|file| file.sync()) {
+        match self
+            .shard(digest.shard())?
+            .open(&name.to_string(), Access::Stream)
+            .and_then(|file| file.sync())
+        {
             // Collected since, because no entry named it.
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-            outcome => outcome.map_err(|source| Error::io("sync", &path_of(name, digest.shard()), source)),
+            outcome => {
+                outcome.map_err(|source| Error::io("sync", &path_of(name, digest.shard()), source))
+            }
         }
     }
 
@@ -213,5 +241,8 @@ pub(crate) fn each_in_parallel<T: Sync, R: Send>(
             *answer.lock().unwrap_or_else(PoisonError::into_inner) = Some(job(one));
         }
     });
-    answers.into_iter().filter_map(|answer| answer.into_inner().unwrap_or_else(PoisonError::into_inner)).collect()
+    answers
+        .into_iter()
+        .filter_map(|answer| answer.into_inner().unwrap_or_else(PoisonError::into_inner))
+        .collect()
 }

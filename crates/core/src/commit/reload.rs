@@ -55,7 +55,8 @@ pub(crate) fn reload(
     let mut fresh = load(context, &known)?;
     let _no_commit = committer.lock()?;
     renew_copy(context, &mut fresh)?;
-    let is_same = fresh.is_same_as(&*state.read()?, merged) || failpoints::bug("compaction-takes-up-commits");
+    let is_same =
+        fresh.is_same_as(&*state.read()?, merged) || failpoints::bug("compaction-takes-up-commits");
     if !is_same {
         return keep_newer(state, fresh);
     }
@@ -65,7 +66,11 @@ pub(crate) fn reload(
 }
 
 /// Loads the newest state if this one is behind it, without making it visible.
-pub(crate) fn look_ahead(context: &Context, state: &RwLock<State>, committer: &Mutex<Committer>) -> Result<()> {
+pub(crate) fn look_ahead(
+    context: &Context,
+    state: &RwLock<State>,
+    committer: &Mutex<Committer>,
+) -> Result<()> {
     let _no_commit = committer.lock()?;
     let known = {
         let state = state.read()?;
@@ -90,7 +95,11 @@ pub(crate) fn keep_newer(state: &RwLock<State>, fresh: State) -> Result<()> {
 }
 
 /// Makes the newer state visible. `true` = there was one.
-pub(crate) fn advance(context: &Context, state: &RwLock<State>, replaced: &Replaced) -> Result<bool> {
+pub(crate) fn advance(
+    context: &Context,
+    state: &RwLock<State>,
+    replaced: &Replaced,
+) -> Result<bool> {
     if state.read()?.newer.is_none() {
         return Ok(false);
     }

@@ -124,9 +124,12 @@ pub(crate) fn claim_logs(
 ) -> Result<ClaimedLogs> {
     failpoints::panics("take");
     let mut complete = true;
-    for view in surveyed.state.logs.iter_mut().filter(|view| surveyed.writers.contains(&view.writer)) {
+    for view in
+        surveyed.state.logs.iter_mut().filter(|view| surveyed.writers.contains(&view.writer))
+    {
         if matches!(view.name, FileName::Log(_)) {
-            let (source, name) = (view.name.to_string(), FileName::Claimed { writer: view.writer, by: claim });
+            let (source, name) =
+                (view.name.to_string(), FileName::Claimed { writer: view.writer, by: claim });
             let target = name.to_string();
             if context.vfs.exists(&target).map_err(|error| Error::io("check", &target, error))? {
                 complete = false;
@@ -142,7 +145,12 @@ pub(crate) fn claim_logs(
         complete &= view.stop == Stop::Sealed;
     }
     if complete && nothing_new(context, &surveyed.state, claim)? {
-        return Ok(ClaimedLogs::new(surveyed.state, surveyed.writers, Some(claim), surveyed.missing));
+        return Ok(ClaimedLogs::new(
+            surveyed.state,
+            surveyed.writers,
+            Some(claim),
+            surveyed.missing,
+        ));
     }
     // Load again what was appended before each log lost its name.
     let state = over_layers(load(context, &surveyed.state.known())?, surveyed.state.layers.clone());
@@ -161,14 +169,24 @@ fn nothing_new(context: &Context, state: &State, claim: u32) -> Result<bool> {
     Ok(list(context)?.into_iter().all(|name| match name {
         FileName::Manifest(number) => number <= state.manifest.number,
         name => name.log_writer().is_none_or(|writer| {
-            writer == claim || !state.manifest.is_open(writer) || state.logs.iter().any(|view| view.name == name)
+            writer == claim
+                || !state.manifest.is_open(writer)
+                || state.logs.iter().any(|view| view.name == name)
         }),
     }))
 }
 
 impl ClaimedLogs {
-    fn new(state: State, writers: BTreeSet<u32>, claim: Option<u32>, missing: BTreeSet<BlobRef>) -> Self {
-        let alone = state.logs.iter().all(|view| writers.contains(&view.writer) || Some(view.writer) == claim);
+    fn new(
+        state: State,
+        writers: BTreeSet<u32>,
+        claim: Option<u32>,
+        missing: BTreeSet<BlobRef>,
+    ) -> Self {
+        let alone = state
+            .logs
+            .iter()
+            .all(|view| writers.contains(&view.writer) || Some(view.writer) == claim);
         Self { state, writers, alone, missing }
     }
 
@@ -183,7 +201,8 @@ impl ClaimedLogs {
     /// Whether a log below *next writer* has no whole start yet. The next manifest could not list it.
     pub(crate) fn has_unbegun(&self, own: u32) -> bool {
         let next = self.next_writer(own);
-        let is_unbegun = |view: &LogView| view.start().is_none() && matches!(view.name, FileName::Log(_));
+        let is_unbegun =
+            |view: &LogView| view.start().is_none() && matches!(view.name, FileName::Log(_));
         self.state.logs.iter().any(|view| is_unbegun(view) && view.writer < next)
     }
 
@@ -193,8 +212,13 @@ impl ClaimedLogs {
     }
 
     /// Memtable entries of one namespace from the claimed logs, in order of arrival.
-    pub(crate) fn entries<'a>(&'a self, namespace: &'a Namespace) -> impl Iterator<Item = (u32, MemtableEntry<'a>)> {
-        self.state.memtable_entries(namespace).filter(|(_, found)| self.writers.contains(&found.writer))
+    pub(crate) fn entries<'a>(
+        &'a self,
+        namespace: &'a Namespace,
+    ) -> impl Iterator<Item = (u32, MemtableEntry<'a>)> {
+        self.state
+            .memtable_entries(namespace)
+            .filter(|(_, found)| self.writers.contains(&found.writer))
     }
 
     /// Memtable entries of one namespace from the other logs.
@@ -202,12 +226,17 @@ impl ClaimedLogs {
         &'a self,
         namespace: &'a Namespace,
     ) -> impl Iterator<Item = (u32, MemtableEntry<'a>)> {
-        self.state.memtable_entries(namespace).filter(|(_, found)| !self.writers.contains(&found.writer))
+        self.state
+            .memtable_entries(namespace)
+            .filter(|(_, found)| !self.writers.contains(&found.writer))
     }
 
     pub(crate) fn names_missing_blobs(&self, table: &Table) -> bool {
-        let names_missing =
-            || table.directory().is_some_and(|all| all.blobs().any(|file| self.missing.contains(&file)));
+        let names_missing = || {
+            table
+                .directory()
+                .is_some_and(|all| all.blobs().any(|file| self.missing.contains(&file)))
+        };
         !self.missing.is_empty() && table.meta.blob_bytes > 0 && names_missing()
     }
 
@@ -224,6 +253,11 @@ impl ClaimedLogs {
     }
 
     pub(crate) fn log_bytes(&self) -> u64 {
-        self.state.logs.iter().filter(|view| self.writers.contains(&view.writer)).map(|view| view.end).sum()
+        self.state
+            .logs
+            .iter()
+            .filter(|view| self.writers.contains(&view.writer))
+            .map(|view| view.end)
+            .sum()
     }
 }

@@ -45,7 +45,9 @@ pub(crate) fn collect(context: &Context, known: &Known) -> Result<u64> {
         blobs.set_collect_due(false);
         return Ok(0);
     }
-    let Some(needed) = Needed::read(context, known)?.filter(|needed| !needed.pinned) else { return Ok(0) };
+    let Some(needed) = Needed::read(context, known)?.filter(|needed| !needed.pinned) else {
+        return Ok(0);
+    };
     let gone_name = |digest| BlobName::Gone { digest, by: context.options.random };
     let mut gone = Vec::new();
     let mut removed = 0;
@@ -59,12 +61,19 @@ pub(crate) fn collect(context: &Context, known: &Known) -> Result<u64> {
                 }
             }
             BlobName::Temporary { writer, .. } if needed.writers.contains(&writer) => {}
-            BlobName::Temporary { .. } | BlobName::Bad(_) => removed += u64::from(remove(folder, name)?),
+            BlobName::Temporary { .. } | BlobName::Bad(_) => {
+                removed += u64::from(remove(folder, name)?)
+            }
         }
     }
-    let needed = if gone.is_empty() { Needed::read(context, known)? } else { Needed::read_durable(context, known)? };
-    let is_needed =
-        |digest: &Digest| needed.as_ref().is_none_or(|needed| needed.pinned || needed.named.contains(digest));
+    let needed = if gone.is_empty() {
+        Needed::read(context, known)?
+    } else {
+        Needed::read_durable(context, known)?
+    };
+    let is_needed = |digest: &Digest| {
+        needed.as_ref().is_none_or(|needed| needed.pinned || needed.named.contains(digest))
+    };
     let (kept, obsolete): (Vec<Digest>, Vec<Digest>) = gone.into_iter().partition(is_needed);
     for digest in &kept {
         restore_name(blobs.shard(digest.shard())?, gone_name(*digest), BlobName::Content(*digest))?;
@@ -102,7 +111,11 @@ impl Needed {
         if state.live_tables().any(|live| live.table.directory().is_none()) {
             return Ok(None);
         }
-        let blobs = if failpoints::bug("collect-live-file") { BTreeSet::new() } else { state.named_blobs() };
+        let blobs = if failpoints::bug("collect-live-file") {
+            BTreeSet::new()
+        } else {
+            state.named_blobs()
+        };
         let named = blobs.into_iter().map(|blob| blob.digest).collect();
         let pinned = state.logs.iter().any(|log| log.pins);
         Ok(Some(Self { named, pinned, writers: state.logs.iter().map(|log| log.writer).collect() }))
@@ -112,8 +125,12 @@ impl Needed {
 /// Gives a blob that is still needed its name back, unless its content was written again.
 fn restore_name(folder: &dyn Vfs, gone: BlobName, content: BlobName) -> Result<()> {
     match folder.link(&gone.to_string(), &content.to_string()) {
-        Err(error) if error.kind() == ErrorKind::Unsupported => rename(folder, gone, content).map(drop),
-        Err(error) if matches!(error.kind(), ErrorKind::AlreadyExists | ErrorKind::NotFound) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::Unsupported => {
+            rename(folder, gone, content).map(drop)
+        }
+        Err(error) if matches!(error.kind(), ErrorKind::AlreadyExists | ErrorKind::NotFound) => {
+            Ok(())
+        }
         outcome => outcome.map_err(|source| Error::io("restore", &content.to_string(), source)),
     }
 }
@@ -124,7 +141,8 @@ fn rename(folder: &dyn Vfs, source: BlobName, target: BlobName) -> Result<bool> 
 }
 
 fn remove(folder: &dyn Vfs, name: BlobName) -> Result<bool> {
-    is_ours(folder.remove(&name.to_string())).map_err(|error| Error::io("remove", &name.to_string(), error))
+    is_ours(folder.remove(&name.to_string()))
+        .map_err(|error| Error::io("remove", &name.to_string(), error))
 }
 
 /// `false` = another process was faster, or has the file open on a system that locks open files. The next collection

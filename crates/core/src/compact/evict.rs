@@ -57,7 +57,8 @@ impl Ranks<'_> {
         }
         let is_own = self.own.first() == Some(&entry.hash);
         let last_used = self.marks.find(entry.hash).map_or(0, Mark::day);
-        let day = last_used.max(self.state.known_day(entry.table_ms(), entry.sequence)).min(self.today);
+        let day =
+            last_used.max(self.state.known_day(entry.table_ms(), entry.sequence)).min(self.today);
         Rank { is_own, day, sequence: entry.sequence }
     }
 
@@ -113,11 +114,14 @@ impl Evictions {
 
     /// Adds the entries of one namespace to `sizes`.
     fn count(&self, claimed: &ClaimedLogs, id: u32, sizes: &mut Sizes) {
-        let (Some(namespace), Some(mut ranks)) = (claimed.state.namespace(id), self.ranks(id, &claimed.state)) else {
+        let (Some(namespace), Some(mut ranks)) =
+            (claimed.state.namespace(id), self.ranks(id, &claimed.state))
+        else {
             return;
         };
         let tables = namespace.tables.iter().filter(|live| claimed.may_merge(live.attached_by));
-        let mut sources: Vec<Source<'_>> = tables.map(|live| Source::Table(Arc::clone(&live.table))).collect();
+        let mut sources: Vec<Source<'_>> =
+            tables.map(|live| Source::Table(Arc::clone(&live.table))).collect();
         sources.push(Source::memtable(&claimed.state.segments, claimed.entries(namespace)));
         let mut entries = Entries::new(namespace.hidden_below);
         let mut lowest: Option<Rank> = None;
@@ -127,9 +131,14 @@ impl Evictions {
                     return ControlFlow::Continue(());
                 };
                 let rank = ranks.rank(&entry);
-                *sizes.ranks.entry(rank).or_default() += entry.key.len() as u64 + stored_bytes + ENTRY_BYTES;
+                *sizes.ranks.entry(rank).or_default() +=
+                    entry.key.len() as u64 + stored_bytes + ENTRY_BYTES;
                 lowest = Some(lowest.map_or(rank, |lowest| rank.min(lowest)));
-                let refs = if entry.names_blobs() { entry.value().and_then(BlobRefs::parse) } else { None };
+                let refs = if entry.names_blobs() {
+                    entry.value().and_then(BlobRefs::parse)
+                } else {
+                    None
+                };
                 for file in refs.iter().flat_map(BlobRefs::blobs) {
                     // A blob stays until the last entry that names it is evicted.
                     let (highest, _) = sizes.blobs.entry(file.digest).or_insert((rank, file.bytes));

@@ -20,8 +20,12 @@ const ATTEMPTS: u32 = 4;
 pub(crate) fn list_logs(context: &Context, known: &Known) -> Result<()> {
     for _ in 0..ATTEMPTS {
         let found = outline(context, known)?;
-        let open_logs: Vec<KnownLog> = found.logs.iter().filter_map(|view| listed(&found, view)).collect();
-        if found.unrecoverable || open_logs == found.manifest.open_logs || failpoints::bug("unlisted-logs") {
+        let open_logs: Vec<KnownLog> =
+            found.logs.iter().filter_map(|view| listed(&found, view)).collect();
+        if found.unrecoverable
+            || open_logs == found.manifest.open_logs
+            || failpoints::bug("unlisted-logs")
+        {
             return Ok(());
         }
         let manifest = Manifest {
@@ -33,7 +37,8 @@ pub(crate) fn list_logs(context: &Context, known: &Known) -> Result<()> {
             checkpointed_logs: Vec::new(),
             ..found.manifest.clone()
         };
-        if let Published::Won(number) = publish_unnumbered(context, found.manifest_file, manifest)? {
+        if let Published::Won(number) = publish_unnumbered(context, found.manifest_file, manifest)?
+        {
             return remove_older_manifests(context, number);
         }
     }

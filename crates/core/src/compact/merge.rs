@@ -89,7 +89,9 @@ impl<'a> Progress<'a> {
         for (number, tables) in plans {
             if let Some(namespace) = claimed.state.namespace(number) {
                 let picked = tables.iter().filter_map(|index| namespace.tables.get(*index));
-                total += picked.map(|live| live.table.meta.key_bytes + live.table.meta.value_bytes).sum::<u64>();
+                total += picked
+                    .map(|live| live.table.meta.key_bytes + live.table.meta.value_bytes)
+                    .sum::<u64>();
             }
         }
         let (vfs, base) = (&*context.vfs, claimed.state.manifest_file);
@@ -121,16 +123,20 @@ pub(crate) fn merge(
     new_tables: &mut NewTables,
     progress: &mut Progress<'_>,
 ) -> Result<Merged> {
-    let Some(namespace) = claimed.state.namespace(plan.number) else { return Ok(Merged::default()) };
+    let Some(namespace) = claimed.state.namespace(plan.number) else {
+        return Ok(Merged::default());
+    };
     let picked = || plan.tables.iter().filter_map(|index| namespace.tables.get(*index));
     let is_damaged = picked().any(|live| context.damage.has(&live.table.meta.name.to_string()));
-    let (mut merged, found_holes) = merge_over(context, claimed, namespace, plan, is_damaged, new_tables, progress)?;
+    let (mut merged, found_holes) =
+        merge_over(context, claimed, namespace, plan, is_damaged, new_tables, progress)?;
     merged.hides_layers = found_holes && claimed.state.layers.is_partial();
     if !found_holes || is_damaged || merged.hides_layers || claimed.state.layers.is_empty() {
         return Ok(merged);
     }
     // The tables written so far count for nothing: their holes would show entries of layers.
-    merge_over(context, claimed, namespace, plan, true, new_tables, progress).map(|(merged, _)| merged)
+    merge_over(context, claimed, namespace, plan, true, new_tables, progress)
+        .map(|(merged, _)| merged)
 }
 
 /// Merges once. If tables are damaged, the layers are read as well: what they have in the holes becomes deletes.
@@ -155,8 +161,10 @@ fn merge_over(
     }
     let below = if is_damaged { claimed.state.tables_below(plan.number) } else { &[] };
     sources.extend(below.iter().cloned().map(Source::Table));
-    let (state, ranks) =
-        (&claimed.state, plan.evictions.and_then(|evictions| evictions.ranks(plan.number, &claimed.state)));
+    let (state, ranks) = (
+        &claimed.state,
+        plan.evictions.and_then(|evictions| evictions.ranks(plan.number, &claimed.state)),
+    );
     let (missing, merged) = (&claimed.missing, Merged::default());
     let output = Output {
         context,
@@ -173,7 +181,13 @@ fn merge_over(
         times,
         is_damaged,
     };
-    let mut merging = Merging { plan, progress, entries: Entries::new(namespace.hidden_below), seen: None, output };
+    let mut merging = Merging {
+        plan,
+        progress,
+        entries: Entries::new(namespace.hidden_below),
+        seen: None,
+        output,
+    };
     let mut placing = Placing::new((times.oldest_ms, times.newest_ms));
     let mut ranges = Ranges::new(sources, 0);
     rounds::run(&*context.pool, &mut ranges, &mut merging, &mut placing)?;
@@ -184,7 +198,9 @@ fn merge_over(
     merging.output.merged.tables = placing.tables;
     let mut picked = plan.tables.iter().filter_map(|index| namespace.tables.get(*index));
     match picked.find(|live| live.table.is_unreadable()) {
-        Some(live) => Err(Error::io("read", &live.table.meta.name.to_string(), io::ErrorKind::Other.into())),
+        Some(live) => {
+            Err(Error::io("read", &live.table.meta.name.to_string(), io::ErrorKind::Other.into()))
+        }
         None => Ok((merging.output.merged, !ranges.holes().is_empty())),
     }
 }
@@ -206,7 +222,10 @@ impl Merging<'_, '_> {
         let mut paused = Ok(None);
         let _all = entries.visit(range, &mut |entry| {
             let (hash, key) = (entry.hash, entry.key);
-            if seen.as_ref().is_some_and(|(seen_hash, seen)| hash == *seen_hash && key <= seen.as_slice()) {
+            if seen
+                .as_ref()
+                .is_some_and(|(seen_hash, seen)| hash == *seen_hash && key <= seen.as_slice())
+            {
                 return ControlFlow::Continue(());
             }
             match output.take_entry(plan, progress, entry) {
@@ -272,12 +291,22 @@ impl Output<'_> {
 
     /// Adds the newest entry of a key if it is visible.
     #[inline]
-    fn take_entry(&mut self, plan: &Merge<'_>, progress: &mut Progress<'_>, entry: Visit<'_>) -> Result<()> {
+    fn take_entry(
+        &mut self,
+        plan: &Merge<'_>,
+        progress: &mut Progress<'_>,
+        entry: Visit<'_>,
+    ) -> Result<()> {
         let Visit { hash, key, sequence, shadowed, is_hidden, .. } = entry;
         if entry.level() > 0 {
-            let visible = self.state.namespace(plan.number).map_or(0, |namespace| namespace.hidden_below);
+            let visible =
+                self.state.namespace(plan.number).map_or(0, |namespace| namespace.hidden_below);
             let sequence = if plan.settle { 0 } else { visible };
-            return if is_hidden { self.add(|table| table.add(hash, key, sequence, None)) } else { Ok(()) };
+            return if is_hidden {
+                self.add(|table| table.add(hash, key, sequence, None))
+            } else {
+                Ok(())
+            };
         }
         self.merged.dropped += shadowed;
         let names_blobs = entry.names_blobs();
@@ -294,7 +323,8 @@ impl Output<'_> {
         if value.is_some() && known_day > day_of(self.times.oldest_ms) {
             self.merged.marks.push(Mark::new(hash, known_day, false));
         }
-        let hides = || self.state.may_be_below(plan.number, key) && !failpoints::bug("layers-lose-deletes");
+        let hides =
+            || self.state.may_be_below(plan.number, key) && !failpoints::bug("layers-lose-deletes");
         let is_obsolete = value.is_none() && (is_hidden || plan.drop_deletes) && !hides();
         let obsolete = is_obsolete || shadowed > 0 && failpoints::bug("compaction-drops-newest");
         self.merged.dropped += u64::from(obsolete || is_evicted);
@@ -302,7 +332,9 @@ impl Output<'_> {
         progress.step(key.len() + value.map_or(0, |value| value.len()))?;
         match value {
             _ if obsolete => Ok(()),
-            Some(ValueBytes::Passing(value)) if names_blobs => self.add_with_blobs(hash, key, sequence, value),
+            Some(ValueBytes::Passing(value)) if names_blobs => {
+                self.add_with_blobs(hash, key, sequence, value)
+            }
             value => self.add(|table| table.add(hash, key, sequence, value)),
         }
     }
@@ -336,7 +368,8 @@ impl Output<'_> {
     /// Adds a value that names blobs, unless one of them is lost.
     #[cold]
     fn add_with_blobs(&mut self, hash: u32, key: &[u8], sequence: u64, value: &[u8]) -> Result<()> {
-        let names_missing = |refs: BlobRefs<'_>| refs.blobs().any(|file| self.missing.contains(&file));
+        let names_missing =
+            |refs: BlobRefs<'_>| refs.blobs().any(|file| self.missing.contains(&file));
         if BlobRefs::parse(value).is_none_or(names_missing) {
             return self.add(|table| table.add(hash, key, sequence, None));
         }
@@ -344,11 +377,17 @@ impl Output<'_> {
     }
 
     /// Deletes the entries of open logs that the holes hid and that would count once the damaged tables are gone.
-    fn delete_hidden(&mut self, claimed: &ClaimedLogs, namespace: &Namespace, holes: &[Hole]) -> Result<()> {
+    fn delete_hidden(
+        &mut self,
+        claimed: &ClaimedLogs,
+        namespace: &Namespace,
+        holes: &[Hole],
+    ) -> Result<()> {
         if holes.is_empty() {
             return Ok(());
         }
-        let mut sources = vec![Source::memtable(&claimed.state.segments, claimed.open_entries(namespace))];
+        let mut sources =
+            vec![Source::memtable(&claimed.state.segments, claimed.open_entries(namespace))];
         let attached = namespace.tables.iter().filter(|live| !claimed.may_merge(live.attached_by));
         sources.extend(attached.map(|live| Source::Table(live.table.clone())));
         let mut entries = Entries::new(namespace.hidden_below);

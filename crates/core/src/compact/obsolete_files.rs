@@ -37,7 +37,10 @@ pub(crate) fn remove_obsolete(
     for name in names {
         let name = name.to_string();
         // Another process has published a newer manifest, or the directory was removed and has files of another cache.
-        if !file.is_in_place(&*context.vfs).map_err(|source| Error::io("check", &file.name(), source))? {
+        if !file
+            .is_in_place(&*context.vfs)
+            .map_err(|source| Error::io("check", &file.name(), source))?
+        {
             break;
         }
         // A file that another process has open keeps its name for now, on a system that locks open files.
@@ -64,7 +67,8 @@ fn obsolete(names: Vec<FileName>, state: &State, published: Option<u64>) -> Vec<
         // A log that was created, before its table, during the listing may be missing from the list.
         .chain(state.logs.iter().map(|view| view.writer))
         .collect();
-    let mentioned: HashSet<TableName> = state.live_tables().map(|live| live.table.meta.name).collect();
+    let mentioned: HashSet<TableName> =
+        state.live_tables().map(|live| live.table.meta.name).collect();
     let is_obsolete = |name: &FileName| match *name {
         FileName::Manifest(number) => number < manifest.number,
         FileName::Log(writer) | FileName::Claimed { writer, .. } => !manifest.is_open(writer),
@@ -79,7 +83,8 @@ fn obsolete(names: Vec<FileName>, state: &State, published: Option<u64>) -> Vec<
 pub(crate) fn remove_older_manifests(context: &Context, published: u64) -> Result<()> {
     let names = list(context)?;
     if names.contains(&FileName::Manifest(published)) {
-        let older = names.iter().filter(|name| name.manifest().is_some_and(|number| number < published));
+        let older =
+            names.iter().filter(|name| name.manifest().is_some_and(|number| number < published));
         older.map(ToString::to_string).try_for_each(|name| remove(context, &name))?;
     }
     Ok(())
@@ -88,7 +93,8 @@ pub(crate) fn remove_older_manifests(context: &Context, published: u64) -> Resul
 /// Removes the tables of a compaction that did not try to publish. `log` is the one that reserves its number; if it is
 /// gone, these names may be of another cache.
 pub(crate) fn discard_tables(context: &Context, log: &mut LogWriter) -> Result<()> {
-    let is_ours = log.is_in_place(&*context.vfs).map_err(|source| Error::io("check", &log.name, source))?;
+    let is_ours =
+        log.is_in_place(&*context.vfs).map_err(|source| Error::io("check", &log.name, source))?;
     let mut tables = log.tables.take().into_iter().filter(|_| is_ours);
     tables.try_for_each(|name| remove(context, &name.to_string()))
 }
@@ -110,11 +116,13 @@ pub(crate) fn evict(manifest: &mut Manifest, bytes_max: u64) -> u64 {
     let before = entries(manifest);
     let hides_layers = manifest.layered && !failpoints::bug("evicted-tables-show-layers");
     while manifest.total_bytes() > bytes_max {
-        let oldest = manifest.tables().min_by_key(|table| (table.newest_ms, table.sequence_max)).copied();
+        let oldest =
+            manifest.tables().min_by_key(|table| (table.newest_ms, table.sequence_max)).copied();
         let Some(oldest) = oldest else { break };
         for namespace in &mut manifest.namespaces {
             if namespace.tables.iter().any(|table| table.name == oldest.name) {
-                namespace.hidden_below = namespace.hidden_below.max(oldest.sequence_max.saturating_add(1));
+                namespace.hidden_below =
+                    namespace.hidden_below.max(oldest.sequence_max.saturating_add(1));
                 namespace.hides_layers |= hides_layers;
                 let hidden_below = namespace.hidden_below;
                 namespace.tables.retain(|table| table.sequence_max >= hidden_below);

@@ -63,7 +63,12 @@ pub(crate) struct Candidate {
 }
 
 /// Indexes of the tables to merge with `checkpoint_bytes` from logs.
-pub(crate) fn pick(tables: &[Candidate], checkpoint_bytes: u64, extent: Extent, alone: bool) -> Vec<usize> {
+pub(crate) fn pick(
+    tables: &[Candidate],
+    checkpoint_bytes: u64,
+    extent: Extent,
+    alone: bool,
+) -> Vec<usize> {
     let everything = || (0..tables.len()).collect::<Vec<_>>();
     if tables.iter().any(|table| table.is_damaged || table.has_evictions) {
         return everything();
@@ -73,7 +78,8 @@ pub(crate) fn pick(tables: &[Candidate], checkpoint_bytes: u64, extent: Extent, 
     }
     if extent == Extent::Full {
         let one_settled = matches!(tables, [table] if table.is_settled);
-        let nothing_to_gain = checkpoint_bytes == 0 && (one_settled || (!alone && tables.len() <= 1));
+        let nothing_to_gain =
+            checkpoint_bytes == 0 && (one_settled || (!alone && tables.len() <= 1));
         return if nothing_to_gain { Vec::new() } else { everything() };
     }
     let sum = |bytes: fn(&Candidate) -> u64| tables.iter().map(bytes).sum::<u64>();
@@ -102,7 +108,8 @@ fn merged_bytes(tables: &[Candidate], table: &Candidate) -> u64 {
 /// Indexes by size. The parts of one merge stay together, by the size of all.
 fn by_size(tables: &[Candidate]) -> Vec<usize> {
     let mut indexes: Vec<usize> = (0..tables.len()).collect();
-    let keys: Vec<_> = tables.iter().map(|table| (merged_bytes(tables, table), table.merge)).collect();
+    let keys: Vec<_> =
+        tables.iter().map(|table| (merged_bytes(tables, table), table.merge)).collect();
     order::sort_by(&mut indexes, |left, right| keys.get(*left).cmp(&keys.get(*right)));
     indexes
 }
@@ -113,7 +120,10 @@ fn small(tables: &[Candidate], by_size: &[usize], checkpoint_bytes: u64) -> Vec<
     let mut gathered = if checkpoint_bytes > 0 { checkpoint_bytes.max(WEIGHT_MIN) } else { 0 };
     let (mut seen, mut count) = (0, 0);
     let parts = |left: &usize, right: &usize| {
-        tables.get(*left).zip(tables.get(*right)).is_some_and(|(left, right)| of_one_merge(&left, &right))
+        tables
+            .get(*left)
+            .zip(tables.get(*right))
+            .is_some_and(|(left, right)| of_one_merge(&left, &right))
     };
     for run in by_size.chunk_by(parts) {
         let all = || run.iter().filter_map(|index| tables.get(*index));
@@ -142,7 +152,9 @@ fn large_run(tables: &[Candidate], by_size: &[usize], checkpoint_bytes: u64) -> 
         .copied()
         .filter(|index| {
             tables.get(*index).is_some_and(|table| {
-                table.bytes >= LARGE_BYTES && !table.is_hidden && merged_bytes(tables, table) == table.bytes
+                table.bytes >= LARGE_BYTES
+                    && !table.is_hidden
+                    && merged_bytes(tables, table) == table.bytes
             })
         })
         .collect();
@@ -152,7 +164,10 @@ fn large_run(tables: &[Candidate], by_size: &[usize], checkpoint_bytes: u64) -> 
             let most = run.first().map_or(0, bytes).saturating_mul(RUN_RATIO);
             run.iter().copied().take_while(|index| bytes(index) <= most).collect::<Vec<_>>()
         })
-        .find(|run| run.len() + usize::from(run.first().map_or(0, bytes) <= checkpoint_bytes * RUN_RATIO) >= RUN)
+        .find(|run| {
+            run.len() + usize::from(run.first().map_or(0, bytes) <= checkpoint_bytes * RUN_RATIO)
+                >= RUN
+        })
         .unwrap_or_default()
 }
 
@@ -211,8 +226,10 @@ mod tests {
             let picked = pick(&all, 0, Extent::Due, true);
             let merged = picked.iter().map(|index| all[*index].bytes).sum::<u64>();
             copied += merged;
-            let kept = (0..all.len()).filter(|index| !picked.contains(index)).map(|index| all[index]);
-            all = kept.chain(tables(&[merged]).into_iter().filter(|table| table.bytes > 0)).collect();
+            let kept =
+                (0..all.len()).filter(|index| !picked.contains(index)).map(|index| all[index]);
+            all =
+                kept.chain(tables(&[merged]).into_iter().filter(|table| table.bytes > 0)).collect();
             assert!(all.len() <= 6 + 4, "{all:?}");
         }
         assert!(copied <= 4 * 10 * (60 << 20), "{copied}");
@@ -220,7 +237,9 @@ mod tests {
 
     #[test]
     fn a_table_with_much_garbage_is_merged() {
-        let garbage = |bytes| [Candidate { bytes: 100 << 20, garbage_bytes: bytes, ..Candidate::default() }; 1];
+        let garbage = |bytes| {
+            [Candidate { bytes: 100 << 20, garbage_bytes: bytes, ..Candidate::default() }; 1]
+        };
         assert_eq!(pick(&garbage(20 << 20), 1 << 20, Extent::Due, true), Vec::<usize>::new());
         assert_eq!(pick(&garbage(30 << 20), 1 << 20, Extent::Due, true), [0]);
     }
@@ -233,7 +252,8 @@ mod tests {
             let mut sizes: Vec<u64> = Vec::new();
             for _ in 0..10_000 {
                 let picked = pick(&tables(&sizes), checkpointed, Extent::Due, true);
-                let merged = checkpointed + 200 + picked.iter().map(|index| sizes[*index]).sum::<u64>();
+                let merged =
+                    checkpointed + 200 + picked.iter().map(|index| sizes[*index]).sum::<u64>();
                 let kept = sizes.iter().enumerate().filter(|(index, _)| !picked.contains(index));
                 sizes = kept.map(|(_, size)| *size).collect();
                 sizes.push(merged);

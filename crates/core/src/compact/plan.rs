@@ -66,18 +66,26 @@ pub(super) struct Plan {
 }
 
 pub(super) fn plan(context: &Context, claimed: &ClaimedLogs, goal: &Goal) -> Vec<Plan> {
-    let has_evictions = |number| goal.evictions.as_ref().is_some_and(|evictions| evictions.namespaces.contains(number));
+    let has_evictions = |number| {
+        goal.evictions.as_ref().is_some_and(|evictions| evictions.namespaces.contains(number))
+    };
     let mut plans = Vec::new();
     for Current { id, .. } in claimed.state.current.values() {
         let Some(namespace) = claimed.state.namespace(id.number) else { continue };
         let ours: Vec<usize> = (0..namespace.tables.len())
             .filter(|index| {
                 let live = namespace.tables.get(*index);
-                live.is_some_and(|live| claimed.may_merge(live.attached_by) && !live.table.is_unreadable())
+                live.is_some_and(|live| {
+                    claimed.may_merge(live.attached_by) && !live.table.is_unreadable()
+                })
             })
             .collect();
         let is_counted = matches!(goal.extent, Extent::Due | Extent::Closing);
-        let garbage = if is_counted { garbage_of(claimed, namespace) } else { vec![0; namespace.tables.len()] };
+        let garbage = if is_counted {
+            garbage_of(claimed, namespace)
+        } else {
+            vec![0; namespace.tables.len()]
+        };
         let candidates: Vec<Candidate> = ours
             .iter()
             .filter_map(|index| namespace.tables.get(*index).zip(garbage.get(*index)))
@@ -121,15 +129,18 @@ fn garbage_of(claimed: &ClaimedLogs, namespace: &Namespace) -> Vec<u64> {
         None => vec![(0, 0); namespace.tables.len()],
     };
     let share = |(live, (all, garbage)): (&LiveTable, &(u64, u64))| {
-        (u128::from(live.table.meta.bytes) * u128::from(*garbage) / u128::from((*all).max(1))) as u64
+        (u128::from(live.table.meta.bytes) * u128::from(*garbage) / u128::from((*all).max(1)))
+            as u64
     };
     namespace.tables.iter().zip(&counts).map(share).collect()
 }
 
 /// Whether the merged entries name blobs, or their logs pinned some, so that some blobs may not be needed any more.
 pub(super) fn names_blobs(claimed: &ClaimedLogs, plans: &[Plan]) -> bool {
-    let pinned = claimed.state.logs.iter().any(|view| view.pins && claimed.writers.contains(&view.writer));
-    let named = claimed.state.writers_with_blobs.iter().any(|writer| claimed.writers.contains(writer));
+    let pinned =
+        claimed.state.logs.iter().any(|view| view.pins && claimed.writers.contains(&view.writer));
+    let named =
+        claimed.state.writers_with_blobs.iter().any(|writer| claimed.writers.contains(writer));
     let merged = plans.iter().any(|plan| {
         let Some(namespace) = claimed.state.namespace(plan.id.number) else { return false };
         let mut tables = plan.merge.iter().filter_map(|index| namespace.tables.get(*index));

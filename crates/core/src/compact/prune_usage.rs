@@ -12,12 +12,15 @@ const MARKS_PER_ENTRY: u64 = 2;
 pub(crate) fn prune_usage_records(context: &Context, state: &State, marks: Marks, thorough: bool) {
     let today = context.usage.today().unwrap_or_else(|| newest_day(state));
     context.usage_folder.prune(state.manifest.cache_id, marks, today, &mut |marks: &mut Marks| {
-        marks
-            .retain(|(name, version), _| state.current.get(name).is_some_and(|current| current.id.version == *version));
+        marks.retain(|(name, version), _| {
+            state.current.get(name).is_some_and(|current| current.id.version == *version)
+        });
         for Current { id, .. } in state.current.values() {
             let space = id.space();
             let count = marks.of(&space).len() as u64;
-            if count > 0 && (thorough || count > state.entries_of(id.number).saturating_mul(MARKS_PER_ENTRY)) {
+            if count > 0
+                && (thorough || count > state.entries_of(id.number).saturating_mul(MARKS_PER_ENTRY))
+            {
                 let Some(hashes) = state.hashes_of(id.number) else { continue };
                 let mut kept = marks.take(&space);
                 kept.retain(|mark| hashes.binary_search(&mark.hash()).is_ok());

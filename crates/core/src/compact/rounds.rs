@@ -103,18 +103,24 @@ pub(super) fn run(
             (!ready.is_empty()).then_some(Job::Fill),
             is_short.then_some(Job::Gather),
         ];
-        let jobs: Vec<Job> = steps.into_iter().flatten().chain((0..filled.len()).map(Job::Pack)).collect();
+        let jobs: Vec<Job> =
+            steps.into_iter().flatten().chain((0..filled.len()).map(Job::Pack)).collect();
         if jobs.is_empty() {
             return Ok(());
         }
         let packing: Vec<Mutex<Piece>> = filled.into_iter().map(Mutex::new).collect();
-        let (to_place, to_fill, gathered) = (Mutex::new(packed), Mutex::new(&mut ready), Mutex::new(Vec::new()));
+        let (to_place, to_fill, gathered) =
+            (Mutex::new(packed), Mutex::new(&mut ready), Mutex::new(Vec::new()));
         let (shared_ranges, shared_merging) = (Mutex::new(&mut *ranges), Mutex::new(&mut *merging));
         let (shared_placing, failed) = (Mutex::new(&mut *placing), Mutex::new(None));
         pool.run(jobs.len(), &|index| {
             let outcome = match jobs.get(index) {
-                Some(Job::Place) => lock(&to_place).drain(..).try_for_each(|piece| lock(&shared_placing).place(piece)),
-                Some(Job::Fill) => fill(&mut lock(&to_fill), &mut lock(&shared_merging), ahead_bytes),
+                Some(Job::Place) => lock(&to_place)
+                    .drain(..)
+                    .try_for_each(|piece| lock(&shared_placing).place(piece)),
+                Some(Job::Fill) => {
+                    fill(&mut lock(&to_fill), &mut lock(&shared_merging), ahead_bytes)
+                }
                 Some(Job::Gather) => {
                     *lock(&gathered) = gather(&mut lock(&shared_ranges), ahead_bytes);
                     Ok(())
@@ -143,7 +149,11 @@ pub(super) fn run(
     }
 }
 
-fn fill(ready: &mut VecDeque<Range<'_>>, merging: &mut Merging<'_, '_>, bytes: usize) -> Result<()> {
+fn fill(
+    ready: &mut VecDeque<Range<'_>>,
+    merging: &mut Merging<'_, '_>,
+    bytes: usize,
+) -> Result<()> {
     while let Some(range) = ready.front_mut() {
         if !merging.fill(range, bytes)? {
             break;

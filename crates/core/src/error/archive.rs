@@ -46,15 +46,23 @@ pub enum ArchiveProblem {
 impl fmt::Display for ArchiveProblem {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotTar => write!(out, "it is not a tar archive, plain or compressed with gzip or zstd"),
-            Self::Compression { message } => write!(out, "it cannot be decompressed: {}", message.escape_debug()),
+            Self::NotTar => {
+                write!(out, "it is not a tar archive, plain or compressed with gzip or zstd")
+            }
+            Self::Compression { message } => {
+                write!(out, "it cannot be decompressed: {}", message.escape_debug())
+            }
             Self::Truncated => write!(out, "it ends too early"),
             Self::Trailing => write!(out, "there are bytes after its end"),
             Self::Checksum => write!(out, "a header does not match its checksum"),
-            Self::Number { field } => write!(out, "the {field} in a header is not a number or out of range"),
+            Self::Number { field } => {
+                write!(out, "the {field} in a header is not a number or out of range")
+            }
             Self::Extension { what } => write!(out, "{what}"),
             Self::Content => write!(out, "a link or directory cannot have content"),
-            Self::TooLarge { option, limit } => write!(out, "it is over the limit of {limit}; see the option {option}"),
+            Self::TooLarge { option, limit } => {
+                write!(out, "it is over the limit of {limit}; see the option {option}")
+            }
             Self::Bomb { ratio_max } => {
                 write!(
                     out,
@@ -62,13 +70,20 @@ impl fmt::Display for ArchiveProblem {
                      program and store the directory"
                 )
             }
-            Self::HardLink => write!(out, "hard links are refused; make the archive with --hard-dereference"),
+            Self::HardLink => {
+                write!(out, "hard links are refused; make the archive with --hard-dereference")
+            }
             Self::SymbolicLink => {
-                write!(out, "symbolic links are refused; allow those that stay inside with the option links")
+                write!(
+                    out,
+                    "symbolic links are refused; allow those that stay inside with the option links"
+                )
             }
             Self::Device => write!(out, "devices are refused"),
             Self::Fifo => write!(out, "named pipes are refused"),
-            Self::Sparse => write!(out, "sparse files are refused; make the archive without --sparse"),
+            Self::Sparse => {
+                write!(out, "sparse files are refused; make the archive without --sparse")
+            }
             Self::UnknownType { letter } => {
                 write!(out, "entries of type '{}' are refused", char::from(*letter).escape_debug())
             }

@@ -63,30 +63,57 @@ impl fmt::Display for PathProblem {
         match self {
             Self::Empty => write!(out, "is empty; a path names a file below its root"),
             Self::NotUtf8 => write!(out, "is not UTF-8"),
-            Self::TooLong { bytes, bytes_max } => write!(out, "has {bytes} bytes, the limit is {bytes_max}"),
-            Self::TooManyParts { parts, parts_max } => write!(out, "has {parts} parts, the limit is {parts_max}"),
+            Self::TooLong { bytes, bytes_max } => {
+                write!(out, "has {bytes} bytes, the limit is {bytes_max}")
+            }
+            Self::TooManyParts { parts, parts_max } => {
+                write!(out, "has {parts} parts, the limit is {parts_max}")
+            }
             Self::PartTooLong { part, bytes_max } => {
-                write!(out, "has a part of {} bytes, the limit is {bytes_max}: {}", part.len(), Shown(part))
+                write!(
+                    out,
+                    "has a part of {} bytes, the limit is {bytes_max}: {}",
+                    part.len(),
+                    Shown(part)
+                )
             }
             Self::Absolute => write!(out, "is absolute; paths are relative to their root"),
-            Self::NetworkPath => write!(out, "names a host or a device; paths are relative to their root"),
-            Self::Drive => write!(out, "begins with a drive letter; paths are relative to their root"),
+            Self::NetworkPath => {
+                write!(out, "names a host or a device; paths are relative to their root")
+            }
+            Self::Drive => {
+                write!(out, "begins with a drive letter; paths are relative to their root")
+            }
             Self::Backslash => write!(out, "has a backslash, which Windows treats as '/'"),
-            Self::Control { character } => write!(out, "has the control character U+{:04X}", u32::from(*character)),
-            Self::Colon => write!(out, "has ':', which Windows treats as a second stream of a file"),
+            Self::Control { character } => {
+                write!(out, "has the control character U+{:04X}", u32::from(*character))
+            }
+            Self::Colon => {
+                write!(out, "has ':', which Windows treats as a second stream of a file")
+            }
             Self::EmptyPart => write!(out, "has an empty part: '//' or '/' at its end"),
             Self::Dot => write!(out, "has the part '.'"),
             Self::DotDot => write!(out, "has the part '..', which leads out of a directory"),
-            Self::Reserved { part } => write!(out, "has the part {}, a device on Windows", Shown(part)),
+            Self::Reserved { part } => {
+                write!(out, "has the part {}, a device on Windows", Shown(part))
+            }
             Self::TrailingDotOrSpace { part } => {
                 write!(out, "has the part {}: Windows drops a dot or space at the end", Shown(part))
             }
             Self::SameButCase { path, other } => {
-                write!(out, "conflicts with another name: {} and {} differ by case only", Shown(path), Shown(other))
+                write!(
+                    out,
+                    "conflicts with another name: {} and {} differ by case only",
+                    Shown(path),
+                    Shown(other)
+                )
             }
             Self::SameButForm { path, other } => {
                 let (path, other) = (path.escape_default(), other.escape_default()); // they look the same
-                write!(out, "conflicts with another name: '{path}' and '{other}' are one text in two forms of Unicode")
+                write!(
+                    out,
+                    "conflicts with another name: '{path}' and '{other}' are one text in two forms of Unicode"
+                )
             }
             Self::FileAndFolder { path } => {
                 write!(
@@ -97,11 +124,21 @@ impl fmt::Display for PathProblem {
             }
             Self::Repeated => write!(out, "occurs twice"),
             Self::Blocked { part } => {
-                write!(out, "is blocked by {} in the target, which is not replaced; remove it", Shown(part))
+                write!(
+                    out,
+                    "is blocked by {} in the target, which is not replaced; remove it",
+                    Shown(part)
+                )
             }
-            Self::NotAFile => write!(out, "is not a regular file but a link, a device, a pipe or a socket"),
-            Self::LinkOutside { target } => write!(out, "is a link to {}, which is not below its root", Shown(target)),
-            Self::LinkTarget { target, problem } => write!(out, "is a link to {}, which {problem}", Shown(target)),
+            Self::NotAFile => {
+                write!(out, "is not a regular file but a link, a device, a pipe or a socket")
+            }
+            Self::LinkOutside { target } => {
+                write!(out, "is a link to {}, which is not below its root", Shown(target))
+            }
+            Self::LinkTarget { target, problem } => {
+                write!(out, "is a link to {}, which {problem}", Shown(target))
+            }
         }
     }
 }

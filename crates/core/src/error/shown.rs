@@ -27,8 +27,15 @@ mod tests {
 
     #[test]
     fn control_characters_of_a_shown_name_are_escaped() {
-        assert_eq!(Shown("a\u{1b}[2J\n\0\u{9b}\u{202e}b").to_string(), r"'a\u{1b}[2J\n\0\u{9b}\u{202e}b'");
-        assert_eq!(Shown(r"C:\Users\a").to_string(), r"'C:\Users\a'", "a path of Windows can be copied");
+        assert_eq!(
+            Shown("a\u{1b}[2J\n\0\u{9b}\u{202e}b").to_string(),
+            r"'a\u{1b}[2J\n\0\u{9b}\u{202e}b'"
+        );
+        assert_eq!(
+            Shown(r"C:\Users\a").to_string(),
+            r"'C:\Users\a'",
+            "a path of Windows can be copied"
+        );
         assert_eq!(Shown("it's \"p\u{e9}\"").to_string(), "'it's \"p\u{e9}\"'");
     }
 

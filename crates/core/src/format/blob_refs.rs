@@ -56,7 +56,9 @@ impl<'a> BlobRefs<'a> {
         let refs = reader.take(count.checked_mul(BLOB_REF_BYTES)?)?;
         let form = match reader.u8()? {
             0 => Form::Content,
-            1 => Form::Packed { raw_bytes: reader.u32().filter(|bytes| *bytes as usize <= VALUE_BYTES_MAX)? },
+            1 => Form::Packed {
+                raw_bytes: reader.u32().filter(|bytes| *bytes as usize <= VALUE_BYTES_MAX)?,
+            },
             2 => Form::Beside(reader.take(reader.remaining())?),
             _ => return None,
         };

@@ -89,7 +89,10 @@ fn put_array<const N: usize>(out: &mut Vec<u8>, bytes: &[u8]) {
 
 /// Writes text with its length before it as u16. The API has refused longer text.
 pub(crate) fn put_text(out: &mut Vec<u8>, text: &str) {
-    debug_assert!(text.len() <= super::NAME_BYTES_MAX, "names are checked when a namespace is opened");
+    debug_assert!(
+        text.len() <= super::NAME_BYTES_MAX,
+        "names are checked when a namespace is opened"
+    );
     out.extend_from_slice(&(text.len() as u16).to_le_bytes());
     out.extend_from_slice(text.as_bytes());
 }

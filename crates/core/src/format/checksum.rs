@@ -93,7 +93,9 @@ impl Checksum {
                 parts.iter().for_each(|part| hasher.write(part));
                 hasher.finish() ^ mix(place.salt())
             }
-            (Self::Keyed(key), parts) => keyed(key, parts, Kind::Body, [place.offset, place.file_number], fields),
+            (Self::Keyed(key), parts) => {
+                keyed(key, parts, Kind::Body, [place.offset, place.file_number], fields)
+            }
         }
     }
 
@@ -101,7 +103,9 @@ impl Checksum {
     pub(crate) fn of_head(&self, place: FramePlace, head: &[u8]) -> u32 {
         let whole = match self {
             Self::Open => XxHash3_64::oneshot(head) ^ mix(place.salt()),
-            Self::Keyed(key) => keyed(key, &[head], Kind::Head, [place.offset, place.file_number], &[]),
+            Self::Keyed(key) => {
+                keyed(key, &[head], Kind::Head, [place.offset, place.file_number], &[])
+            }
         };
         whole as u32
     }
@@ -152,7 +156,11 @@ mod tests {
             for cut in [0, 1, 16, 240, 256, 1_024, 4_999, 5_000] {
                 let (head, tail) = bytes.split_at(cut);
                 let whole = checksum.of_body(PLACE, b"fields", &[&bytes]);
-                assert_eq!(checksum.of_body(PLACE, b"fields", &[head, tail]), whole, "cut at {cut}");
+                assert_eq!(
+                    checksum.of_body(PLACE, b"fields", &[head, tail]),
+                    whole,
+                    "cut at {cut}"
+                );
             }
         }
     }

@@ -87,7 +87,9 @@ mod tests {
         let hex = digest.to_string();
         assert_eq!(hex, "ea8f163db38682925e4491c5e58d4bb3506ef8c14eb78a86e908c5624a67200f");
         assert_eq!(Digest::parse(&hex), Some(digest));
-        for foreign in ["", &hex[1..], &hex.to_uppercase(), &format!("{hex}0"), &hex.replace('e', "g")] {
+        for foreign in
+            ["", &hex[1..], &hex.to_uppercase(), &format!("{hex}0"), &hex.replace('e', "g")]
+        {
             assert_eq!(Digest::parse(foreign), None, "{foreign}");
         }
     }

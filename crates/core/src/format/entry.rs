@@ -37,7 +37,10 @@ pub(crate) struct Entry<'a> {
 impl<'a> Entry<'a> {
     /// Appends the entry. The API has checked the lengths.
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
-        debug_assert!(self.key.len() <= KEY_BYTES_MAX && self.value.len() <= VALUE_BYTES_MAX, "checked at the API");
+        debug_assert!(
+            self.key.len() <= KEY_BYTES_MAX && self.value.len() <= VALUE_BYTES_MAX,
+            "checked at the API"
+        );
         let tag = self.namespace << 2 | self.kind as u16;
         out.reserve(self.bytes());
         let head = u64::from(tag) | (self.key.len() as u64) << 16 | (self.value.len() as u64) << 32;

@@ -87,7 +87,9 @@ impl FileName {
     pub(crate) fn writer(self) -> Option<u32> {
         match self {
             Self::Manifest(_) => None,
-            Self::Log(writer) | Self::Claimed { writer, .. } | Self::Temporary(writer) => Some(writer),
+            Self::Log(writer) | Self::Claimed { writer, .. } | Self::Temporary(writer) => {
+                Some(writer)
+            }
             Self::Table(table) => Some(table.writer),
         }
     }
@@ -115,8 +117,13 @@ impl fmt::Display for TableName {
 /// these logs and tables had. So the numbers of the next ones differ from those that a slow process still knows.
 pub(crate) fn highest_manifest(names: &[FileName]) -> u64 {
     let writers = names.iter().filter(|name| !matches!(name, FileName::Temporary(_)));
-    let lost = || writers.filter_map(|name| name.writer()).max().map_or(0, |writer| u64::from(writer) + 1);
-    names.iter().filter_map(|name| name.manifest()).max().unwrap_or_else(|| lost() * MANIFESTS_PER_WRITER)
+    let lost =
+        || writers.filter_map(|name| name.writer()).max().map_or(0, |writer| u64::from(writer) + 1);
+    names
+        .iter()
+        .filter_map(|name| name.manifest())
+        .max()
+        .unwrap_or_else(|| lost() * MANIFESTS_PER_WRITER)
 }
 
 /// Parses a number in its one valid form: no sign, no leading zero.

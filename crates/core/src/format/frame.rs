@@ -53,9 +53,17 @@ pub(crate) enum FrameKind {
 
 impl FrameKind {
     pub(crate) fn parse(word: u32) -> Option<Self> {
-        [Self::LogStart, Self::Seen, Self::Commit, Self::Pin, Self::Seal, Self::Manifest, Self::Usage]
-            .into_iter()
-            .find(|kind| *kind as u32 == word)
+        [
+            Self::LogStart,
+            Self::Seen,
+            Self::Commit,
+            Self::Pin,
+            Self::Seal,
+            Self::Manifest,
+            Self::Usage,
+        ]
+        .into_iter()
+        .find(|kind| *kind as u32 == word)
     }
 }
 
@@ -136,7 +144,10 @@ fn sectors_below(bits: u32, offset: u64, parts: &[&[u8]]) -> u32 {
             let room = SECTOR_BYTES - position % SECTOR_BYTES;
             let (piece, tail) = rest.split_at(rest.len().min(room as usize));
             // Almost every sector is decided by its first bytes.
-            set = piece.iter().try_fold(set, |sum, byte| (sum < bits).then(|| sum + byte.count_ones())).unwrap_or(bits);
+            set = piece
+                .iter()
+                .try_fold(set, |sum, byte| (sum < bits).then(|| sum + byte.count_ones()))
+                .unwrap_or(bits);
             position += piece.len() as u64;
             rest = tail;
             if position.is_multiple_of(SECTOR_BYTES) {
@@ -165,9 +176,21 @@ pub(crate) struct FrameReader<'f> {
 }
 
 impl<'f> FrameReader<'f> {
-    pub(crate) fn new(file: &'f dyn File, checksum: &'f Checksum, file_number: u64) -> io::Result<Self> {
+    pub(crate) fn new(
+        file: &'f dyn File,
+        checksum: &'f Checksum,
+        file_number: u64,
+    ) -> io::Result<Self> {
         let (window, window_start, read_ahead) = (Vec::new(), 0, WINDOW_BYTES);
-        Ok(Self { file, checksum, file_number, file_bytes: file.len()?, window, window_start, read_ahead })
+        Ok(Self {
+            file,
+            checksum,
+            file_number,
+            file_bytes: file.len()?,
+            window,
+            window_start,
+            read_ahead,
+        })
     }
 
     /// Sets the bytes read at a time; longer frames are read whole.
@@ -188,7 +211,8 @@ impl<'f> FrameReader<'f> {
         if self.file_bytes - offset < HEAD_BYTES as u64 {
             return Ok(Found::Torn);
         }
-        let (checksum, place) = (self.checksum, FramePlace { file_number: self.file_number, offset });
+        let (checksum, place) =
+            (self.checksum, FramePlace { file_number: self.file_number, offset });
         let Some(head) = self.window(offset, HEAD_BYTES)? else { return Ok(Found::Torn) };
         if head.iter().all(|byte| *byte == 0) {
             return Ok(Found::Torn);
@@ -207,7 +231,9 @@ impl<'f> FrameReader<'f> {
             let torn = sectors_below(1, body_start, &[bytes]) > head.faint_sectors;
             return Ok(if torn { Found::Torn } else { Found::Damaged("body of a frame") });
         }
-        let Some(body) = bytes.get(..head.body_bytes) else { return Ok(Found::Damaged("length of a frame")) };
+        let Some(body) = bytes.get(..head.body_bytes) else {
+            return Ok(Found::Damaged("length of a frame"));
+        };
         let Label { kind, tag, .. } = head.label;
         Ok(Found::Frame { kind, tag, body, end })
     }
@@ -243,9 +269,12 @@ impl<'f> FrameReader<'f> {
             self.window = Vec::new();
             self.window_start = offset;
             for _ in 0..CUTS {
-                let ahead = self.file_bytes.saturating_sub(offset).min(length.max(self.read_ahead) as u64);
+                let ahead =
+                    self.file_bytes.saturating_sub(offset).min(length.max(self.read_ahead) as u64);
                 match self.file.read(offset, ahead as usize) {
-                    Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => self.file_bytes = self.file.len()?,
+                    Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                        self.file_bytes = self.file.len()?
+                    }
                     bytes => {
                         self.window = bytes?.into_owned();
                         break;
@@ -275,7 +304,8 @@ impl Head {
         let [third, fourth] = [tag, self.checksum].map(u64::to_le_bytes);
         let last = self.faint_sectors | if after_sync { AFTER_SYNC } else { 0 };
         let mut out = [0; HEAD_BYTES - 4];
-        let fields = first.into_iter().chain(second).chain(third).chain(fourth).chain(last.to_le_bytes());
+        let fields =
+            first.into_iter().chain(second).chain(third).chain(fourth).chain(last.to_le_bytes());
         out.iter_mut().zip(fields).for_each(|(target, byte)| *target = byte);
         out
     }
@@ -295,7 +325,8 @@ impl Head {
 
     fn parse(bytes: &[u8], checksum: &Checksum, place: FramePlace) -> Option<Self> {
         let sum = checksum.of_head(place, bytes.get(..HEAD_BYTES - 4)?);
-        let (label, body_bytes) = Label::read(bytes).filter(|(_, bytes)| *bytes <= BODY_BYTES_MAX)?;
+        let (label, body_bytes) =
+            Label::read(bytes).filter(|(_, bytes)| *bytes <= BODY_BYTES_MAX)?;
         let mut rest = Reader::new(bytes.get(HEAD_BYTES - 16..)?);
         let (checksum, faint_sectors) = (rest.u64()?, rest.u32()? & !AFTER_SYNC);
         (rest.u32()? == sum).then_some(Self { label, body_bytes, checksum, faint_sectors })
@@ -315,7 +346,8 @@ mod tests {
     }
 
     fn file_with(checksum: &Checksum, body: &[u8]) -> Vec<u8> {
-        let (head, padding) = seal_parts(checksum, Label::new(FrameKind::Commit, 77), PLACE, &[body]);
+        let (head, padding) =
+            seal_parts(checksum, Label::new(FrameKind::Commit, 77), PLACE, &[body]);
         [&head, body, padding].concat()
     }
 
@@ -323,14 +355,20 @@ mod tests {
         let vfs = MemVfs::default();
         let file = vfs.create_new("f").unwrap();
         file.append(&[bytes]).unwrap();
-        format!("{:?}", FrameReader::new(&*file, checksum, PLACE.file_number).unwrap().at(0).unwrap())
+        format!(
+            "{:?}",
+            FrameReader::new(&*file, checksum, PLACE.file_number).unwrap().at(0).unwrap()
+        )
     }
 
     #[test]
     fn a_frame_reads_back_as_written() {
         for checksum in both() {
             let text = found(&checksum, &file_with(&checksum, b"hello"));
-            assert!(text.starts_with("Frame { kind: Commit, tag: 77, body: [104, 101, 108, 108, 111]"), "{text}");
+            assert!(
+                text.starts_with("Frame { kind: Commit, tag: 77, body: [104, 101, 108, 108, 111]"),
+                "{text}"
+            );
         }
     }
 

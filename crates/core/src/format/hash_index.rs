@@ -46,7 +46,12 @@ impl<T> Default for HashIndex<T> {
 impl<T: Copy> HashIndex<T> {
     /// The value of `key`.
     #[inline]
-    pub(crate) fn find<'k>(&self, hash: u64, key: &[u8], key_of: impl Fn(&T) -> Option<&'k [u8]>) -> Option<T> {
+    pub(crate) fn find<'k>(
+        &self,
+        hash: u64,
+        key: &[u8],
+        key_of: impl Fn(&T) -> Option<&'k [u8]>,
+    ) -> Option<T> {
         self.find_at(hash, key, key_of).map(|(_, value)| value)
     }
 
@@ -113,7 +118,13 @@ impl<T: Copy> HashIndex<T> {
         }
     }
 
-    fn add<'k>(&mut self, hash: u64, key: &[u8], key_of: impl Fn(&T) -> Option<&'k [u8]>, value: T) -> usize {
+    fn add<'k>(
+        &mut self,
+        hash: u64,
+        key: &[u8],
+        key_of: impl Fn(&T) -> Option<&'k [u8]>,
+        value: T,
+    ) -> usize {
         let number = self.slots.len();
         if (number - self.crowded.len()) * 2 >= self.tags.len() {
             self.grow(key_of);
@@ -137,11 +148,19 @@ impl<T: Copy> HashIndex<T> {
     }
 
     /// Puts a slot into a bucket.
-    fn settle<'k>(&mut self, tag: u8, place: u32, number: u32, key: impl FnOnce() -> Option<&'k [u8]>) {
+    fn settle<'k>(
+        &mut self,
+        tag: u8,
+        place: u32,
+        number: u32,
+        key: impl FnOnce() -> Option<&'k [u8]>,
+    ) {
         let mask = self.tags.len().wrapping_sub(1);
         let mut at = place as usize & mask;
         for _ in 0..probes_max(self.tags.len()) {
-            if let (Some(free @ &mut FREE), Some(target)) = (self.tags.get_mut(at), self.numbers.get_mut(at)) {
+            if let (Some(free @ &mut FREE), Some(target)) =
+                (self.tags.get_mut(at), self.numbers.get_mut(at))
+            {
                 (*free, *target) = (tag, number);
                 return;
             }
@@ -211,9 +230,17 @@ mod tests {
     fn lookups_read_few_keys_even_if_an_attacker_chose_keys_of_one_hash() {
         let chosen = check(|_| 7);
         assert_eq!(chosen.crowded.len(), chosen.len() - PROBES_MAX, "one hash");
-        assert!(chosen.tags.len() <= 4 * PROBES_MAX, "{} buckets for {PROBES_MAX} keys", chosen.tags.len());
+        assert!(
+            chosen.tags.len() <= 4 * PROBES_MAX,
+            "{} buckets for {PROBES_MAX} keys",
+            chosen.tags.len()
+        );
         assert!(check(|number| u64::from(number) << 32).crowded.len() > 9_000, "one place");
         let usual = check(|number| key_hash(&number.to_le_bytes()));
-        assert!(usual.crowded.is_empty(), "{} of 10,000 keys that were not chosen", usual.crowded.len());
+        assert!(
+            usual.crowded.is_empty(),
+            "{} of 10,000 keys that were not chosen",
+            usual.crowded.len()
+        );
     }
 }

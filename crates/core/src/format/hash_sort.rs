@@ -103,7 +103,8 @@ fn distribute<T: Hashed>(items: &[T], to: &mut [T]) -> Vec<u32> {
 /// Sorts items that are in buckets already.
 fn sort_buckets<T: Hashed>(items: &mut [T], scratch: &mut [T], ends: &[u32]) {
     let mut start = 0;
-    let largest = ends.iter().map(|end| *end - std::mem::replace(&mut start, *end)).max().unwrap_or(0);
+    let largest =
+        ends.iter().map(|end| *end - std::mem::replace(&mut start, *end)).max().unwrap_or(0);
     if largest as usize <= SMALL {
         // Every item is less than one bucket away from its position.
         insertion_sort(items);
@@ -114,7 +115,10 @@ fn sort_buckets<T: Hashed>(items: &mut [T], scratch: &mut [T], ends: &[u32]) {
     for end in ends {
         let range = start as usize..*end as usize;
         start = *end;
-        let (Some(bucket), Some(scratch)) = (items.get_mut(range.clone()), scratch.get_mut(range)) else { continue };
+        let (Some(bucket), Some(scratch)) = (items.get_mut(range.clone()), scratch.get_mut(range))
+        else {
+            continue;
+        };
         if bucket.len() <= SMALL {
             insertion_sort(bucket);
         } else if bucket.len() > evenly {
@@ -137,7 +141,8 @@ fn insertion_sort<T: Hashed>(items: &mut [T]) {
             continue;
         }
         let mut at = index - 1;
-        while let Some(before) = at.checked_sub(1).and_then(|before| items.get(before)).copied().filter(|it| *it > item)
+        while let Some(before) =
+            at.checked_sub(1).and_then(|before| items.get(before)).copied().filter(|it| *it > item)
         {
             if let Some(place) = items.get_mut(at) {
                 *place = before;
@@ -158,7 +163,8 @@ mod tests {
     fn hash_sort_sorts_any_distribution_of_hashes() {
         let mut random = fastrand::Rng::with_seed(3);
         for count in [0, 1, 2, 48, 49, 100, 4_097, 300_000] {
-            for mask in [u64::MAX, 0xFFFF, 0xFF_0000_0000, 0x1_0000_0003, 0xF000_0000_0000_0000, 0] {
+            for mask in [u64::MAX, 0xFFFF, 0xFF_0000_0000, 0x1_0000_0003, 0xF000_0000_0000_0000, 0]
+            {
                 let mut items: Vec<Item> = (0..count).map(|_| random.u64(..) & mask).collect();
                 let mut expected = items.clone();
                 expected.sort_unstable();

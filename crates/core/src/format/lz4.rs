@@ -76,9 +76,13 @@ mod tests {
     #[test]
     fn lengths_that_lz4_cannot_compress_into_so_few_bytes_are_refused() {
         for bytes in [4, 1_000, 100_000] {
-            let packed = pack(&vec![0; bytes], &mut Vec::new()).map_or(bytes, |packed| packed.len()) as u64;
+            let packed =
+                pack(&vec![0; bytes], &mut Vec::new()).map_or(bytes, |packed| packed.len()) as u64;
             assert!(raw_bytes_max(packed) >= bytes as u64, "what was packed is refused");
-            assert!(raw_bytes_max(packed) <= packed * 256 + 64, "{packed} bytes stand for too many");
+            assert!(
+                raw_bytes_max(packed) <= packed * 256 + 64,
+                "{packed} bytes stand for too many"
+            );
         }
     }
 }

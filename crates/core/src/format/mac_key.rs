@@ -26,10 +26,15 @@ impl MacKey {
     /// Derives the key from a secret of at least [`SECRET_BYTES_MIN`] bytes.
     pub fn new(secret: &[u8]) -> Result<Self> {
         if secret.len() < SECRET_BYTES_MIN {
-            return Err(Error::ShortSecret { bytes: secret.len(), bytes_min: SECRET_BYTES_MIN }.boxed());
+            return Err(
+                Error::ShortSecret { bytes: secret.len(), bytes_min: SECRET_BYTES_MIN }.boxed()
+            );
         }
         let [a, b, c, d, e, f, g, h, ..] = blake3::derive_key(FOR_FOLDER, secret);
-        Ok(Self { checksums: blake3::derive_key(FOR_CHECKSUMS, secret), id: [a, b, c, d, e, f, g, h] })
+        Ok(Self {
+            checksums: blake3::derive_key(FOR_CHECKSUMS, secret),
+            id: [a, b, c, d, e, f, g, h],
+        })
     }
 
     pub(crate) fn for_checksums(&self) -> &[u8; 32] {
@@ -64,7 +69,10 @@ mod tests {
     #[test]
     fn a_secret_always_gives_the_same_directory_and_is_never_printed() {
         let key = MacKey::new(b"0123456789abcdef0123456789abcdef").unwrap();
-        assert_eq!((folder_of(None), folder_of(Some(&key))), ("v1".to_owned(), "v1-19f48f872dacaeae".to_owned()));
+        assert_eq!(
+            (folder_of(None), folder_of(Some(&key))),
+            ("v1".to_owned(), "v1-19f48f872dacaeae".to_owned())
+        );
         assert_eq!(format!("{key:?}"), "MacKey");
         assert_ne!(key, MacKey::new(b"0123456789abcdef0123456789abcdeg").unwrap());
         let refused = MacKey::new(b"0123456789abcdef0123456789abcde").unwrap_err();

@@ -41,13 +41,18 @@ impl NamespaceIds {
     pub(crate) fn id(&self, name: &str, version: &str) -> Result<Arc<NamespaceId>> {
         for (field, text) in [("namespace", name), ("version", version)] {
             if text.len() > NAME_BYTES_MAX {
-                return Err(
-                    Error::TooLong { field, bytes: text.len() as u64, bytes_max: NAME_BYTES_MAX as u64 }.boxed()
-                );
+                return Err(Error::TooLong {
+                    field,
+                    bytes: text.len() as u64,
+                    bytes_max: NAME_BYTES_MAX as u64,
+                }
+                .boxed());
             }
         }
         let mut in_use = self.in_use.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(id) = in_use.ids.get(name).and_then(|versions| versions.get(version)).and_then(Weak::upgrade) {
+        if let Some(id) =
+            in_use.ids.get(name).and_then(|versions| versions.get(version)).and_then(Weak::upgrade)
+        {
             return Ok(id);
         }
         if failpoints::bug("pairs-for-good") && in_use.numbers >= 1 << 14 {
@@ -57,9 +62,14 @@ impl NamespaceIds {
             in_use.numbers += 1;
             in_use.numbers - 1
         });
-        let (name, version, shared) = (name.to_owned(), version.to_owned(), Arc::clone(&self.in_use));
+        let (name, version, shared) =
+            (name.to_owned(), version.to_owned(), Arc::clone(&self.in_use));
         let id = Arc::new(NamespaceId { number, name, version, in_use: shared });
-        in_use.ids.entry(id.name.clone()).or_default().insert(id.version.clone(), Arc::downgrade(&id));
+        in_use
+            .ids
+            .entry(id.name.clone())
+            .or_default()
+            .insert(id.version.clone(), Arc::downgrade(&id));
         Ok(id)
     }
 

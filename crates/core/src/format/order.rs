@@ -53,7 +53,8 @@ mod tests {
         let mut random = fastrand::Rng::with_seed(seed);
         for count in [0, 1, 2, 3, 20, 21, 100, 2_000] {
             for kinds in [1, 2, 30, u32::MAX] {
-                let mut items: Vec<(u32, usize)> = (0..count).map(|index| (random.u32(..kinds), index)).collect();
+                let mut items: Vec<(u32, usize)> =
+                    (0..count).map(|index| (random.u32(..kinds), index)).collect();
                 let mut expected = items.clone();
                 expected.sort_by_key(|item| item.0);
                 sort_by(&mut items, |left, right| left.0.cmp(&right.0));

@@ -14,14 +14,20 @@ pub(crate) fn guess(low: u32, high: u32, count: usize, hash: u32) -> usize {
 
 /// How many of `sorted` numbers are below `hash`, beginning at a guess; bisects if an attacker chose the hashes.
 #[inline]
-pub(crate) fn count_below<T: Copy>(sorted: &[T], number: impl Fn(T) -> u32, hash: u32, guess: usize) -> usize {
+pub(crate) fn count_below<T: Copy>(
+    sorted: &[T],
+    number: impl Fn(T) -> u32,
+    hash: u32,
+    guess: usize,
+) -> usize {
     let start = guess.saturating_sub(WINDOW / 2).min(sorted.len().saturating_sub(WINDOW));
     let window = sorted.get(start..).unwrap_or_default();
     let window = window.get(..WINDOW).unwrap_or(window);
     let below: u32 = window.iter().map(|item| u32::from(number(*item) < hash)).sum();
     let below = below as usize;
     // If all or none are below, the position may be farther away.
-    let is_inside = (below > 0 || start == 0) && (below < window.len() || start + below == sorted.len());
+    let is_inside =
+        (below > 0 || start == 0) && (below < window.len() || start + below == sorted.len());
     if is_inside { start + below } else { sorted.partition_point(|item| number(*item) < hash) }
 }
 
@@ -39,7 +45,8 @@ mod tests {
                 for _ in 0..200 {
                     let hash = random.u32(..) & mask;
                     let expected = hashes.partition_point(|other| *other < hash);
-                    let (low, high) = (hashes.first().copied().unwrap_or(0), hashes.last().copied().unwrap_or(0));
+                    let (low, high) =
+                        (hashes.first().copied().unwrap_or(0), hashes.last().copied().unwrap_or(0));
                     for guess in [guess(low, high, count, hash), 0, count, random.usize(..=count)] {
                         assert_eq!(
                             count_below(&hashes, |hash| hash, hash, guess),

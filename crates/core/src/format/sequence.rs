@@ -73,7 +73,8 @@ mod tests {
     #[test]
     fn a_commit_is_newer_than_all_its_process_has_read_whatever_the_clock_shows() {
         let seen = next_sequence(0, &at(EPOCH_US + (1 << 50)), 7).unwrap();
-        for clock in [Clock::default(), at(0), at(EPOCH_US), at(EPOCH_US + (1 << 50)), at(u64::MAX)] {
+        for clock in [Clock::default(), at(0), at(EPOCH_US), at(EPOCH_US + (1 << 50)), at(u64::MAX)]
+        {
             let next = next_sequence(seen, &clock, 3).unwrap();
             assert_eq!((next >> RANK_BITS, rank_of(next)), ((seen >> RANK_BITS) + 1, 3));
         }

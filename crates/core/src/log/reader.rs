@@ -78,15 +78,21 @@ pub(crate) struct LogScan {
 /// Reads the head of a log. Damage in it is left to `scan`.
 pub(crate) fn read_head(file: &dyn File, checksum: &Checksum, writer: u32) -> Result<LogHead> {
     let wrap = |source| Error::io("read", &format!("{writer}.log"), source);
-    let mut frames = FrameReader::new(file, checksum, u64::from(writer)).map_err(wrap)?.reading_ahead(HEAD_BYTES_READ);
+    let mut frames = FrameReader::new(file, checksum, u64::from(writer))
+        .map_err(wrap)?
+        .reading_ahead(HEAD_BYTES_READ);
     let mut head = LogHead::default();
-    let Found::Frame { kind: FrameKind::LogStart, tag, body, mut end } = frames.at(0).map_err(wrap)? else {
+    let Found::Frame { kind: FrameKind::LogStart, tag, body, mut end } =
+        frames.at(0).map_err(wrap)?
+    else {
         return Ok(head);
     };
     if tag == u64::from(FORMAT) {
         head.start = LogStart::read(body);
     }
-    if let Found::Frame { kind: FrameKind::Seen, body, end: after, .. } = frames.at(end).map_err(wrap)? {
+    if let Found::Frame { kind: FrameKind::Seen, body, end: after, .. } =
+        frames.at(end).map_err(wrap)?
+    {
         head.seen = parse_seen(body).unwrap_or_default();
         end = after;
     }
@@ -121,14 +127,16 @@ pub(crate) fn scan(
             },
             Found::Damaged(_) if failpoints::bug("damaged-as-torn") => return Ok(state),
             Found::Damaged(what) => what,
-            Found::Frame { kind, tag, body, end } => match read_frame(&mut state, writer, (kind, tag, body), each)? {
-                Ok(()) if state.stop == Stop::Sealed => return Ok(state),
-                Ok(()) => {
-                    (state.last, state.end, damage_reads) = (Some(state.end), end, 0);
-                    continue;
+            Found::Frame { kind, tag, body, end } => {
+                match read_frame(&mut state, writer, (kind, tag, body), each)? {
+                    Ok(()) if state.stop == Stop::Sealed => return Ok(state),
+                    Ok(()) => {
+                        (state.last, state.end, damage_reads) = (Some(state.end), end, 0);
+                        continue;
+                    }
+                    Err(what) => return Ok(LogScan { stop: Stop::Damaged(what), ..state }),
                 }
-                Err(what) => return Ok(LogScan { stop: Stop::Damaged(what), ..state }),
-            },
+            }
         };
         damage_reads += 1;
         if damage_reads >= DAMAGE_READS {
@@ -200,7 +208,9 @@ impl<'a> LogCommit<'a> {
         let (mut rest, mut count) = (Reader::new(entries), 0);
         while !rest.is_empty() {
             let entry = Entry::read(&mut rest)?;
-            known.get(usize::from(entry.namespace / 64)).filter(|bits| **bits >> (entry.namespace % 64) & 1 == 1)?;
+            known
+                .get(usize::from(entry.namespace / 64))
+                .filter(|bits| **bits >> (entry.namespace % 64) & 1 == 1)?;
             count += 1;
         }
         Some(Self { sequence, time_ms, namespaces, prelude, entries, count })
@@ -220,7 +230,8 @@ mod tests {
     fn log_in(vfs: &MemVfs) -> LogWriter {
         let file = vfs.create_new("0.log").unwrap();
         let start = LogStart { locked: true, layered: false, id: 7, base: 8 };
-        LogWriter::start(file, vfs.stat("0.log").unwrap().unwrap(), Checksum::Open, 0, start).unwrap()
+        LogWriter::start(file, vfs.stat("0.log").unwrap().unwrap(), Checksum::Open, 0, start)
+            .unwrap()
     }
 
     /// A log written past the page cache is padded with zeros, and its writer may die before it cuts them off.
@@ -232,9 +243,15 @@ mod tests {
             log.commit(1 << 24, &prelude(1, &[(0, "a", "1")]), &[], false).unwrap();
             log.file().append(&[&vec![0; zeros]]).unwrap();
             let mut sequences = Vec::new();
-            let scan =
-                scan(&*log.file(), &Checksum::Open, 0, 0, &mut |commit| sequences.push(commit.sequence)).unwrap();
-            assert_eq!((sequences, scan.stop, scan.end), (vec![1 << 24], Stop::End, log.bytes()), "{zeros} zeros");
+            let scan = scan(&*log.file(), &Checksum::Open, 0, 0, &mut |commit| {
+                sequences.push(commit.sequence)
+            })
+            .unwrap();
+            assert_eq!(
+                (sequences, scan.stop, scan.end),
+                (vec![1 << 24], Stop::End, log.bytes()),
+                "{zeros} zeros"
+            );
         }
     }
 
@@ -274,7 +291,10 @@ mod tests {
         let vfs = MemVfs::default();
         let mut log = log_in(&vfs);
         log.commit(1 << 24, &prelude(1, &[(0, "a", "1")]), &[], false).unwrap();
-        let (end, mut file) = (log.bytes(), Cut { file: vfs.open("0.log", Access::Stream).unwrap(), zeros: 0.into() });
+        let (end, mut file) = (
+            log.bytes(),
+            Cut { file: vfs.open("0.log", Access::Stream).unwrap(), zeros: 0.into() },
+        );
         for from in [0, end] {
             file.zeros = 4096.into();
             let mut commits = 0;

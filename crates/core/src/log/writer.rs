@@ -89,7 +89,13 @@ impl LogWriter {
 
     /// Appends a commit in one vectored write. A `durable` commit is synced in the same call if nothing else waits for
     /// a sync.
-    pub(crate) fn commit(&mut self, sequence: u64, prelude: &[u8], entries: &[u8], durable: bool) -> io::Result<u64> {
+    pub(crate) fn commit(
+        &mut self,
+        sequence: u64,
+        prelude: &[u8],
+        entries: &[u8],
+        durable: bool,
+    ) -> io::Result<u64> {
         let before = self.end;
         let is_synced = durable && self.named && !self.unsynced;
         self.append(FrameKind::Commit, sequence, &[prelude, entries], is_synced)?;
@@ -113,13 +119,21 @@ impl LogWriter {
     ///
     /// If another log was written over the file, a frame in the wrong place would damage that. So the file is left as
     /// it is, and `is_in_place` is false from then on.
-    fn append(&mut self, kind: FrameKind, tag: u64, parts: &[&[u8]], is_synced: bool) -> io::Result<()> {
-        self.overwritten |= !self.is_whole(self.file.len()?) && !failpoints::bug("append-to-any-log");
+    fn append(
+        &mut self,
+        kind: FrameKind,
+        tag: u64,
+        parts: &[&[u8]],
+        is_synced: bool,
+    ) -> io::Result<()> {
+        self.overwritten |=
+            !self.is_whole(self.file.len()?) && !failpoints::bug("append-to-any-log");
         if self.overwritten {
             return Ok(());
         }
         let place = FramePlace { file_number: u64::from(self.writer), offset: self.end };
-        let label = Label { kind, tag, after_sync: !self.unsynced && !failpoints::bug("forget-syncs") };
+        let label =
+            Label { kind, tag, after_sync: !self.unsynced && !failpoints::bug("forget-syncs") };
         let (head, padding) = seal_parts(&self.checksum, label, place, parts);
         let mut all: Vec<&[u8]> = Vec::with_capacity(parts.len() + 2);
         all.push(&head);

@@ -71,8 +71,11 @@ pub(crate) fn repair(
 
 /// Names of the damaged files that exist, each once.
 fn damaged_files(context: &Context, damage: &[Damage]) -> Result<Vec<String>> {
-    let mut names: Vec<&str> =
-        damage.iter().filter(|place| !place.what.starts_with("missing")).map(|place| place.file.as_str()).collect();
+    let mut names: Vec<&str> = damage
+        .iter()
+        .filter(|place| !place.what.starts_with("missing"))
+        .map(|place| place.file.as_str())
+        .collect();
     order::sort_by(&mut names, Ord::cmp);
     names.dedup();
     let mut found = Vec::new();

@@ -30,9 +30,14 @@ pub(crate) fn verify(shared: &Context, watch: Watch<'_>) -> Result<Verified> {
     let context = Context::new(Arc::clone(&shared.vfs), Arc::clone(&shared.pool), options);
     let layers = Layers::open(&context, &context.options.layers)?;
     let state = load(&context, &Known::default())?.over(layers);
-    let tables: Vec<_> = state.live_tables().map(|live| &live.table).chain(state.layers.all_tables()).collect();
+    let tables: Vec<_> =
+        state.live_tables().map(|live| &live.table).chain(state.layers.all_tables()).collect();
     let files = state.named_blobs();
-    let total = tables.iter().map(|table| table.meta.bytes).chain(files.iter().map(|file| file.bytes)).sum();
+    let total = tables
+        .iter()
+        .map(|table| table.meta.bytes)
+        .chain(files.iter().map(|file| file.bytes))
+        .sum();
     let mut done = 0;
     for table in &tables {
         let finished = table.verify(&mut |bytes| {
@@ -70,7 +75,9 @@ pub(crate) fn verify(shared: &Context, watch: Watch<'_>) -> Result<Verified> {
             return Err(Error::Cancelled.boxed());
         }
     }
-    context.usage_folder.verify(state.manifest.cache_id, |name, what| context.damage.add(Damage::new(name, 0, what)));
+    context.usage_folder.verify(state.manifest.cache_id, |name, what| {
+        context.damage.add(Damage::new(name, 0, what))
+    });
     let stats = stats(&context, &state)?;
     let damage = context.damage.places();
     let report = VerifyReport {

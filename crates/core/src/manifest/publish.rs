@@ -101,7 +101,8 @@ pub(crate) fn publish_as(
     let mut ours: Vec<ManifestFile> = Vec::new();
     loop {
         // From the second time on, it builds on what it has published itself.
-        let (below, base) = ours.last().map_or((base.number, base), |last| (last.number, ManifestFile::default()));
+        let (below, base) =
+            ours.last().map_or((base.number, base), |last| (last.number, ManifestFile::default()));
         match place(vfs, checksum, temporary, below, base, &manifest)? {
             Placed::Won => return Ok(Published::Won(manifest.number)),
             Placed::Passed(file) => ours.push(file),
@@ -127,7 +128,8 @@ pub(crate) fn publish_as(
 pub(crate) fn encode(checksum: &Checksum, manifest: &Manifest) -> Vec<u8> {
     let place = FramePlace { file_number: manifest.number, offset: 0 };
     let body = manifest.write();
-    let (head, padding) = seal_parts(checksum, Label::new(FrameKind::Manifest, u64::from(FORMAT)), place, &[&body]);
+    let (head, padding) =
+        seal_parts(checksum, Label::new(FrameKind::Manifest, u64::from(FORMAT)), place, &[&body]);
     [&head, &*body, padding].concat()
 }
 
@@ -152,7 +154,8 @@ fn place(
         return Ok(Placed::Exists);
     }
     failpoints::panics("publish");
-    let is_based = || Ok::<_, io::Error>(base.is_in_place(vfs)? || failpoints::bug("base-by-number"));
+    let is_based =
+        || Ok::<_, io::Error>(base.is_in_place(vfs)? || failpoints::bug("base-by-number"));
     if !is_based()? {
         return Ok(Placed::Lost);
     }
@@ -204,7 +207,11 @@ fn clear_name(vfs: &dyn Vfs, target: &str) -> io::Result<()> {
     match vfs.open(target, Access::Stream) {
         Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
             for attempt in 0..QUARANTINE_ATTEMPTS {
-                let name = if attempt == 0 { format!("{target}.bad") } else { format!("{target}.{attempt}.bad") };
+                let name = if attempt == 0 {
+                    format!("{target}.bad")
+                } else {
+                    format!("{target}.{attempt}.bad")
+                };
                 if vfs.rename(target, &name).is_ok() {
                     return Ok(());
                 }

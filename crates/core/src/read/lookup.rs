@@ -39,7 +39,10 @@ impl Hit<'_> {
             Place::Memtable(bytes) => Some(copy_fitting(bytes, target)),
             Place::Table(value) => {
                 let bytes = value.len();
-                target.get_mut(..bytes).map_or(Some(()), |target| value.copy_to(target)).map(|()| bytes)
+                target
+                    .get_mut(..bytes)
+                    .map_or(Some(()), |target| value.copy_to(target))
+                    .map(|()| bytes)
             }
         }
     }
@@ -75,7 +78,9 @@ pub(crate) fn lookup<'a>(state: &'a State, id: u32, hash: u64, key: &[u8]) -> Op
     let mut wasted = 0;
     for live in namespace.selector.tables(&namespace.tables, upper(hash)) {
         let newest = live.table.meta.sequence_max;
-        if newest < namespace.hidden_below || best_sequence.is_some_and(|sequence| sequence >= newest) {
+        if newest < namespace.hidden_below
+            || best_sequence.is_some_and(|sequence| sequence >= newest)
+        {
             break;
         }
         if !live.table.meta.spans(upper(hash)) {
@@ -101,13 +106,19 @@ pub(crate) fn lookup<'a>(state: &'a State, id: u32, hash: u64, key: &[u8]) -> Op
     if wasted > 1 {
         namespace.selector.count_wasted(wasted);
     }
-    if best_sequence.is_none() && !namespace.hides_layers { in_layers(state, id, hash, key) } else { best }
+    if best_sequence.is_none() && !namespace.hides_layers {
+        in_layers(state, id, hash, key)
+    } else {
+        best
+    }
 }
 
 /// The value of a key that the cache itself does not have.
 fn in_layers<'a>(state: &'a State, id: u32, hash: u64, key: &[u8]) -> Option<Hit<'a>> {
     match state.layers.answer(id, hash, key) {
-        Found::Value { value, names_blobs, .. } => Some(Hit { place: Place::Table(value), names_blobs }),
+        Found::Value { value, names_blobs, .. } => {
+            Some(Hit { place: Place::Table(value), names_blobs })
+        }
         Found::Miss | Found::Deleted { .. } | Found::Damaged => None,
     }
 }

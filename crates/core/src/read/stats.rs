@@ -22,14 +22,22 @@ pub(crate) fn sources_of(state: &State, id: u32) -> (Vec<Source<'_>>, u64) {
         return (Vec::new(), 0);
     }
     let namespace = state.namespace(id);
-    let memtable = namespace.map(|found| Source::memtable(&state.segments, state.memtable_entries(found)));
+    let memtable =
+        namespace.map(|found| Source::memtable(&state.segments, state.memtable_entries(found)));
     (with_tables(memtable, state, id), namespace.map_or(0, |found| found.hidden_below))
 }
 
 /// Memtable entries, the tables that have visible entries, and those of layers.
-pub(crate) fn with_tables<'a>(memtable: Option<Source<'a>>, state: &State, id: u32) -> Vec<Source<'a>> {
+pub(crate) fn with_tables<'a>(
+    memtable: Option<Source<'a>>,
+    state: &State,
+    id: u32,
+) -> Vec<Source<'a>> {
     let live = |namespace: &Namespace| {
-        let visible = namespace.tables.iter().filter(|live| live.table.meta.sequence_max >= namespace.hidden_below);
+        let visible = namespace
+            .tables
+            .iter()
+            .filter(|live| live.table.meta.sequence_max >= namespace.hidden_below);
         visible.map(|live| Arc::clone(&live.table)).collect::<Vec<_>>()
     };
     let tables = state.namespace(id).map(live).unwrap_or_default();
@@ -40,13 +48,21 @@ pub(crate) fn with_tables<'a>(memtable: Option<Source<'a>>, state: &State, id: u
 pub(crate) fn stats(context: &Context, state: &State) -> Result<Stats> {
     failpoints::panics("stats");
     let mut stats = Stats { manifest: state.manifest.number, ..Stats::default() };
-    let names = context.vfs.list().map_err(|source| Error::io("list", "the cache directory", source))?;
+    let names =
+        context.vfs.list().map_err(|source| Error::io("list", "the cache directory", source))?;
     for name in &names {
         let Some(kind) = FileName::parse(name) else { continue };
         let bytes = match context.vfs.open(name, Access::Stream).and_then(|file| file.len()) {
             Ok(bytes) => bytes,
             // It was removed after the listing, or is not a regular file.
-            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::InvalidInput) => continue,
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::NotFound | io::ErrorKind::InvalidInput
+                ) =>
+            {
+                continue;
+            }
             Err(source) => return Err(Error::io("open", name, source)),
         };
         stats.files += 1;
@@ -117,17 +133,27 @@ pub(crate) struct EntrySummary<'a> {
 }
 
 /// Calls `each` for every live entry of a namespace, with times from `marks`.
-pub(crate) fn each_entry(state: &State, id: u32, marks: &[Mark], each: &mut dyn FnMut(EntrySummary<'_>)) {
+pub(crate) fn each_entry(
+    state: &State,
+    id: u32,
+    marks: &[Mark],
+    each: &mut dyn FnMut(EntrySummary<'_>),
+) {
     let (sources, hidden_below) = sources_of(state, id);
     let mut entries = Entries::new(hidden_below);
     let mut marks = Cursor::new(marks);
     for range in Ranges::new(sources, 0) {
         let _all = entries.visit(&range, &mut |entry| {
             if let Some(value_bytes) = entry.value_bytes().filter(|_| !entry.is_hidden) {
-                let known_ms = entry.table_ms().unwrap_or_else(|| state.time_of_commit(entry.sequence));
+                let known_ms =
+                    entry.table_ms().unwrap_or_else(|| state.time_of_commit(entry.sequence));
                 let (written_ms, used_ms) = times_of(known_ms, marks.find(entry.hash));
                 let key = entry.key;
-                let refs = if entry.names_blobs() { entry.value().and_then(BlobRefs::parse) } else { None };
+                let refs = if entry.names_blobs() {
+                    entry.value().and_then(BlobRefs::parse)
+                } else {
+                    None
+                };
                 let value_bytes = refs.map_or(value_bytes as u64, |refs| refs.value_bytes());
                 each(EntrySummary { key, value_bytes, written_ms, used_ms });
             }

@@ -31,7 +31,13 @@ pub(crate) fn top(
                 return;
             }
             let EntrySummary { key, value_bytes, written_ms, used_ms, .. } = entry;
-            let found = TopEntry { namespace: name.clone(), key: key.to_vec(), value_bytes, written_ms, used_ms };
+            let found = TopEntry {
+                namespace: name.clone(),
+                key: key.to_vec(),
+                value_bytes,
+                written_ms,
+                used_ms,
+            };
             first.insert((Reverse(weight), name.clone(), key.to_vec()), found);
             if first.len() > limit {
                 first.pop_last();

@@ -81,7 +81,12 @@ pub struct WalkEntry<'a> {
 impl Walk {
     /// Begins before the first entry; `only` restricts the walk to the namespace of this name. Without values, none is
     /// read.
-    pub(crate) fn new(context: &Context, mut state: State, only: Option<&str>, with_values: bool) -> Self {
+    pub(crate) fn new(
+        context: &Context,
+        mut state: State,
+        only: Option<&str>,
+        with_values: bool,
+    ) -> Self {
         state.sort_memtables();
         // The entries are in memory, so the walk must not keep the logs open, and locked, for as long as it takes.
         state.logs.clear();
@@ -108,8 +113,12 @@ impl Walk {
 
     /// Approximate bytes of keys and values visited and in total; overwritten entries count until they are compacted.
     pub fn progress(&self) -> (u64, u64) {
-        let bytes = |namespaces: &[WalkNamespace]| namespaces.iter().map(|namespace| namespace.bytes).sum::<u64>();
-        let part = |here: &WalkNamespace| (u128::from(here.bytes) * u128::from(self.from) / u128::from(HASHES)) as u64;
+        let bytes = |namespaces: &[WalkNamespace]| {
+            namespaces.iter().map(|namespace| namespace.bytes).sum::<u64>()
+        };
+        let part = |here: &WalkNamespace| {
+            (u128::from(here.bytes) * u128::from(self.from) / u128::from(HASHES)) as u64
+        };
         let before = bytes(self.namespaces.get(..self.at).unwrap_or_default());
         (before + self.namespaces.get(self.at).map_or(0, part), bytes(&self.namespaces))
     }
@@ -130,9 +139,13 @@ impl Walk {
         false
     }
 
-    fn window(&mut self, each: &mut dyn FnMut(WalkEntry<'_>) -> ControlFlow<()>) -> ControlFlow<()> {
+    fn window(
+        &mut self,
+        each: &mut dyn FnMut(WalkEntry<'_>) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
         failpoints::panics("walk");
-        let Self { state, blobs, with_values, namespaces, segments, at, from, stopped, entries } = self;
+        let Self { state, blobs, with_values, namespaces, segments, at, from, stopped, entries } =
+            self;
         let (number, with_values) = (*at, *with_values);
         let Some(namespace) = namespaces.get(number) else { return ControlFlow::Continue(()) };
         let first = *from as u32;
@@ -140,19 +153,28 @@ impl Walk {
             Some(Stopped { range, end, seen }) => (range, end, Some(seen)),
             None => {
                 let end = from.saturating_add(namespace.width).min(HASHES);
-                let window = state.namespace(namespace.number).map(|found| found.memtable_window(*from, end));
+                let window = state
+                    .namespace(namespace.number)
+                    .map(|found| found.memtable_window(*from, end));
                 let memtable = window.map(|window| Source::sorted_memtable(segments, window));
-                (Ranges::new(with_tables(memtable, state, namespace.number), first).up_to(end), end, None)
+                (
+                    Ranges::new(with_tables(memtable, state, namespace.number), first).up_to(end),
+                    end,
+                    None,
+                )
             }
         };
         let mut last = None;
         let outcome = entries.visit(&range, &mut |entry| {
-            let was_seen = entry.hash == first && seen.as_deref().is_some_and(|seen| entry.key <= seen);
+            let was_seen =
+                entry.hash == first && seen.as_deref().is_some_and(|seen| entry.key <= seen);
             if entry.is_hidden || was_seen {
                 return ControlFlow::Continue(());
             }
             let (hash, key) = (entry.hash, entry.key);
-            let Some(mut value_bytes) = entry.value_bytes() else { return ControlFlow::Continue(()) };
+            let Some(mut value_bytes) = entry.value_bytes() else {
+                return ControlFlow::Continue(());
+            };
             let names_blobs = entry.names_blobs();
             let value = if with_values || names_blobs { entry.value() } else { Some(&[][..]) };
             // A value that cannot be read is a miss.
@@ -161,8 +183,11 @@ impl Walk {
             if names_blobs {
                 let Some(refs) = BlobRefs::parse(value) else { return ControlFlow::Continue(()) };
                 value_bytes = refs.value_bytes() as usize;
-                content = if with_values { blobs.value(value) } else { Ok(Content::Whole(Vec::new())) };
-                let Ok(Content::Whole(content)) = &content else { return ControlFlow::Continue(()) };
+                content =
+                    if with_values { blobs.value(value) } else { Ok(Content::Whole(Vec::new())) };
+                let Ok(Content::Whole(content)) = &content else {
+                    return ControlFlow::Continue(());
+                };
                 value = content;
             }
             let outcome = each(WalkEntry { number, namespace, key, value, value_bytes });
@@ -184,7 +209,8 @@ impl WalkNamespace {
         if let Some(namespace) = state.namespace(id.number) {
             for (_, found) in state.memtable_entries(namespace) {
                 entries += 1;
-                bytes += found.entry().map_or(0, |entry| (entry.key.len() + entry.value.len()) as u64);
+                bytes +=
+                    found.entry().map_or(0, |entry| (entry.key.len() + entry.value.len()) as u64);
             }
             for live in &namespace.tables {
                 entries += live.table.entries();
@@ -204,7 +230,8 @@ impl WalkNamespace {
 }
 
 fn entries_of(state: &State, namespace: Option<&WalkNamespace>) -> Entries {
-    let hidden_below =
-        namespace.and_then(|namespace| state.namespace(namespace.number)).map(|found| found.hidden_below);
+    let hidden_below = namespace
+        .and_then(|namespace| state.namespace(namespace.number))
+        .map(|found| found.hidden_below);
     Entries::new(hidden_below.unwrap_or(0))
 }

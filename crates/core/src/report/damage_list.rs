@@ -54,6 +54,11 @@ impl DamageList {
     /// Whether this file has damage.
     pub(crate) fn has(&self, file: &str) -> bool {
         self.count() > 0
-            && self.places.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|place| place.file == file)
+            && self
+                .places
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .iter()
+                .any(|place| place.file == file)
     }
 }

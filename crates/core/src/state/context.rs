@@ -44,8 +44,10 @@ impl Context {
         }
         let blobs = Arc::new(blobs);
         let checksum = Checksum::new(options.mac_key.as_ref());
-        let (usage_folder, usage) = (UsageFolder::new(Arc::clone(&vfs), checksum), UsageTracker::default());
-        let (namespace_ids, failed_syncs, ids) = (NamespaceIds::default(), FailedSyncs::default(), AtomicU64::new(0));
+        let (usage_folder, usage) =
+            (UsageFolder::new(Arc::clone(&vfs), checksum), UsageTracker::default());
+        let (namespace_ids, failed_syncs, ids) =
+            (NamespaceIds::default(), FailedSyncs::default(), AtomicU64::new(0));
         Self {
             vfs,
             pool,

@@ -25,9 +25,15 @@ pub(crate) struct Known {
 
 impl Known {
     /// The log that has this name by now, as far as it was read. After a failed sync, the disk may have less.
-    pub(super) fn log(&self, context: &Context, cache_id: u64, name: FileName) -> Result<Option<LogView>> {
+    pub(super) fn log(
+        &self,
+        context: &Context,
+        cache_id: u64,
+        name: FileName,
+    ) -> Result<Option<LogView>> {
         let known = name.log_writer().and_then(|writer| self.logs.get(&writer));
-        let is_sound = |known: &&LogView| cache_id == self.cache_id && !context.failed_syncs.has(known.writer);
+        let is_sound =
+            |known: &&LogView| cache_id == self.cache_id && !context.failed_syncs.has(known.writer);
         let Some(known) = known.filter(is_sound) else { return Ok(None) };
         let log = LogView { name, ..known.clone() };
         let checksum = context.checksum.of_file(cache_id, FileName::Log(log.writer));
@@ -45,19 +51,31 @@ impl State {
     /// What `outline` needs of it.
     pub(crate) fn known_logs(&self) -> Known {
         let mut logs = BTreeMap::new();
-        let is_sound = |view: &&LogView| matches!(view.stop, Stop::End | Stop::Sealed) && view.commits > 0;
+        let is_sound =
+            |view: &&LogView| matches!(view.stop, Stop::End | Stop::Sealed) && view.commits > 0;
         for view in self.logs.iter().filter(is_sound).filter(|_| !self.unrecoverable) {
             if logs.insert(view.writer, view.clone()).is_some() {
                 // Only one log of a number can count.
                 return Known::default();
             }
         }
-        Known { cache_id: self.manifest.cache_id, last_sequence: self.last_sequence, logs, ..Known::default() }
+        Known {
+            cache_id: self.manifest.cache_id,
+            last_sequence: self.last_sequence,
+            logs,
+            ..Known::default()
+        }
     }
 
     /// Applies the commits of these logs that are known.
-    pub(super) fn apply_known(&mut self, context: &Context, logs: &[LogView], known: &Known) -> Result<()> {
-        let writers: BTreeSet<u32> = logs.iter().filter(|view| view.commits > 0).map(|view| view.writer).collect();
+    pub(super) fn apply_known(
+        &mut self,
+        context: &Context,
+        logs: &[LogView],
+        known: &Known,
+    ) -> Result<()> {
+        let writers: BTreeSet<u32> =
+            logs.iter().filter(|view| view.commits > 0).map(|view| view.writer).collect();
         if self.is_outline {
             let last = if writers.is_empty() { 0 } else { known.last_sequence };
             self.last_sequence = self.last_sequence.max(last);

@@ -54,23 +54,35 @@ impl Layers {
     /// long for the format.
     pub(crate) fn open(context: &Context, sources: &[LayerSource]) -> Result<Self> {
         let layers = Self::open_below(context, sources, 0)?;
-        for (layer, what) in layers.reports.iter().filter_map(|(layer, _)| Some((&layer.path, layer.problem?))) {
+        for (layer, what) in
+            layers.reports.iter().filter_map(|(layer, _)| Some((&layer.path, layer.problem?)))
+        {
             context.damage.add(Damage::new(layer.clone(), 0, what).in_layer(layer));
         }
         Ok(layers)
     }
 
     /// Opens layers below `levels` others.
-    pub(crate) fn open_below(context: &Context, sources: &[LayerSource], levels: u32) -> Result<Self> {
+    pub(crate) fn open_below(
+        context: &Context,
+        sources: &[LayerSource],
+        levels: u32,
+    ) -> Result<Self> {
         let mut layers = Self::default();
         for (level, source) in (levels + 1..).zip(sources) {
-            let mut report = LayerReport { path: source.name.to_string(), ..LayerReport::default() };
+            let mut report =
+                LayerReport { path: source.name.to_string(), ..LayerReport::default() };
             let hits = Arc::default();
             match manifest_of(context, source) {
                 Ok(manifest) => {
                     report.id = manifest.layer_id();
                     let hits = Some(Arc::clone(&hits));
-                    let origin = Origin { level, layer: Arc::clone(&source.name), hits, ..Origin::cache("") };
+                    let origin = Origin {
+                        level,
+                        layer: Arc::clone(&source.name),
+                        hits,
+                        ..Origin::cache("")
+                    };
                     layers.add(context, source, &origin, &manifest, &mut report)?;
                 }
                 Err(what) => report.problem = Some(what),
@@ -106,9 +118,19 @@ impl Layers {
             let tables = namespace.tables.iter().map(|meta| {
                 let of_file = checksum.of_file(manifest.cache_id, FileName::Table(meta.name));
                 let file = open(meta.name.to_string());
-                Arc::new(Table::new(*meta, origin.clone(), file, of_file, &context.damage, &context.blocks))
+                Arc::new(Table::new(
+                    *meta,
+                    origin.clone(),
+                    file,
+                    of_file,
+                    &context.damage,
+                    &context.blocks,
+                ))
             });
-            let known = self.namespaces.entry(number).or_insert_with(|| LayerNamespace { id, tables: Vec::new() });
+            let known = self
+                .namespaces
+                .entry(number)
+                .or_insert_with(|| LayerNamespace { id, tables: Vec::new() });
             known.tables.extend(tables);
         }
         Ok(())
@@ -153,7 +175,10 @@ impl Layers {
 
     /// The namespaces, by name.
     pub(crate) fn ids(&self) -> impl Iterator<Item = &Arc<NamespaceId>> {
-        self.numbers.values().filter_map(|number| self.namespaces.get(number)).map(|namespace| &namespace.id)
+        self.numbers
+            .values()
+            .filter_map(|number| self.namespaces.get(number))
+            .map(|namespace| &namespace.id)
     }
 
     /// The layers, with their hits so far.
@@ -182,7 +207,8 @@ impl Layers {
 
     /// Whether a layer has this key, or may have it.
     fn may_have(&self, number: u32, key: &[u8]) -> bool {
-        let has = || !matches!(self.get(number, key_hash(key), key), Found::Miss | Found::Deleted { .. });
+        let has =
+            || !matches!(self.get(number, key_hash(key), key), Found::Miss | Found::Deleted { .. });
         self.is_partial || !self.tables(number).is_empty() && has()
     }
 }
@@ -212,18 +238,27 @@ impl State {
     /// are left out, so that statistics, exports and seals have what callers put.
     pub(crate) fn visible_ids(&self) -> impl Iterator<Item = &Arc<NamespaceId>> {
         let below = self.layers.ids().filter(|id| !self.current.contains_key(&id.name));
-        self.current.values().map(|Current { id, .. }| id).chain(below).filter(|id| !id.is_reserved())
+        self.current
+            .values()
+            .map(|Current { id, .. }| id)
+            .chain(below)
+            .filter(|id| !id.is_reserved())
     }
 }
 
 /// The manifest of a layer, or why the layer cannot be used.
-fn manifest_of(context: &Context, source: &LayerSource) -> std::result::Result<Manifest, &'static str> {
+fn manifest_of(
+    context: &Context,
+    source: &LayerSource,
+) -> std::result::Result<Manifest, &'static str> {
     let unreadable = "layer that cannot be read";
     let names = source.vfs.list().map_err(|_| unreadable)?;
     let names: Vec<FileName> = names.iter().filter_map(|name| FileName::parse(name)).collect();
     let is_written = names.iter().any(|name| name.log_writer().is_some());
     match newest_manifest(&*source.vfs, &Checksum::new(context.options.mac_key.as_ref()), &names) {
-        Ok(NewestManifest::Found(manifest, _)) if manifest.is_layer() && !is_written => Ok(manifest),
+        Ok(NewestManifest::Found(manifest, _)) if manifest.is_layer() && !is_written => {
+            Ok(manifest)
+        }
         Ok(NewestManifest::Found(..)) => Err("directory that is not a sealed layer"),
         Ok(NewestManifest::None | NewestManifest::Vanished) => Err("missing layer"),
         Ok(NewestManifest::Damaged(_)) => Err("manifest of a layer"),

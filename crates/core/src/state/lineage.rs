@@ -48,20 +48,32 @@ fn is_begun_here(manifest: &Manifest, writer: u32, start: LogStart) -> bool {
 /// manifest, too, and the one after that lists it.
 pub(super) fn is_claimed(manifest: &Manifest, writer: u32, start: LogStart) -> bool {
     let mut listed = manifest.open_logs.iter().filter(|log| log.writer == writer).peekable();
-    if listed.peek().is_some() { listed.any(|log| log.id == start.id) } else { start.base == manifest.id }
+    if listed.peek().is_some() {
+        listed.any(|log| log.id == start.id)
+    } else {
+        start.base == manifest.id
+    }
 }
 
 /// Whether the log that `view` has seen belongs to the manifest, or has been checkpointed into it. Several logs may
 /// have its number: its own, and a ghost, if both were claimed. If it had no commits, a power failure may have taken
 /// it, and a log that was begun since, and has seen `view`, may have its number.
-fn has(manifest: &Manifest, logs: &[LogView], foreign: &[usize], view: &LogView, seen: &KnownLog) -> bool {
+fn has(
+    manifest: &Manifest,
+    logs: &[LogView],
+    foreign: &[usize],
+    view: &LogView,
+    seen: &KnownLog,
+) -> bool {
     let is_seen = |known: &KnownLog| (known.writer, known.id) == (seen.writer, seen.id);
     if manifest.checkpointed_logs.iter().any(|known| is_seen(known) && known.end >= seen.end) {
         return true;
     }
     let mut of_number = logs.iter().enumerate().filter(|(_, other)| other.writer == seen.writer);
     if of_number.clone().any(|(_, other)| other.start().is_some()) {
-        let is_newer = |other: &LogView| !other.head.is_used || other.head.seen.iter().any(|known| view.is(known));
+        let is_newer = |other: &LogView| {
+            !other.head.is_used || other.head.seen.iter().any(|known| view.is(known))
+        };
         return seen.end == 0 && of_number.clone().all(|(_, other)| is_newer(other))
             // A log without commits may be a claim that was given up.
             || of_number.any(|(at, other)| other.is(seen) && (seen.end == 0 || !foreign.contains(&at)));

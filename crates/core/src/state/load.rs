@@ -80,12 +80,18 @@ fn sorted(names: &[FileName]) -> Vec<FileName> {
 
 /// Names in the directory that belong to the format.
 pub(crate) fn list(context: &Context) -> Result<Vec<FileName>> {
-    let names = context.vfs.list().map_err(|source| Error::io("list", "the cache directory", source))?;
+    let names =
+        context.vfs.list().map_err(|source| Error::io("list", "the cache directory", source))?;
     Ok(names.iter().filter_map(|name| FileName::parse(name)).collect())
 }
 
 /// Loads once. `false` = a file vanished meanwhile. On the `last` attempt a missing file is damage.
-fn read_folder(context: &Context, state: &mut State, known: &Known, attempts: &mut Attempts) -> Result<bool> {
+fn read_folder(
+    context: &Context,
+    state: &mut State,
+    known: &Known,
+    attempts: &mut Attempts,
+) -> Result<bool> {
     let names = list(context)?;
     let attempt = attempts.next(&names);
     let last = attempt >= ATTEMPTS;
@@ -93,12 +99,15 @@ fn read_folder(context: &Context, state: &mut State, known: &Known, attempts: &m
     state.manifest_seen = highest_manifest(&names);
     state.has_older_manifest = names.iter().filter_map(|name| name.manifest()).count() > 1;
     for name in &names {
-        if let Some(writer) = name.writer_max().filter(|_| !matches!(name, FileName::Temporary(_))) {
+        if let Some(writer) = name.writer_max().filter(|_| !matches!(name, FileName::Temporary(_)))
+        {
             state.next_writer_seen = state.next_writer_seen.max(writer + 1);
         }
     }
     match newest_manifest(&*context.vfs, &context.checksum, &names)? {
-        NewestManifest::Found(manifest, file) => (state.manifest, state.manifest_file) = (manifest, file),
+        NewestManifest::Found(manifest, file) => {
+            (state.manifest, state.manifest_file) = (manifest, file)
+        }
         NewestManifest::Vanished if !last => return Ok(false),
         // The cache is empty, or processes are creating it and no manifest is whole yet.
         NewestManifest::None if state.next_writer_seen == 0 => return Ok(true),
@@ -126,7 +135,8 @@ fn read_folder(context: &Context, state: &mut State, known: &Known, attempts: &m
         return Ok(false);
     }
     // If something is damaged already, further damage makes no difference.
-    let misfit = if state.unrecoverable || known_manifest(state).is_none() { None } else { state.misfit() };
+    let misfit =
+        if state.unrecoverable || known_manifest(state).is_none() { None } else { state.misfit() };
     if let Some((writer, what)) = misfit {
         if attempt < GAP_ATTEMPTS {
             return Ok(false);
@@ -190,7 +200,8 @@ fn open_tables(context: &Context, state: &mut State, known: &Known, last: bool) 
     let open: HashMap<TableMeta, Arc<Table>> =
         known.tables.iter().map(|table| (table.meta, Arc::clone(table))).collect();
     for namespace in std::mem::take(&mut state.manifest.namespaces) {
-        let id = state.record_version(context, &namespace.name, &namespace.version, namespace.latest)?;
+        let id =
+            state.record_version(context, &namespace.name, &namespace.version, namespace.latest)?;
         let mut added = Vec::with_capacity(namespace.tables.len());
         for meta in &namespace.tables {
             let table = match open.get(meta) {
@@ -206,7 +217,10 @@ fn open_tables(context: &Context, state: &mut State, known: &Known, last: bool) 
         if let Some(target) = state.namespace_mut(id.number) {
             target.hidden_below = namespace.hidden_below;
             target.hides_layers = namespace.hides_layers;
-            namespace.tables.iter().for_each(|meta| target.record_times(meta.oldest_ms, meta.newest_ms));
+            namespace
+                .tables
+                .iter()
+                .for_each(|meta| target.record_times(meta.oldest_ms, meta.newest_ms));
             target.add_tables(added);
         }
         state.manifest.namespaces.push(namespace);
@@ -225,26 +239,47 @@ fn open_table(
     let file = match context.vfs.open(&name, Access::Random) {
         Ok(file) => Some(file),
         Err(error) if error.kind() == io::ErrorKind::NotFound && !last => return Ok(None),
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::InvalidInput) => None,
+        Err(error)
+            if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::InvalidInput) =>
+        {
+            None
+        }
         Err(source) => return Err(Error::io("open", &name, source)),
     };
     let checksum = state.checksum_of(context, FileName::Table(meta.name));
-    let table = Table::new(meta, Origin::cache(namespace), file, checksum, &context.damage, &context.blocks);
+    let table = Table::new(
+        meta,
+        Origin::cache(namespace),
+        file,
+        checksum,
+        &context.damage,
+        &context.blocks,
+    );
     Ok(Some(Arc::new(table)))
 }
 
 /// Reads every open log. `false` = one vanished. A log with the number of a claimed log is a ghost: a slow writer has
 /// created the free name again.
-fn read_logs(context: &Context, state: &mut State, known: &Known, names: &[FileName], last: bool) -> Result<bool> {
+fn read_logs(
+    context: &Context,
+    state: &mut State,
+    known: &Known,
+    names: &[FileName],
+    last: bool,
+) -> Result<bool> {
     let claimed: HashSet<u32> = names
         .iter()
         .filter(|name| matches!(name, FileName::Claimed { .. }))
         .filter_map(|name| name.log_writer())
         .collect();
-    let is_ghost = |name: &FileName| matches!(name, FileName::Log(writer) if claimed.contains(writer));
+    let is_ghost =
+        |name: &FileName| matches!(name, FileName::Log(writer) if claimed.contains(writer));
     let mut logs = Vec::new();
     for name in names.iter().filter(|name| !is_ghost(name)) {
-        let Some(writer) = name.log_writer().filter(|writer| state.manifest.is_open(*writer)) else { continue };
+        let Some(writer) = name.log_writer().filter(|writer| state.manifest.is_open(*writer))
+        else {
+            continue;
+        };
         let log = match known.log(context, state.manifest.cache_id, *name)? {
             Some(log) => Some(log),
             None => open_log(context, writer, *name)?,
@@ -272,7 +307,12 @@ fn open_log(context: &Context, writer: u32, name: FileName) -> Result<Option<Log
 /// Reads on in every log. A state that is being loaded takes what is `known` of them first. `true` = a commit was
 /// found. `None` = the caller must load again: a log was begun between the reading of its head and of its commits, or
 /// was cut.
-fn extend(context: &Context, state: &mut State, known: Option<&Known>, ends_at_missing: bool) -> Result<Option<bool>> {
+fn extend(
+    context: &Context,
+    state: &mut State,
+    known: Option<&Known>,
+    ends_at_missing: bool,
+) -> Result<Option<bool>> {
     let mut logs = std::mem::take(&mut state.logs);
     let head_of = |state: &State, log: &LogView| {
         read_head(&*log.file, &state.checksum_of(context, FileName::Log(log.writer)), log.writer)
@@ -281,7 +321,8 @@ fn extend(context: &Context, state: &mut State, known: Option<&Known>, ends_at_m
     for log in logs.iter_mut().filter(|log| log.commits == 0 && log.stop == Stop::End) {
         log.head = head_of(state, log)?;
     }
-    let foreign = known_manifest(state).map_or_else(Vec::new, |manifest| foreign_logs(manifest, &logs));
+    let foreign =
+        known_manifest(state).map_or_else(Vec::new, |manifest| foreign_logs(manifest, &logs));
     for (at, log) in logs.iter_mut().enumerate() {
         log.is_foreign = foreign.contains(&at) && !failpoints::bug("take-any-log");
     }
@@ -341,17 +382,21 @@ fn read_on(context: &Context, state: &mut State, log: &mut LogView) -> Result<()
 /// Whether `names` are those of the manifest and the logs from which the state was read, and of the same files. What
 /// was missing or not whole may be whole by now: a copy of the cache arrives file by file.
 fn is_of(context: &Context, state: &State, names: &[FileName]) -> Result<bool> {
-    let counts = |name: &&FileName| name.log_writer().is_some_and(|writer| state.manifest.is_open(writer));
+    let counts =
+        |name: &&FileName| name.log_writer().is_some_and(|writer| state.manifest.is_open(writer));
     let logs: Vec<&FileName> = names.iter().filter(counts).collect();
     let is_known = |name: &&FileName| state.logs.iter().any(|log| log.name == **name);
-    let are_same =
-        highest_manifest(names) == state.manifest_seen && logs.len() == state.logs.len() && logs.iter().all(is_known);
+    let are_same = highest_manifest(names) == state.manifest_seen
+        && logs.len() == state.logs.len()
+        && logs.iter().all(is_known);
     let is_sure = state.is_sure() || failpoints::bug("unsure-as-known");
     if !are_same || state.unrecoverable || !is_sure || !is_manifest_in_place(context, state)? {
         return Ok(false);
     }
     for log in &state.logs {
-        if !log.is_in_place(&*context.vfs, &state.checksum_of(context, FileName::Log(log.writer)))? {
+        if !log
+            .is_in_place(&*context.vfs, &state.checksum_of(context, FileName::Log(log.writer)))?
+        {
             return Ok(false);
         }
     }

@@ -37,7 +37,20 @@ impl LogView {
     pub(crate) fn new(writer: u32, name: FileName, file: Arc<dyn File>, file_id: u64) -> Self {
         let (end, last, synced, commits, pins, is_foreign) = (0, None, 0, 0, false, false);
         let (stop, head) = (Stop::End, LogHead::default());
-        Self { writer, name, file, file_id, end, last, synced, stop, head, is_foreign, commits, pins }
+        Self {
+            writer,
+            name,
+            file,
+            file_id,
+            end,
+            last,
+            synced,
+            stop,
+            head,
+            is_foreign,
+            commits,
+            pins,
+        }
     }
 
     /// Marks the log as not read.
@@ -54,7 +67,8 @@ impl LogView {
         }
         let name = self.name.to_string();
         let found = vfs.stat(&name).map_err(|source| Error::io("check", &name, source))?;
-        let is_same_file = found.is_some_and(|found| found.file == self.file_id && found.bytes >= self.end);
+        let is_same_file =
+            found.is_some_and(|found| found.file == self.file_id && found.bytes >= self.end);
         if !is_same_file || self.start().is_none() {
             return Ok(is_same_file);
         }

@@ -101,7 +101,8 @@ impl Segments {
 
     /// Begins a segment for a commit of that size, twice as large as the last one of the writer.
     fn begin_segment(&mut self, writer: u32, last: Option<u32>, bytes: usize) -> u32 {
-        let before = last.and_then(|last| self.all.get(last as usize)).map_or(0, |last| last.capacity());
+        let before =
+            last.and_then(|last| self.all.get(last as usize)).map_or(0, |last| last.capacity());
         let size = (before * 2).max(bytes * SEGMENT_COMMITS).min(SEGMENT_BYTES).max(bytes);
         let segment = self.all.len() as u32;
         self.all.push(Arc::new(Vec::with_capacity(size)));
@@ -127,7 +128,8 @@ impl Segments {
     pub(super) fn commits(&self) -> impl Iterator<Item = (u32, Place, LogCommit<'_>)> {
         self.commits.iter().zip(0u32..).filter_map(|(of, commit)| {
             let Commit { sequence, writer, segment, offset, bytes } = *of;
-            let body = self.all.get(segment as usize)?.get(offset as usize..)?.get(..bytes as usize)?;
+            let body =
+                self.all.get(segment as usize)?.get(offset as usize..)?.get(..bytes as usize)?;
             let read = LogCommit::read(sequence, body)?;
             Some((writer, Place { commit, offset: offset + read.prelude.len() as u32 }, read))
         })
@@ -181,7 +183,12 @@ impl Memtable {
 
     /// The newest entry of a key.
     #[inline]
-    pub(super) fn get<'a>(&self, segments: &'a Segments, hash: u64, key: &[u8]) -> Option<MemtableEntry<'a>> {
+    pub(super) fn get<'a>(
+        &self,
+        segments: &'a Segments,
+        hash: u64,
+        key: &[u8],
+    ) -> Option<MemtableEntry<'a>> {
         if self.entries.is_empty() {
             return None;
         }
@@ -202,7 +209,8 @@ impl Memtable {
 
     /// Sorted entries with hashes from `from` up to but not including `end`.
     pub(super) fn window(&self, from: u64, end: u64) -> &[(u32, Place)] {
-        let before = |hash: u64| self.entries.partition_point(|(other, _)| u64::from(*other) < hash);
+        let before =
+            |hash: u64| self.entries.partition_point(|(other, _)| u64::from(*other) < hash);
         self.entries.get(before(from)..before(end)).unwrap_or_default()
     }
 
@@ -222,7 +230,10 @@ impl Memtable {
     }
 
     /// All entries, overwritten ones included.
-    pub(super) fn iter<'a>(&'a self, segments: &'a Segments) -> impl Iterator<Item = (u32, MemtableEntry<'a>)> {
+    pub(super) fn iter<'a>(
+        &'a self,
+        segments: &'a Segments,
+    ) -> impl Iterator<Item = (u32, MemtableEntry<'a>)> {
         self.entries.iter().filter_map(|(hash, place)| Some((*hash, segments.at(*place)?)))
     }
 }
@@ -239,7 +250,9 @@ impl Index {
             let Some(key) = segments.key(*place) else { continue };
             let kept = self.places.entry(key_hash(key), key, |other| segments.key(*other), *place);
             let forgotten_bits = if failpoints::bug("equal-sequence") { SEQUENCE_SHIFT } else { 0 };
-            if segments.sequence(*place) >> forgotten_bits >= segments.sequence(*kept) >> forgotten_bits {
+            if segments.sequence(*place) >> forgotten_bits
+                >= segments.sequence(*kept) >> forgotten_bits
+            {
                 *kept = *place;
             }
         }

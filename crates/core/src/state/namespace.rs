@@ -84,8 +84,11 @@ impl State {
 
     /// Makes a version current.
     fn begin_version(&mut self, id: Arc<NamespaceId>, sequence: u64) {
-        let before = self.current.insert(id.name.clone(), Current { id: Arc::clone(&id), latest: sequence });
-        let replaced = before.as_ref().and_then(|before| self.namespaces.get_mut(before.id.number as usize)?.take());
+        let before =
+            self.current.insert(id.name.clone(), Current { id: Arc::clone(&id), latest: sequence });
+        let replaced = before
+            .as_ref()
+            .and_then(|before| self.namespaces.get_mut(before.id.number as usize)?.take());
         self.superseded.extend(replaced.into_iter().flat_map(|namespace| namespace.tables));
         let index = id.number as usize;
         if self.namespaces.len() <= index {
@@ -108,19 +111,31 @@ impl State {
 
 impl Namespace {
     fn new(id: Arc<NamespaceId>, hidden_below: u64) -> Self {
-        let (memtable, tables, selector) = (Memtable::default(), Vec::new(), TableSelector::default());
-        Self { id, memtable, tables, selector, hidden_below, hides_layers: false, oldest_ms: 0, newest_ms: 0 }
+        let (memtable, tables, selector) =
+            (Memtable::default(), Vec::new(), TableSelector::default());
+        Self {
+            id,
+            memtable,
+            tables,
+            selector,
+            hidden_below,
+            hides_layers: false,
+            oldest_ms: 0,
+            newest_ms: 0,
+        }
     }
 
     pub(super) fn snapshot(&self) -> Self {
-        let (id, memtable, tables) = (Arc::clone(&self.id), self.memtable.snapshot(), self.tables.clone());
+        let (id, memtable, tables) =
+            (Arc::clone(&self.id), self.memtable.snapshot(), self.tables.clone());
         Self { id, memtable, tables, selector: TableSelector::default(), ..*self }
     }
 
     /// Extends the range of commit times.
     pub(super) fn record_times(&mut self, oldest_ms: u64, newest_ms: u64) {
         self.newest_ms = self.newest_ms.max(newest_ms);
-        self.oldest_ms = if self.oldest_ms == 0 { oldest_ms } else { self.oldest_ms.min(oldest_ms) };
+        self.oldest_ms =
+            if self.oldest_ms == 0 { oldest_ms } else { self.oldest_ms.min(oldest_ms) };
     }
 
     /// Memtable entries with hashes from `from` up to but not including `end`, hidden ones included; after
@@ -143,7 +158,9 @@ impl Namespace {
     }
 
     fn add_table(&mut self, live: LiveTable) {
-        let at = self.tables.partition_point(|other| other.table.meta.sequence_max > live.table.meta.sequence_max);
+        let at = self
+            .tables
+            .partition_point(|other| other.table.meta.sequence_max > live.table.meta.sequence_max);
         self.selector.inserted(at, live.table.meta.entries);
         self.tables.insert(at, live);
     }

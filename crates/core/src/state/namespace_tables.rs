@@ -46,7 +46,11 @@ impl<'a, I: Iterator<Item = &'a LiveTable>> Iterator for Chosen<'a, I> {
 impl TableSelector {
     /// The tables that may have a key of this hash, the newest first.
     #[inline]
-    pub(crate) fn tables<'a>(&'a self, tables: &'a [LiveTable], hash: u32) -> impl Iterator<Item = &'a LiveTable> {
+    pub(crate) fn tables<'a>(
+        &'a self,
+        tables: &'a [LiveTable],
+        hash: u32,
+    ) -> impl Iterator<Item = &'a LiveTable> {
         let Some(index) = &self.index else { return Chosen::All(tables.iter()) };
         let position = |number: usize| self.indexed.get(number).copied();
         let mut named = index.tables_of(hash).filter_map(position).peekable();
@@ -105,7 +109,8 @@ impl TableSelector {
         }
         let positions = 0..tables.len() as u32;
         self.indexed = positions.clone().collect();
-        let is_covered = |position: &u32| covered.get(*position as usize).is_some_and(|covered| *covered);
+        let is_covered =
+            |position: &u32| covered.get(*position as usize).is_some_and(|covered| *covered);
         self.fresh = positions.filter(|position| !is_covered(position)).collect();
         self.index = Some(index);
     }

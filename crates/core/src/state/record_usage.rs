@@ -29,7 +29,8 @@ pub(crate) fn record_usage(context: &Context, state: &RwLock<State>) {
             return;
         }
         let ids = state.current.values().map(|current| &current.id);
-        let read: Vec<_> = ids.map(|id| (id.space(), read_before(context, &state, id, today))).collect();
+        let read: Vec<_> =
+            ids.map(|id| (id.space(), read_before(context, &state, id, today))).collect();
         (state.manifest.cache_id, read)
     };
     if read.iter().all(|(_, hashes)| hashes.is_empty()) {

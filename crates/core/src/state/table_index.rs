@@ -40,7 +40,8 @@ impl TableIndex {
         let (mut items, mut covered) = (Vec::new(), Vec::new());
         for (number, table) in tables.enumerate() {
             let before = items.len();
-            let is_covered = number < TABLES_MAX && table.hashes(|hash| items.push(item(hash, number as u32)));
+            let is_covered =
+                number < TABLES_MAX && table.hashes(|hash| items.push(item(hash, number as u32)));
             if !is_covered {
                 items.truncate(before);
             }
@@ -72,7 +73,8 @@ impl TableIndex {
         let bucket = bucket_of(hash, self.bucket_bits);
         let bounds = self.starts.get(bucket..bucket + 2);
         let range = bounds.and_then(|bounds| bounds.first().zip(bounds.last()));
-        let entries = range.and_then(|(start, end)| self.entries.get(*start as usize..*end as usize));
+        let entries =
+            range.and_then(|(start, end)| self.entries.get(*start as usize..*end as usize));
         let mut entries = entries.unwrap_or_default();
         let wanted = fingerprint(hash, self.bucket_bits);
         if entries.len() > CROWDED {
@@ -108,8 +110,9 @@ mod tests {
     #[test]
     fn the_index_finds_the_tables_of_keys_that_share_a_bucket() {
         let mut random = fastrand::Rng::with_seed(2);
-        let mut items: Vec<Item> =
-            (0..50_000).map(|_| item(0x1234_0000 | random.u32(..0x1_0000), random.u32(..9))).collect();
+        let mut items: Vec<Item> = (0..50_000)
+            .map(|_| item(0x1234_0000 | random.u32(..0x1_0000), random.u32(..9)))
+            .collect();
         items.sort_unstable();
         items.dedup();
         let index = TableIndex::from_sorted(&items);
@@ -124,8 +127,10 @@ mod tests {
     fn the_index_names_the_tables_of_every_key_and_hardly_any_others() {
         let mut random = fastrand::Rng::with_seed(1);
         for count in [0, 1, 100, 300_000] {
-            let keys: Vec<(u32, u32)> = (0..count).map(|_| (random.u32(..), random.u32(..200))).collect();
-            let mut items: Vec<Item> = keys.iter().map(|(hash, table)| item(*hash, *table)).collect();
+            let keys: Vec<(u32, u32)> =
+                (0..count).map(|_| (random.u32(..), random.u32(..200))).collect();
+            let mut items: Vec<Item> =
+                keys.iter().map(|(hash, table)| item(*hash, *table)).collect();
             items.sort_unstable();
             let index = TableIndex::from_sorted(&items);
             for (hash, table) in &keys {

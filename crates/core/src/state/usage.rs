@@ -65,7 +65,9 @@ impl State {
             namespace.tables.iter().filter(is_before).map(|live| live.table.reads()).sum::<u64>()
         };
         let in_memtables = self.commit_times.any_before(today);
-        let of = |namespace| in_tables(namespace) + if in_memtables { namespace.memtable.reads() } else { 0 };
+        let of = |namespace| {
+            in_tables(namespace) + if in_memtables { namespace.memtable.reads() } else { 0 }
+        };
         self.namespaces().map(of).sum()
     }
 

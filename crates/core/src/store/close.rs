@@ -50,14 +50,16 @@ impl Store {
         if self.context.failed_syncs.is_any() {
             self.checkpoint_failed_syncs()?;
         }
-        let own = self.committer.lock()?.log.as_ref().filter(|log| log.commits > 0).map(|log| log.writer);
+        let own =
+            self.committer.lock()?.log.as_ref().filter(|log| log.commits > 0).map(|log| log.writer);
         self.context.blobs.sync(&*self.context.pool)?;
         let Some(own) = own else { return self.committer.lock()?.flush(&self.context) };
         // Damaged files are quarantined before a process closes after a commit, so that the next process opens a sound
         // cache.
         if self.is_checkpoint_due(own)? || self.context.damage.is_left() {
             let go_on = |_, _| ControlFlow::Continue(());
-            let compacted = compact(&self.context, &self.state, &self.committer, Extent::Closing, &go_on);
+            let compacted =
+                compact(&self.context, &self.state, &self.committer, Extent::Closing, &go_on);
             // Processes that are always faster have checkpointed, or will: the logs of this one are sealed.
             if let Err(error) = compacted
                 && !matches!(*error, Error::Busy { .. })

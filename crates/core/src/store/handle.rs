@@ -76,7 +76,12 @@ impl Handle {
     }
 
     /// Calls `use_value` with the value, which is valid during the call only. `None` is a miss.
-    pub fn get<R>(&self, namespace: u32, key: &[u8], use_value: impl FnOnce(&[u8]) -> R) -> Result<Option<R>> {
+    pub fn get<R>(
+        &self,
+        namespace: u32,
+        key: &[u8],
+        use_value: impl FnOnce(&[u8]) -> R,
+    ) -> Result<Option<R>> {
         let id = self.known(namespace)?;
         let hash = key_hash(key);
         if let Some(entry) = self.pending.get(id.number, hash, key) {
@@ -84,7 +89,9 @@ impl Handle {
         }
         if self.in_flight.bytes() > 0 {
             let batches = self.in_flight.lock();
-            if let Some(entry) = batches.iter().rev().find_map(|sent| sent.batch.get(id.number, hash, key)) {
+            if let Some(entry) =
+                batches.iter().rev().find_map(|sent| sent.batch.get(id.number, hash, key))
+            {
                 return Ok(entry.buffered_value().map(use_value));
             }
         }
@@ -95,7 +102,8 @@ impl Handle {
     pub fn get_into(&self, namespace: u32, key: &[u8], target: &mut [u8]) -> Result<Option<usize>> {
         let id = self.known(namespace)?;
         let hash = key_hash(key);
-        let copied = |entry: Entry<'_>| entry.buffered_value().map(|value| copy_fitting(value, target));
+        let copied =
+            |entry: Entry<'_>| entry.buffered_value().map(|value| copy_fitting(value, target));
         match self.buffered(id, hash, key, copied) {
             Some(answer) => Ok(answer),
             None => self.store.get_into(id.number, hash, key, target),
@@ -129,14 +137,22 @@ impl Handle {
     }
 
     /// Prepares lookups of these keys for another thread.
-    pub fn begin_reads<'k>(&self, namespace: u32, keys: impl Iterator<Item = &'k [u8]>) -> Result<PendingReads> {
+    pub fn begin_reads<'k>(
+        &self,
+        namespace: u32,
+        keys: impl Iterator<Item = &'k [u8]>,
+    ) -> Result<PendingReads> {
         let id = self.known(namespace)?;
         let copied = |entry: Entry<'_>| entry.buffered_value().map(<[u8]>::to_vec);
         let reads = keys.map(|key| match self.buffered(id, key_hash(key), key, copied) {
             Some(value) => PendingRead::Buffered(value),
             None => PendingRead::Key(key.to_vec()),
         });
-        Ok(PendingReads { store: Arc::clone(&self.store), namespace: Arc::clone(id), reads: reads.collect() })
+        Ok(PendingReads {
+            store: Arc::clone(&self.store),
+            namespace: Arc::clone(id),
+            reads: reads.collect(),
+        })
     }
 
     /// Whether the entry exists. The value is not read.
@@ -163,7 +179,12 @@ impl Handle {
         if self.in_flight.bytes() == 0 {
             return None;
         }
-        self.in_flight.lock().iter().rev().find_map(|sent| sent.batch.get(id.number, hash, key)).map(answer)
+        self.in_flight
+            .lock()
+            .iter()
+            .rev()
+            .find_map(|sent| sent.batch.get(id.number, hash, key))
+            .map(answer)
     }
 
     /// Buffers a put.
@@ -173,7 +194,13 @@ impl Handle {
 
     /// Buffers an entry that needs `files`, which stay as long as the entry does. They were stored by a
     /// [`BlobWriter`](crate::BlobWriter), or an existing entry names them.
-    pub fn put_with_blobs(&mut self, namespace: u32, key: &[u8], value: &[u8], files: &[BlobRef]) -> Result<()> {
+    pub fn put_with_blobs(
+        &mut self,
+        namespace: u32,
+        key: &[u8],
+        value: &[u8],
+        files: &[BlobRef],
+    ) -> Result<()> {
         let mut refs = Vec::with_capacity(value.len() + files.len() * BLOB_REF_BYTES + 8);
         BlobRefs::write(files, Form::Beside(value), &mut refs);
         self.add(namespace, Kind::PutWithBlobs, key, &refs)
@@ -191,20 +218,30 @@ impl Handle {
 
     fn add(&mut self, namespace: u32, kind: Kind, key: &[u8], value: &[u8]) -> Result<()> {
         self.known(namespace)?;
-        for (field, bytes, bytes_max) in [("key", key.len(), KEY_BYTES_MAX), ("value", value.len(), VALUE_BYTES_MAX)] {
+        for (field, bytes, bytes_max) in
+            [("key", key.len(), KEY_BYTES_MAX), ("value", value.len(), VALUE_BYTES_MAX)]
+        {
             if bytes > bytes_max {
-                return Err(Error::TooLong { field, bytes: bytes as u64, bytes_max: bytes_max as u64 }.boxed());
+                return Err(Error::TooLong {
+                    field,
+                    bytes: bytes as u64,
+                    bytes_max: bytes_max as u64,
+                }
+                .boxed());
             }
         }
         let Self { namespaces, pending, .. } = self;
-        let id = namespaces.get(namespace as usize).ok_or(Error::UnknownNamespace { id: namespace })?;
+        let id =
+            namespaces.get(namespace as usize).ok_or(Error::UnknownNamespace { id: namespace })?;
         pending.add(id, kind, key, value)
     }
 
     #[inline]
     fn known(&self, namespace: u32) -> Result<&Arc<NamespaceId>> {
         self.store.open_context()?;
-        self.namespaces.get(namespace as usize).ok_or_else(|| Error::UnknownNamespace { id: namespace }.boxed())
+        self.namespaces
+            .get(namespace as usize)
+            .ok_or_else(|| Error::UnknownNamespace { id: namespace }.boxed())
     }
 
     /// Visits entries in order of their key's hash from `cursor` on (0 = the first), until about `bytes_max` bytes of
@@ -258,7 +295,12 @@ impl Handle {
 
     /// Sum over the batches whose commit failed.
     fn sum_of_failed(&self, size: fn(&Batch) -> u64) -> u64 {
-        self.in_flight.lock().iter().filter(|sent| sent.step == Step::Failed).map(|sent| size(&sent.batch)).sum()
+        self.in_flight
+            .lock()
+            .iter()
+            .filter(|sent| sent.step == Step::Failed)
+            .map(|sent| size(&sent.batch))
+            .sum()
     }
 
     /// Takes what is buffered for a commit on any thread; it stays readable here meanwhile. `None` if nothing is
@@ -372,14 +414,18 @@ impl PendingCommit {
 impl Drop for PendingCommit {
     fn drop(&mut self) {
         let mut batches = self.in_flight.lock();
-        let Some(index) = batches.iter().position(|sent| Arc::ptr_eq(&sent.batch, &self.batch)) else { return };
+        let Some(index) = batches.iter().position(|sent| Arc::ptr_eq(&sent.batch, &self.batch))
+        else {
+            return;
+        };
         let Some(step) = self.end else {
             batches.remove(index);
             self.in_flight.count(&batches);
             return;
         };
         // Batches begun later are newer and may be committed before a failed one is tried again.
-        let newer: Vec<Arc<Batch>> = batches.iter().skip(index + 1).map(|sent| Arc::clone(&sent.batch)).collect();
+        let newer: Vec<Arc<Batch>> =
+            batches.iter().skip(index + 1).map(|sent| Arc::clone(&sent.batch)).collect();
         if let Some(sent) = batches.get_mut(index) {
             sent.step = step;
             if step == Step::Failed {

@@ -40,7 +40,8 @@ impl Lookups<'_> {
         }
         let hit = lookup(&self.state, self.id.number, hash, key)?;
         if hit.names_blobs {
-            let bytes = hit.read(|refs| BlobRefs::parse(refs).map_or(0, |refs| refs.value_bytes() as usize))?;
+            let bytes = hit
+                .read(|refs| BlobRefs::parse(refs).map_or(0, |refs| refs.value_bytes() as usize))?;
             return Some(Copied { bytes, is_whole: false });
         }
         hit.read_into(target).map(whole_if_fitting)

@@ -69,7 +69,9 @@ impl<'s, E: FnMut(Option<&[u8]>)> MultiGet<'s, E> {
         for answer in deferred {
             match answer {
                 Deferred::Known(value) => each(value.as_deref()),
-                Deferred::File { hash, key, refs } => each(store.blob_value(id, hash, &key, &refs)?.as_deref()),
+                Deferred::File { hash, key, refs } => {
+                    each(store.blob_value(id, hash, &key, &refs)?.as_deref())
+                }
             }
         }
         Ok(())

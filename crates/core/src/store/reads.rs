@@ -49,7 +49,13 @@ impl Store {
     }
 
     /// Copies the value to the start of `target` if it fits there, and returns its length.
-    pub(crate) fn get_into(&self, id: u32, hash: u64, key: &[u8], target: &mut [u8]) -> Result<Option<usize>> {
+    pub(crate) fn get_into(
+        &self,
+        id: u32,
+        hash: u64,
+        key: &[u8],
+        target: &mut [u8],
+    ) -> Result<Option<usize>> {
         let (context, state) = (&self.context, self.state()?);
         fetch(target);
         let answer = match lookup(&state, id, hash, key) {
@@ -62,7 +68,9 @@ impl Store {
                 if bytes > target.len() {
                     return Ok(Some(bytes));
                 }
-                return Ok(self.blob_value(id, hash, key, &refs)?.map(|value| copy_fitting(&value, target)));
+                return Ok(self
+                    .blob_value(id, hash, key, &refs)?
+                    .map(|value| copy_fitting(&value, target)));
             }
             hit => hit.and_then(|hit| hit.read_into(target)),
         };
@@ -71,7 +79,12 @@ impl Store {
     }
 
     #[inline]
-    pub(crate) fn after_reads(&self, context: &Context, id: u32, state: RwLockReadGuard<'_, State>) -> Result<()> {
+    pub(crate) fn after_reads(
+        &self,
+        context: &Context,
+        id: u32,
+        state: RwLockReadGuard<'_, State>,
+    ) -> Result<()> {
         let is_index_due = state.is_index_due(id, &context.blocks);
         drop(state);
         if is_index_due {
@@ -94,7 +107,11 @@ impl Store {
     }
 
     /// Many lookups in one state; `each` receives the values.
-    pub(crate) fn multi_get<E: FnMut(Option<&[u8]>)>(&self, id: u32, each: E) -> Result<MultiGet<'_, E>> {
+    pub(crate) fn multi_get<E: FnMut(Option<&[u8]>)>(
+        &self,
+        id: u32,
+        each: E,
+    ) -> Result<MultiGet<'_, E>> {
         Ok(MultiGet::new(self, &self.context, id, self.state()?, each))
     }
 
@@ -106,20 +123,33 @@ impl Store {
     /// loaded. A newer state then does not name it for this key, and the value is a miss. The visible state stays the
     /// same.
     #[inline(never)]
-    pub(crate) fn blob_value(&self, id: u32, hash: u64, key: &[u8], refs: &[u8]) -> Result<Option<Vec<u8>>> {
+    pub(crate) fn blob_value(
+        &self,
+        id: u32,
+        hash: u64,
+        key: &[u8],
+        refs: &[u8],
+    ) -> Result<Option<Vec<u8>>> {
         let context = self.open_context()?;
         let names = |newest: &State| {
             let hit = lookup(newest, id, hash, key).filter(|hit| hit.names_blobs);
             hit.and_then(|hit| hit.read(|bytes| bytes == refs)).unwrap_or(false)
         };
-        Ok(match missing_blob::look(context, || self.known_and_layers(), names, || context.blobs.value(refs))? {
-            Some(Content::Whole(value)) => Some(value),
-            Some(Content::Missing) => {
-                context.blobs.report_missing(refs);
-                None
-            }
-            Some(Content::Damaged) | None => None,
-        })
+        Ok(
+            match missing_blob::look(
+                context,
+                || self.known_and_layers(),
+                names,
+                || context.blobs.value(refs),
+            )? {
+                Some(Content::Whole(value)) => Some(value),
+                Some(Content::Missing) => {
+                    context.blobs.report_missing(refs);
+                    None
+                }
+                Some(Content::Damaged) | None => None,
+            },
+        )
     }
 
     fn known_and_layers(&self) -> Result<(Known, Layers)> {
@@ -131,14 +161,21 @@ impl Store {
     pub fn read_blob(&self, file: &BlobRef) -> Result<Option<Vec<u8>>> {
         let context = self.open_context()?;
         let names = |newest: &State| !newest.unrecoverable && newest.named_blobs().contains(file);
-        Ok(match missing_blob::look(context, || self.known_and_layers(), names, || context.blobs.read(file))? {
-            Some(Content::Whole(content)) => Some(content),
-            Some(Content::Missing) => {
-                context.blobs.report(file, "missing file");
-                None
-            }
-            Some(Content::Damaged) | None => None,
-        })
+        Ok(
+            match missing_blob::look(
+                context,
+                || self.known_and_layers(),
+                names,
+                || context.blobs.read(file),
+            )? {
+                Some(Content::Whole(content)) => Some(content),
+                Some(Content::Missing) => {
+                    context.blobs.report(file, "missing file");
+                    None
+                }
+                Some(Content::Damaged) | None => None,
+            },
+        )
     }
 
     /// Builds the index over the tables of a namespace without a lock on the state.
@@ -182,7 +219,8 @@ impl Store {
                     return ControlFlow::Break(());
                 }
                 last_hash = Some(hash);
-                let (key, is_hidden, names_blobs) = (entry.key, entry.is_hidden, entry.names_blobs());
+                let (key, is_hidden, names_blobs) =
+                    (entry.key, entry.is_hidden, entry.names_blobs());
                 if !with_values {
                     if let Some(value_bytes) = value_bytes_of(entry).filter(|_| !is_hidden) {
                         bytes += (key.len() + LENGTH_BYTES) as u64;
@@ -190,12 +228,17 @@ impl Store {
                     }
                     return ControlFlow::Continue(());
                 }
-                let Some(value) = entry.value().filter(|_| !is_hidden) else { return ControlFlow::Continue(()) };
-                let content = if names_blobs { context.blobs.value(value).map(Some) } else { Ok(None) };
+                let Some(value) = entry.value().filter(|_| !is_hidden) else {
+                    return ControlFlow::Continue(());
+                };
+                let content =
+                    if names_blobs { context.blobs.value(value).map(Some) } else { Ok(None) };
                 let value = match &content {
                     Ok(None) => value,
                     Ok(Some(Content::Whole(value))) => value,
-                    Ok(Some(Content::Missing | Content::Damaged)) => return ControlFlow::Continue(()),
+                    Ok(Some(Content::Missing | Content::Damaged)) => {
+                        return ControlFlow::Continue(());
+                    }
                     Err(_) => {
                         next = content.map(|_| None);
                         return ControlFlow::Break(());

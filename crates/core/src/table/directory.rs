@@ -65,10 +65,15 @@ impl BlockRow {
 
     /// Reads a row; refuses sizes that compression cannot produce.
     fn read(bytes: &mut Reader<'_>) -> Option<Self> {
-        let row =
-            Self { checksum: bytes.u64()?, offset: bytes.u64()?, stored_bytes: bytes.u32()?, raw_bytes: bytes.u32()? };
+        let row = Self {
+            checksum: bytes.u64()?,
+            offset: bytes.u64()?,
+            stored_bytes: bytes.u32()?,
+            raw_bytes: bytes.u32()?,
+        };
         let believable = row.stored_bytes <= row.raw_bytes && row.raw_bytes <= RAW_BYTES_MAX;
-        (believable && u64::from(row.raw_bytes) <= lz4::raw_bytes_max(row.stored_bytes.into())).then_some(row)
+        (believable && u64::from(row.raw_bytes) <= lz4::raw_bytes_max(row.stored_bytes.into()))
+            .then_some(row)
     }
 }
 
@@ -143,7 +148,8 @@ impl Footer {
     }
 
     pub(crate) fn directory_bytes(&self) -> u64 {
-        let pages = [self.key_blocks, self.value_blocks].map(|rows| u64::from(rows).div_ceil(PAGE_ROWS as u64));
+        let pages = [self.key_blocks, self.value_blocks]
+            .map(|rows| u64::from(rows).div_ceil(PAGE_ROWS as u64));
         u64::from(self.key_blocks) * HASH_BYTES as u64
             + pages.iter().sum::<u64>() * SUM_BYTES as u64
             + u64::from(self.blobs) * BLOB_REF_BYTES as u64
@@ -185,7 +191,9 @@ pub(super) fn write_rows(
         let start = rows.len();
         page.iter().for_each(|row| row.write(rows));
         let bytes = rows.get(start..).unwrap_or_default();
-        sums.extend_from_slice(&checksum.of_part(Kind::Rows, offset + start as u64, bytes).to_le_bytes());
+        sums.extend_from_slice(
+            &checksum.of_part(Kind::Rows, offset + start as u64, bytes).to_le_bytes(),
+        );
     }
 }
 
@@ -244,7 +252,12 @@ impl Directory {
         let (hashes, rest) = bytes.split_at_checked(key_blocks * HASH_BYTES)?;
         let (sums, blobs) = rest.split_at_checked(pages * SUM_BYTES)?;
         Some(Self {
-            first_hashes: hashes.as_chunks().0.iter().map(|hash| u32::from_le_bytes(*hash)).collect(),
+            first_hashes: hashes
+                .as_chunks()
+                .0
+                .iter()
+                .map(|hash| u32::from_le_bytes(*hash))
+                .collect(),
             sums: sums.as_chunks().0.iter().map(|sum| u64::from_le_bytes(*sum)).collect(),
             blobs: blobs.to_vec(),
             rows_offset: footer.rows_offset()?,
@@ -262,11 +275,20 @@ impl Directory {
         let checksum = *self.sums.get(before.div_ceil(PAGE_ROWS) + number)?;
         let first = number * PAGE_ROWS;
         let bytes = rows.checked_sub(first)?.min(PAGE_ROWS) * ROW_BYTES;
-        Some(PagePlace { offset: self.rows_offset + ((before + first) * ROW_BYTES) as u64, bytes, checksum })
+        Some(PagePlace {
+            offset: self.rows_offset + ((before + first) * ROW_BYTES) as u64,
+            bytes,
+            checksum,
+        })
     }
 
     /// Verifies the bytes of a page. All its blocks are before the rows.
-    pub(super) fn rows(&self, page: PagePlace, bytes: &[u8], checksum: &Checksum) -> Option<Vec<BlockRow>> {
+    pub(super) fn rows(
+        &self,
+        page: PagePlace,
+        bytes: &[u8],
+        checksum: &Checksum,
+    ) -> Option<Vec<BlockRow>> {
         let checks = checksum.of_part(Kind::Rows, page.offset, bytes) == page.checksum;
         if !checks && !failpoints::bug("no-rows-checksum") {
             return None;
@@ -275,7 +297,12 @@ impl Directory {
             let end = row.offset.checked_add(row.stored_bytes.into())?;
             (end <= self.rows_offset).then_some(row)
         };
-        bytes.as_chunks::<ROW_BYTES>().0.iter().map(|row| inside(BlockRow::read(&mut Reader::new(row))?)).collect()
+        bytes
+            .as_chunks::<ROW_BYTES>()
+            .0
+            .iter()
+            .map(|row| inside(BlockRow::read(&mut Reader::new(row))?))
+            .collect()
     }
 
     /// First hash of a key block; `None` past the last one.
@@ -308,7 +335,9 @@ impl Directory {
         let guess = (u64::from(hash) * hashes.len() as u64) >> 32;
         // Not after it means below the next hash.
         let next = hash.checked_add(1);
-        let begun = next.map_or(hashes.len(), |next| search::count_below(hashes, |first| first, next, guess as usize));
+        let begun = next.map_or(hashes.len(), |next| {
+            search::count_below(hashes, |first| first, next, guess as usize)
+        });
         begun.checked_sub(1)
     }
 }

@@ -87,7 +87,9 @@ impl KeyBlockBuilder {
     #[inline]
     pub(crate) fn add(&mut self, hash: u32, key: &[u8], sequence: u64, value: Stored<'_>) {
         let stride = match value {
-            Stored::Inline(bytes) => Some((key.len() as u16, bytes.len() as u16)).filter(|(key, _)| *key != VARIES),
+            Stored::Inline(bytes) => {
+                Some((key.len() as u16, bytes.len() as u16)).filter(|(key, _)| *key != VARIES)
+            }
             _ => None,
         };
         if self.count == 0 {
@@ -174,7 +176,9 @@ fn write_varying(body: &mut Vec<u8>, ends: &mut Vec<u8>, key: &[u8], value: Stor
 
 /// Bytes of each sequence number, and whether the writer's bits can be omitted because they are all equal.
 fn sequence_width(sequences: &[u64], base: u64) -> (u8, u8) {
-    let one_writer = sequences.iter().all(|sequence| (sequence - base).trailing_zeros() >= u32::from(SEQUENCE_SHIFT));
+    let one_writer = sequences
+        .iter()
+        .all(|sequence| (sequence - base).trailing_zeros() >= u32::from(SEQUENCE_SHIFT));
     let shift = if one_writer { SEQUENCE_SHIFT } else { 0 };
     let largest = sequences.iter().map(|sequence| (sequence - base) >> shift).max().unwrap_or(0);
     let width = match largest {
@@ -247,7 +251,13 @@ impl KeyBlock {
     /// Index of the entry of `key`. `low` and `high` are the first hashes of this block and the next one. The caller
     /// has them in the processor's cache; those in the block would have to be fetched from memory.
     #[inline]
-    pub(crate) fn find(&self, bytes: &[u8], (low, high): (u32, u32), hash: u32, key: &[u8]) -> Option<usize> {
+    pub(crate) fn find(
+        &self,
+        bytes: &[u8],
+        (low, high): (u32, u32),
+        hash: u32,
+        key: &[u8],
+    ) -> Option<usize> {
         let hashes = self.hashes(bytes);
         let guess = search::guess(low, high, hashes.len(), hash);
         // The key is near the guess, too: fetching both at once halves the wait.
@@ -302,7 +312,8 @@ impl KeyBlock {
         let start = self.sequences as usize + index * width;
         let mut wide = [0; 8];
         wide.get_mut(..width)?.copy_from_slice(bytes.get(start..start + width)?);
-        self.sequence_base.checked_add(u64::from_le_bytes(wide).checked_shl(u32::from(self.sequence_shift))?)
+        self.sequence_base
+            .checked_add(u64::from_le_bytes(wide).checked_shl(u32::from(self.sequence_shift))?)
     }
 
     #[inline]
@@ -329,7 +340,11 @@ impl KeyBlock {
 
     /// Key and value of an entry. Inlined, because a result in memory would have to be fetched.
     #[inline(always)]
-    pub(crate) fn entry<'a>(&self, bytes: &'a [u8], index: usize) -> Option<(&'a [u8], Stored<'a>)> {
+    pub(crate) fn entry<'a>(
+        &self,
+        bytes: &'a [u8],
+        index: usize,
+    ) -> Option<(&'a [u8], Stored<'a>)> {
         let span = self.span(bytes, index)?;
         if self.key_bytes != VARIES {
             let (key, value) = span.split_at_checked(usize::from(self.key_bytes))?;
@@ -348,7 +363,9 @@ fn varying_entry(span: &[u8]) -> Option<(&[u8], Stored<'_>)> {
     let value = match kind {
         DELETED => Stored::Deleted,
         INLINE => Stored::Inline(reader.take(reader.remaining())?),
-        PLACED => Stored::Placed { block: reader.u32()?, offset: reader.u32()?, bytes: reader.u32()? },
+        PLACED => {
+            Stored::Placed { block: reader.u32()?, offset: reader.u32()?, bytes: reader.u32()? }
+        }
         _ => return None,
     };
     Some((key, value))
@@ -358,7 +375,9 @@ fn varying_entry(span: &[u8]) -> Option<(&[u8], Stored<'_>)> {
 #[inline]
 fn same(left: &[u8], right: &[u8]) -> bool {
     match (left.first_chunk::<8>(), right.first_chunk::<8>()) {
-        (Some(left_head), Some(right_head)) if left.len() == 8 => right.len() == 8 && left_head == right_head,
+        (Some(left_head), Some(right_head)) if left.len() == 8 => {
+            right.len() == 8 && left_head == right_head
+        }
         _ => left == right,
     }
 }

@@ -27,14 +27,20 @@ impl<T> Pages<T> {
 
     /// The slot of a block; `None` = its page cannot be read. `load` reads the rows of the page with this number.
     #[inline]
-    pub(super) fn slot(&self, index: usize, load: impl FnOnce(usize) -> Option<Vec<BlockRow>>) -> Option<&Slot<T>> {
+    pub(super) fn slot(
+        &self,
+        index: usize,
+        load: impl FnOnce(usize) -> Option<Vec<BlockRow>>,
+    ) -> Option<&Slot<T>> {
         let number = index / PAGE_ROWS;
         let place = self.pages.get(number)?;
         let page = match place.get() {
             Some(page) => page,
             None => {
                 let rows = load(number)?;
-                place.get_or_init(|| rows.into_iter().map(|row| Slot { row, block: OnceLock::new() }).collect())
+                place.get_or_init(|| {
+                    rows.into_iter().map(|row| Slot { row, block: OnceLock::new() }).collect()
+                })
             }
         };
         page.get(index % PAGE_ROWS)

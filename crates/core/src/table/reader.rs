@@ -190,9 +190,22 @@ impl Table {
         cache: &Arc<BlockCache>,
     ) -> Self {
         let (damage, cache) = (Arc::clone(damage), Arc::clone(cache));
-        let (loaded, cached_bytes, scanned_bytes) = (OnceLock::new(), AtomicUsize::new(0), AtomicUsize::new(0));
+        let (loaded, cached_bytes, scanned_bytes) =
+            (OnceLock::new(), AtomicUsize::new(0), AtomicUsize::new(0));
         let (unreadable, gone) = (AtomicBool::new(false), AtomicBool::new(false));
-        Self { meta, origin, file, loaded, checksum, damage, cache, cached_bytes, scanned_bytes, unreadable, gone }
+        Self {
+            meta,
+            origin,
+            file,
+            loaded,
+            checksum,
+            damage,
+            cache,
+            cached_bytes,
+            scanned_bytes,
+            unreadable,
+            gone,
+        }
     }
 
     /// The same table without cached blocks. The old ones no longer count, even if other threads still read them.
@@ -201,7 +214,9 @@ impl Table {
         let (origin, file) = (self.origin.clone(), self.file.clone());
         let fresh = Self::new(self.meta, origin, file, self.checksum, &self.damage, &self.cache);
         if let Some(Some(loaded)) = self.loaded.get() {
-            let _ = fresh.loaded.set(Some(Loaded::new(Arc::clone(&loaded.directory), Arc::clone(&loaded.usage))));
+            let _ = fresh
+                .loaded
+                .set(Some(Loaded::new(Arc::clone(&loaded.directory), Arc::clone(&loaded.usage))));
         }
         fresh.unreadable.store(self.is_unreadable(), Ordering::Relaxed);
         fresh
@@ -223,7 +238,14 @@ impl Table {
 
     /// The same table in another file.
     pub(crate) fn with_file(&self, file: Arc<dyn File>) -> Self {
-        Self::new(self.meta, self.origin.clone(), Some(file), self.checksum, &self.damage, &self.cache)
+        Self::new(
+            self.meta,
+            self.origin.clone(),
+            Some(file),
+            self.checksum,
+            &self.damage,
+            &self.cache,
+        )
     }
 
     /// Bytes of cached blocks.
@@ -239,7 +261,9 @@ impl Table {
         let Some(mut index) = loaded.directory.key_block_of(hash) else { return Found::Miss };
         let mut bounds = loaded.directory.bounds(index);
         if bounds.0 == hash {
-            let Some(of_key) = self.block_of(loaded, index, hash, key) else { return Found::Damaged };
+            let Some(of_key) = self.block_of(loaded, index, hash, key) else {
+                return Found::Damaged;
+            };
             (index, bounds) = (of_key, loaded.directory.bounds(of_key));
         }
         let Some(block) = self.keys(loaded, index) else { return Found::Damaged };
@@ -276,8 +300,10 @@ impl Table {
     /// was planted, and would hide all later ones.
     #[inline]
     pub(crate) fn sequence(&self, keys: &Keys, at: usize) -> Option<u64> {
-        let sequence = self.meta.sequence_base.saturating_add(keys.layout.sequence(&keys.bytes, at)?);
-        (sequence <= self.meta.sequence_max || failpoints::bug("newer-than-table")).then_some(sequence)
+        let sequence =
+            self.meta.sequence_base.saturating_add(keys.layout.sequence(&keys.bytes, at)?);
+        (sequence <= self.meta.sequence_max || failpoints::bug("newer-than-table"))
+            .then_some(sequence)
     }
 
     #[inline]
@@ -297,10 +323,14 @@ impl Table {
                     names_blobs: false,
                 }
             }
-            Stored::Placed { block, offset, bytes } => match self.value(block & !NAMES_BLOBS, offset, bytes) {
-                Some(value) => Found::Value { sequence, value, names_blobs: block & NAMES_BLOBS != 0 },
-                None => Found::Damaged,
-            },
+            Stored::Placed { block, offset, bytes } => {
+                match self.value(block & !NAMES_BLOBS, offset, bytes) {
+                    Some(value) => {
+                        Found::Value { sequence, value, names_blobs: block & NAMES_BLOBS != 0 }
+                    }
+                    None => Found::Damaged,
+                }
+            }
         })
     }
 
@@ -319,9 +349,16 @@ impl Table {
         }
         // Most values are read once in a process, so a block is cached only for the sake of the others in it.
         if bytes as usize >= OWN_BLOCK_BYTES || !self.cache.admits(raw_bytes) {
-            return Some(Value::Unread(Unread { table: self, index: index as usize, raw_bytes, part }));
+            return Some(Value::Unread(Unread {
+                table: self,
+                index: index as usize,
+                raw_bytes,
+                part,
+            }));
         }
-        self.keep(&slot.block, self.read_values(index as usize)?, raw_bytes).get(part).map(Value::Kept)
+        self.keep(&slot.block, self.read_values(index as usize)?, raw_bytes)
+            .get(part)
+            .map(Value::Kept)
     }
 
     #[inline]
@@ -332,7 +369,11 @@ impl Table {
         }
         let keys = self.read_keys(index)?;
         let bytes = keys.bytes.len();
-        Some(if self.cache.admits(bytes) { Block::Kept(self.keep(slot, keys, bytes)) } else { Block::Read(keys) })
+        Some(if self.cache.admits(bytes) {
+            Block::Kept(self.keep(slot, keys, bytes))
+        } else {
+            Block::Read(keys)
+        })
     }
 
     /// Caches a block.
@@ -358,7 +399,9 @@ impl Table {
         let Some(loaded) = self.loaded() else { return false };
         (0..loaded.directory.key_blocks).all(|index| {
             let read = loaded.keys.cached(index).map(Block::Kept);
-            let Some(block) = read.or_else(|| self.read_keys(index).map(Block::Read)) else { return false };
+            let Some(block) = read.or_else(|| self.read_keys(index).map(Block::Read)) else {
+                return false;
+            };
             let keys = block.get();
             keys.layout.hashes(&keys.bytes).iter().for_each(|hash| each(u32::from_le_bytes(*hash)));
             true
@@ -394,7 +437,9 @@ impl Table {
 
     /// Number of entries, at most as many as its blocks can have; 0 = the directory is damaged.
     pub(crate) fn entries(&self) -> u64 {
-        self.directory().map_or(0, |directory| self.meta.entries.min((directory.key_blocks * ENTRIES_MAX) as u64))
+        self.directory().map_or(0, |directory| {
+            self.meta.entries.min((directory.key_blocks * ENTRIES_MAX) as u64)
+        })
     }
 
     /// The directory; `None` = damaged.
@@ -419,7 +464,9 @@ impl Table {
 
     #[inline]
     fn value_slot<'l>(&self, loaded: &'l Loaded, index: usize) -> Option<&'l Slot<Box<[u8]>>> {
-        loaded.values.slot(index, |number| self.read_rows(&loaded.directory, Blocks::Values, number))
+        loaded
+            .values
+            .slot(index, |number| self.read_rows(&loaded.directory, Blocks::Values, number))
     }
 
     #[inline]

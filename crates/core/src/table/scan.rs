@@ -46,7 +46,13 @@ impl TableScan {
         let level = self.table.origin.level;
         let Some(directory) = self.table.directory() else {
             if self.next_block == 0 {
-                holes.push(Hole { start: first_hash, end: last_hash.checked_add(1), sequence_max, level, table });
+                holes.push(Hole {
+                    start: first_hash,
+                    end: last_hash.checked_add(1),
+                    sequence_max,
+                    level,
+                    table,
+                });
                 self.next_block = 1;
             }
             return None;

@@ -139,9 +139,10 @@ impl<'v> Stretch<'v> {
         for block in &self.blocks {
             match (&mut joined, &block.bytes) {
                 (Bytes::Packed(last), Bytes::Packed(next))
-                | (Bytes::Raw(last) | Bytes::Stored(last), Bytes::Raw(next) | Bytes::Stored(next))
-                    if last.end == next.start =>
-                {
+                | (
+                    Bytes::Raw(last) | Bytes::Stored(last),
+                    Bytes::Raw(next) | Bytes::Stored(next),
+                ) if last.end == next.start => {
                     last.end = next.end;
                 }
                 (_, next) => {

@@ -18,8 +18,11 @@ impl Table {
     /// stops and returns `false`.
     pub(crate) fn verify(&self, each: &mut dyn FnMut(u64) -> bool) -> bool {
         let Some(directory) = self.directory() else { return true };
-        let keys = rows_of(directory.key_blocks, |index| Some((self.key_row(index)?, Block::Keys(index))));
-        let values = rows_of(directory.value_blocks, |index| Some((self.value_row(index)?, Block::Values(index))));
+        let keys =
+            rows_of(directory.key_blocks, |index| Some((self.key_row(index)?, Block::Keys(index))));
+        let values = rows_of(directory.value_blocks, |index| {
+            Some((self.value_row(index)?, Block::Values(index)))
+        });
         let mut rows: Vec<_> = keys.chain(values).collect();
         order::sort_by(&mut rows, |left, right| left.0.offset.cmp(&right.0.offset));
         let (mut place, mut damaged_values) = (0, Vec::new());
@@ -48,17 +51,25 @@ impl Table {
     }
 
     /// Reports damaged blocks with the keys that they had, as far as the sound key blocks show.
-    fn report_damaged(&self, sound: &[usize], keys: &[usize], mut values: Vec<(usize, Option<DamagedKeys>)>) {
+    fn report_damaged(
+        &self,
+        sound: &[usize],
+        keys: &[usize],
+        mut values: Vec<(usize, Option<DamagedKeys>)>,
+    ) {
         order::sort_by(&mut values, |left, right| left.0.cmp(&right.0));
         let mut readable = 0;
         for index in sound {
             let Some(block) = self.read_keys(*index) else { continue };
             for (at, hash) in block.layout.hashes(&block.bytes).iter().enumerate() {
                 readable += 1;
-                let Some((key, Stored::Placed { block: placed, .. })) = block.layout.entry(&block.bytes, at) else {
+                let Some((key, Stored::Placed { block: placed, .. })) =
+                    block.layout.entry(&block.bytes, at)
+                else {
                     continue;
                 };
-                let place = values.binary_search_by_key(&((placed & !NAMES_BLOBS) as usize), |(index, _)| *index);
+                let place = values
+                    .binary_search_by_key(&((placed & !NAMES_BLOBS) as usize), |(index, _)| *index);
                 if let Some((_, found)) = place.ok().and_then(|place| values.get_mut(place)) {
                     extend(found, u32::from_le_bytes(*hash), key);
                 }

@@ -107,8 +107,13 @@ impl<'v> TableFill<'v> {
 
     /// Adds an entry; `None` is a delete. Entries are added in order of (hash, key), each key once.
     #[inline]
-    pub(crate) fn add<'b>(&mut self, hash: u32, key: &[u8], sequence: u64, value: Option<ValueBytes<'b, 'v>>)
-    where
+    pub(crate) fn add<'b>(
+        &mut self,
+        hash: u32,
+        key: &[u8],
+        sequence: u64,
+        value: Option<ValueBytes<'b, 'v>>,
+    ) where
         'v: 'b,
     {
         self.make_room();
@@ -128,7 +133,9 @@ impl<'v> TableFill<'v> {
         self.make_room();
         self.blobs.extend(BlobRefs::parse(value).into_iter().flat_map(|refs| refs.blobs()));
         let placed = match self.place(ValueBytes::Passing(value)) {
-            Stored::Placed { block, offset, bytes } => Stored::Placed { block: block | NAMES_BLOBS, offset, bytes },
+            Stored::Placed { block, offset, bytes } => {
+                Stored::Placed { block: block | NAMES_BLOBS, offset, bytes }
+            }
             stored => stored,
         };
         self.add_stored(hash, key, sequence, placed, Some(value.len()));
@@ -142,7 +149,14 @@ impl<'v> TableFill<'v> {
     }
 
     #[inline]
-    fn add_stored(&mut self, hash: u32, key: &[u8], sequence: u64, stored: Stored<'_>, value_bytes: Option<usize>) {
+    fn add_stored(
+        &mut self,
+        hash: u32,
+        key: &[u8],
+        sequence: u64,
+        stored: Stored<'_>,
+        value_bytes: Option<usize>,
+    ) {
         self.keys.add(hash, key, sequence, stored);
         self.first_hash = self.first_hash.min(hash);
         self.last_hash = hash;
@@ -176,7 +190,9 @@ impl<'v> TableFill<'v> {
             match value {
                 ValueBytes::Passing(bytes) => self.stretch.add_raw(row, bytes),
                 ValueBytes::Staying(bytes) => self.stretch.add_staying(row, bytes),
-                ValueBytes::Block(StoredBlock { stored, raw_bytes }) => self.stretch.add_stored(row, raw_bytes, stored),
+                ValueBytes::Block(StoredBlock { stored, raw_bytes }) => {
+                    self.stretch.add_stored(row, raw_bytes, stored)
+                }
             }
             return Stored::Placed { block, offset: 0, bytes: value.len() as u32 };
         };

@@ -19,7 +19,10 @@ pub const CASES: &[Case] = &[
     ("opening a missing file fails with NotFound", missing_file_is_not_found),
     ("create_new makes an empty file", create_new_makes_an_empty_file),
     ("create_new fails if the name exists", create_new_fails_if_the_name_exists),
-    ("create_new succeeds for one of several callers", create_new_succeeds_for_one_of_several_callers),
+    (
+        "create_new succeeds for one of several callers",
+        create_new_succeeds_for_one_of_several_callers,
+    ),
     ("list returns every name once", list_returns_every_name_once),
     ("append adds all parts in order", append_adds_all_parts_in_order),
     ("append accepts many parts", append_accepts_many_parts),
@@ -50,7 +53,8 @@ pub const CASES: &[Case] = &[
 pub fn contract(make: &dyn Fn() -> Arc<dyn Vfs>) {
     for (name, case) in CASES {
         let vfs = make();
-        let broken = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| case(&*vfs))).is_err();
+        let broken =
+            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| case(&*vfs))).is_err();
         assert!(!broken, "broken promise: {name} ({vfs:?})");
     }
 }
@@ -165,7 +169,9 @@ fn read_returns_exactly_the_requested_bytes(vfs: &dyn Vfs) {
             if released {
                 file.release();
             }
-            for (offset, length) in [(0, 0), (0, 1), (0, 20_000), (4_095, 2), (19_999, 1), (20_000, 0)] {
+            for (offset, length) in
+                [(0, 0), (0, 1), (0, 20_000), (4_095, 2), (19_999, 1), (20_000, 0)]
+            {
                 let window = expected.get(offset..offset + length).unwrap();
                 assert!(
                     *file.read(offset as u64, length).unwrap() == *window,
@@ -181,8 +187,14 @@ fn read_past_the_end_is_unexpected_eof(vfs: &dyn Vfs) {
     write(vfs, "a", b"0123456789");
     for access in [Access::Stream, Access::Random] {
         let file = vfs.open("a", access).unwrap();
-        for (offset, length) in [(0, 11), (10, 1), (11, 0), (0, usize::MAX), (u64::MAX, 0), (u64::MAX, usize::MAX)] {
-            assert_eq!(kind(file.read(offset, length)), ErrorKind::UnexpectedEof, "{access:?} {offset} {length}");
+        for (offset, length) in
+            [(0, 11), (10, 1), (11, 0), (0, usize::MAX), (u64::MAX, 0), (u64::MAX, usize::MAX)]
+        {
+            assert_eq!(
+                kind(file.read(offset, length)),
+                ErrorKind::UnexpectedEof,
+                "{access:?} {offset} {length}"
+            );
         }
     }
 }
@@ -227,10 +239,16 @@ fn durable_and_other_appends_can_alternate(vfs: &dyn Vfs) {
         }
         let mut expected: Vec<u8> = Vec::new();
         for (index, length) in
-            [10, 5_000, 4_096, 1, 0, 3_000, 4_086, 100_000, 7, 50_000, 200_000, 3].into_iter().enumerate()
+            [10, 5_000, 4_096, 1, 0, 3_000, 4_086, 100_000, 7, 50_000, 200_000, 3]
+                .into_iter()
+                .enumerate()
         {
             let part = vec![index as u8 + 1; length];
-            let outcome = if index % 4 == 3 { file.append(&[&part]) } else { file.append_durable(&[b"-", &part]) };
+            let outcome = if index % 4 == 3 {
+                file.append(&[&part])
+            } else {
+                file.append_durable(&[b"-", &part])
+            };
             outcome.expect("appends");
             expected.extend_from_slice(if index % 4 == 3 { b"" } else { b"-" });
             expected.extend_from_slice(&part);
@@ -344,7 +362,8 @@ fn name_is_gone(vfs: &dyn Vfs, name: &str) {
         return;
     }
     assert_eq!(vfs.stat(name).unwrap(), None);
-    let attempts = [vfs.open(name, Access::Stream).map(drop), vfs.rename(name, "other"), vfs.remove(name)];
+    let attempts =
+        [vfs.open(name, Access::Stream).map(drop), vfs.rename(name, "other"), vfs.remove(name)];
     attempts.into_iter().for_each(|attempt| assert_eq!(kind(attempt), ErrorKind::NotFound));
     assert!(matches!(kind(vfs.link(name, "other")), ErrorKind::NotFound | ErrorKind::Unsupported));
     match vfs.create_new(name) {

@@ -33,7 +33,8 @@ pub fn reseal(vfs: &SimVfs) {
 pub fn reseal_with(vfs: &SimVfs, key: Option<&MacKey>) {
     let main = Checksum::new(key);
     let cache_id = newest_cache_id(vfs);
-    let parsed = || vfs.names().into_iter().filter_map(|name| Some((FileName::parse(&name)?, name)));
+    let parsed =
+        || vfs.names().into_iter().filter_map(|name| Some((FileName::parse(&name)?, name)));
     let mut roots = Roots::new();
     for (parsed, name) in parsed() {
         if let FileName::Table(table) = parsed {
@@ -67,7 +68,9 @@ pub fn reseal_with(vfs: &SimVfs, key: Option<&MacKey>) {
 fn newest_cache_id(vfs: &SimVfs) -> u64 {
     let names = vfs.names();
     let newest = names.iter().filter_map(|name| FileName::parse(name)?.manifest()).max();
-    let bytes = newest.map(|number| vfs.contents(&FileName::Manifest(number).to_string())).unwrap_or_default();
+    let bytes = newest
+        .map(|number| vfs.contents(&FileName::Manifest(number).to_string()))
+        .unwrap_or_default();
     let manifest = frame_at(&bytes, 0).and_then(|(_, body)| Manifest::read(0, body));
     manifest.map_or(0, |manifest| manifest.cache_id)
 }
@@ -75,8 +78,12 @@ fn newest_cache_id(vfs: &SimVfs) -> u64 {
 /// A manifest, or a log of one frame, with this body.
 pub fn manifest(number: u64, format: u32, body: &[u8]) -> Vec<u8> {
     let place = FramePlace { file_number: number, offset: 0 };
-    let (head, padding) =
-        seal_parts(&Checksum::Open, Label::new(FrameKind::Manifest, u64::from(format)), place, &[body]);
+    let (head, padding) = seal_parts(
+        &Checksum::Open,
+        Label::new(FrameKind::Manifest, u64::from(format)),
+        place,
+        &[body],
+    );
     [&head, body, padding].concat()
 }
 
@@ -115,7 +122,8 @@ fn reseal_table(checksum: &Checksum, bytes: &mut [u8]) -> Option<u64> {
     let footer_at = bytes.len().checked_sub(FOOTER_BYTES)?;
     let footer = Footer::parse(bytes.get(footer_at..)?)?;
     let rows_at = usize::try_from(footer.rows_offset()?).ok()?;
-    let start = usize::try_from(footer.directory_offset).ok().filter(|start| *start <= footer_at)?;
+    let start =
+        usize::try_from(footer.directory_offset).ok().filter(|start| *start <= footer_at)?;
     let (blocks, rest) = bytes.split_at_mut(rows_at);
     let (rows, rest) = rest.split_at_mut(start - rows_at);
     let (directory, tail) = rest.split_at_mut(footer_at - start);
@@ -163,11 +171,19 @@ fn new_roots(kind: FrameKind, body: &[u8], roots: &Roots) -> Vec<u8> {
     match kind {
         FrameKind::Manifest => {
             let Some(mut manifest) = Manifest::read(0, body) else { return body.to_vec() };
-            manifest.namespaces.iter_mut().flat_map(|namespace| &mut namespace.tables).for_each(set);
+            manifest
+                .namespaces
+                .iter_mut()
+                .flat_map(|namespace| &mut namespace.tables)
+                .for_each(set);
             manifest.write()
         }
         FrameKind::Commit => attached(body, set).unwrap_or_else(|| body.to_vec()),
-        FrameKind::LogStart | FrameKind::Seen | FrameKind::Pin | FrameKind::Seal | FrameKind::Usage => body.to_vec(),
+        FrameKind::LogStart
+        | FrameKind::Seen
+        | FrameKind::Pin
+        | FrameKind::Seal
+        | FrameKind::Usage => body.to_vec(),
     }
 }
 

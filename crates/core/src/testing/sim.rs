@@ -204,13 +204,15 @@ impl SimVfs {
 
 impl Vfs for SimVfs {
     fn list(&self) -> io::Result<Vec<String>> {
-        let here =
-            |name: &Arc<str>| Some(name.strip_prefix(&*self.prefix)?.to_owned()).filter(|rest| !rest.contains('/'));
+        let here = |name: &Arc<str>| {
+            Some(name.strip_prefix(&*self.prefix)?.to_owned()).filter(|rest| !rest.contains('/'))
+        };
         self.call(Call::List, |state| Ok(state.names.keys().filter_map(here).collect()))
     }
 
     fn folders(&self) -> io::Result<Vec<String>> {
-        let below = |name: &Arc<str>| Some(name.strip_prefix(&*self.prefix)?.split_once('/')?.0.to_owned());
+        let below =
+            |name: &Arc<str>| Some(name.strip_prefix(&*self.prefix)?.split_once('/')?.0.to_owned());
         let folders: BTreeSet<String> =
             self.call(Call::List, |state| Ok(state.names.keys().filter_map(below).collect()))?;
         Ok(folders.into_iter().collect())
@@ -260,7 +262,8 @@ impl Vfs for SimVfs {
 impl fmt::Debug for SimVfs {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = self.state();
-        let sizes = state.names.iter().map(|(name, &inode)| (name, state.inode_ref(inode).content.len()));
+        let sizes =
+            state.names.iter().map(|(name, &inode)| (name, state.inode_ref(inode).content.len()));
         out.debug_map().entries(sizes).finish()
     }
 }

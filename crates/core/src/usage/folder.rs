@@ -12,7 +12,9 @@ use super::{Day, MARKS_MAX, Marks, record};
 use crate::format::FORMAT;
 use crate::format::checksum::{Checksum, FramePlace};
 use crate::format::file_names::number_of;
-use crate::format::frame::{BODY_BYTES_MAX, Found, FrameKind, FrameReader, HEAD_BYTES, Label, seal_parts};
+use crate::format::frame::{
+    BODY_BYTES_MAX, Found, FrameKind, FrameReader, HEAD_BYTES, Label, seal_parts,
+};
 use crate::format::hash::key_hash;
 use crate::format::order;
 use crate::platform::vfs::{Access, Vfs};
@@ -113,7 +115,10 @@ impl UsageFolder {
     /// Names and lengths of all records.
     pub(crate) fn list(&self) -> Vec<(String, u64)> {
         let Ok(folder) = self.folder() else { return Vec::new() };
-        names(folder).into_iter().filter_map(|name| Some((name.to_string(), length(folder, name)?))).collect()
+        names(folder)
+            .into_iter()
+            .filter_map(|name| Some((name.to_string(), length(folder, name)?)))
+            .collect()
     }
 
     /// Calls `each` with the name of every damaged record and what is damaged. Torn records, and those of another
@@ -122,7 +127,9 @@ impl UsageFolder {
         let Ok(folder) = self.folder() else { return };
         for name in names(folder) {
             match self.read(folder, cache_id, name) {
-                Content::Nothing(what) if what != TORN && what != FOREIGN => each(format!("used/{name}"), what),
+                Content::Nothing(what) if what != TORN && what != FOREIGN => {
+                    each(format!("used/{name}"), what)
+                }
                 Content::Nothing(_) | Content::Marks(_) | Content::Unknown => {}
             }
         }
@@ -134,7 +141,13 @@ impl UsageFolder {
     }
 
     /// Adds marks and removes invalid records; if it merges records, `prune` may drop marks.
-    pub(crate) fn prune(&self, cache_id: u64, marks: Marks, today: Day, prune: &mut dyn FnMut(&mut Marks)) {
+    pub(crate) fn prune(
+        &self,
+        cache_id: u64,
+        marks: Marks,
+        today: Day,
+        prune: &mut dyn FnMut(&mut Marks),
+    ) {
         let _hint = self.try_add(cache_id, marks, today, Some(prune));
     }
 
@@ -157,10 +170,15 @@ impl UsageFolder {
     ) -> io::Result<()> {
         let folder = self.folder()?;
         let names = names(folder);
-        let is_sound =
-            |name: &Name| prune.is_none() || !matches!(self.read(folder, cache_id, *name), Content::Nothing(_));
+        let is_sound = |name: &Name| {
+            prune.is_none() || !matches!(self.read(folder, cache_id, *name), Content::Nothing(_))
+        };
         let (sound, mut obsolete): (Vec<Name>, Vec<Name>) = names.into_iter().partition(is_sound);
-        let merged = if sound.len() < RECORDS_MAX { Vec::new() } else { to_merge(folder, &sound, marks.len()) };
+        let merged = if sound.len() < RECORDS_MAX {
+            Vec::new()
+        } else {
+            to_merge(folder, &sound, marks.len())
+        };
         for name in &merged {
             match self.read(folder, cache_id, *name) {
                 Content::Marks(found) => marks.absorb(found),
@@ -173,8 +191,11 @@ impl UsageFolder {
             prune(&mut marks);
         }
         marks.settle_at(today);
-        let written =
-            if marks.is_empty() { None } else { Some(self.write(folder, cache_id, &marks, !obsolete.is_empty())?) };
+        let written = if marks.is_empty() {
+            None
+        } else {
+            Some(self.write(folder, cache_id, &marks, !obsolete.is_empty())?)
+        };
         for name in obsolete.into_iter().filter(|name| Some(*name) != written) {
             // Another process was faster, or has it open on a system that locks open files.
             let _ = folder.remove(&name.to_string());
@@ -204,8 +225,10 @@ fn length(folder: &dyn Vfs, name: Name) -> Option<u64> {
 
 /// Small records, each not much larger than all before it; at least so many that half of the limit remains.
 fn to_merge(folder: &dyn Vfs, names: &[Name], new_marks: usize) -> Vec<Name> {
-    let mut by_size: Vec<(u64, Name)> =
-        names.iter().map(|name| (length(folder, *name).unwrap_or(0).max(WEIGHT_MIN), *name)).collect();
+    let mut by_size: Vec<(u64, Name)> = names
+        .iter()
+        .map(|name| (length(folder, *name).unwrap_or(0).max(WEIGHT_MIN), *name))
+        .collect();
     order::sort_by(&mut by_size, Ord::cmp);
     let mut gathered = (new_marks as u64 * 2).max(WEIGHT_MIN);
     let mut merged = Vec::new();
@@ -221,12 +244,20 @@ fn to_merge(folder: &dyn Vfs, names: &[Name], new_marks: usize) -> Vec<Name> {
 
 impl UsageFolder {
     fn read(&self, folder: &dyn Vfs, cache_id: u64, name: Name) -> Content {
-        let Ok(file) = folder.open(&name.to_string(), Access::Stream) else { return Content::Unknown };
-        let Ok(mut frames) = FrameReader::new(&*file, &self.checksum, name.number) else { return Content::Unknown };
+        let Ok(file) = folder.open(&name.to_string(), Access::Stream) else {
+            return Content::Unknown;
+        };
+        let Ok(mut frames) = FrameReader::new(&*file, &self.checksum, name.number) else {
+            return Content::Unknown;
+        };
         match frames.at(0) {
-            Ok(Found::Frame { kind: FrameKind::Usage, tag, body, .. }) if tag == u64::from(FORMAT) => {
+            Ok(Found::Frame { kind: FrameKind::Usage, tag, body, .. })
+                if tag == u64::from(FORMAT) =>
+            {
                 match record::read(body) {
-                    Some((id, marks)) if id == cache_id && marks.newest() == Some(name.day) => Content::Marks(marks),
+                    Some((id, marks)) if id == cache_id && marks.newest() == Some(name.day) => {
+                        Content::Marks(marks)
+                    }
                     Some((id, _)) if id != cache_id => Content::Nothing(FOREIGN),
                     _ => Content::Nothing("use record"),
                 }
@@ -239,7 +270,13 @@ impl UsageFolder {
     }
 
     /// Writes a record; `sync` = other records will be removed afterwards.
-    fn write(&self, folder: &dyn Vfs, cache_id: u64, marks: &Marks, sync: bool) -> io::Result<Name> {
+    fn write(
+        &self,
+        folder: &dyn Vfs,
+        cache_id: u64,
+        marks: &Marks,
+        sync: bool,
+    ) -> io::Result<Name> {
         let body = record::write(cache_id, marks);
         if body.len() > BODY_BYTES_MAX {
             return Err(ErrorKind::FileTooLarge.into());
@@ -250,14 +287,18 @@ impl UsageFolder {
             let file = match folder.create_new(&name.to_string()) {
                 Ok(file) => file,
                 // The same record, or the torn rest of one.
-                Err(error) if error.kind() == ErrorKind::AlreadyExists => match self.read(folder, cache_id, name) {
-                    Content::Marks(_) => return Ok(name),
-                    Content::Nothing(_) | Content::Unknown => continue,
-                },
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                    match self.read(folder, cache_id, name) {
+                        Content::Marks(_) => return Ok(name),
+                        Content::Nothing(_) | Content::Unknown => continue,
+                    }
+                }
                 Err(error) => return Err(error),
             };
             let (head, padding) = self.seal(name, &body);
-            let written = file.append(&[&head, &body, padding]).and_then(|()| if sync { file.sync() } else { Ok(()) });
+            let written = file
+                .append(&[&head, &body, padding])
+                .and_then(|()| if sync { file.sync() } else { Ok(()) });
             let written = written.and_then(|()| if sync { folder.sync_folder() } else { Ok(()) });
             return match written {
                 Ok(()) => Ok(name),

@@ -11,7 +11,10 @@ fn space(name: &str) -> Space {
 
 fn marks(of: &[(u32, Day, bool)]) -> Marks {
     let mut marks = Marks::default();
-    marks.add(space("n"), of.iter().map(|(hash, day, is_read)| Mark::new(*hash, *day, *is_read)).collect());
+    marks.add(
+        space("n"),
+        of.iter().map(|(hash, day, is_read)| Mark::new(*hash, *day, *is_read)).collect(),
+    );
     marks
 }
 
@@ -28,7 +31,8 @@ fn folder(vfs: &SimVfs) -> UsageFolder {
 
 #[test]
 fn the_newest_mark_of_a_hash_counts() {
-    let mut all = marks(&[(7, 3, false), (1, 9, true), (7, 5, true), (7, 5, false), (u32::MAX, 1, false)]);
+    let mut all =
+        marks(&[(7, 3, false), (1, 9, true), (7, 5, true), (7, 5, false), (u32::MAX, 1, false)]);
     all.absorb(marks(&[(1, 8, true), (7, 4, true)]));
     assert_eq!(found(&all), [(1, 9, true), (7, 5, true), (u32::MAX, 1, false)]);
 }
@@ -56,8 +60,10 @@ fn a_usage_record_reads_back_as_written_and_every_cut_is_refused() {
 #[test]
 fn forged_usage_records_are_refused_without_much_memory() {
     let mut random = fastrand::Rng::with_seed(6);
-    let good =
-        record::write(ID, &marks(&(0..200).map(|at| (at * 977, (at % 3) as Day, at % 2 == 0)).collect::<Vec<_>>()));
+    let good = record::write(
+        ID,
+        &marks(&(0..200).map(|at| (at * 977, (at % 3) as Day, at % 2 == 0)).collect::<Vec<_>>()),
+    );
     for _ in 0..20_000 {
         let mut bytes = good.clone();
         for _ in 0..random.usize(1..4) {
@@ -79,7 +85,8 @@ fn a_thousand_usage_records_become_few_files_and_no_mark_is_lost() {
     let mut expected = Marks::default();
     for build in 0..1_000u32 {
         let day = 100 + (build / 20) as Day;
-        let new = marks(&(0..20).map(|at| ((build % 300) * 20 + at, day, true)).collect::<Vec<_>>());
+        let new =
+            marks(&(0..20).map(|at| ((build % 300) * 20 + at, day, true)).collect::<Vec<_>>());
         expected.absorb(new.clone());
         usage.add(ID, new, day);
         assert!(usage.list().len() <= 9, "{:?}", usage.list());
@@ -91,7 +98,13 @@ fn a_thousand_usage_records_become_few_files_and_no_mark_is_lost() {
 
 #[test]
 fn old_marks_are_dropped_and_future_marks_count_as_today() {
-    let mut all = marks(&[(1, 100, true), (2, 189, false), (3, 190, true), (4, 300, true), (5, 4_000, false)]);
+    let mut all = marks(&[
+        (1, 100, true),
+        (2, 189, false),
+        (3, 190, true),
+        (4, 300, true),
+        (5, 4_000, false),
+    ]);
     all.settle_at(280);
     assert_eq!(found(&all), [(3, 190, true), (4, 280, true), (5, 280, false)]);
     // Ten years back: all entries count as used just now.

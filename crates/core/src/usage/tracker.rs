@@ -91,9 +91,15 @@ impl UsageTracker {
 }
 
 /// The usage of a namespace at this version.
-fn usage_of<'a>(spaces: &'a mut HashMap<String, NamespaceUsage>, id: &NamespaceId) -> &'a mut NamespaceUsage {
+fn usage_of<'a>(
+    spaces: &'a mut HashMap<String, NamespaceUsage>,
+    id: &NamespaceId,
+) -> &'a mut NamespaceUsage {
     if spaces.get(&id.name).is_none_or(|space| space.version != id.version) {
-        spaces.insert(id.name.clone(), NamespaceUsage { version: id.version.clone(), ..NamespaceUsage::default() });
+        spaces.insert(
+            id.name.clone(),
+            NamespaceUsage { version: id.version.clone(), ..NamespaceUsage::default() },
+        );
     }
     spaces.entry(id.name.clone()).or_default()
 }

@@ -47,7 +47,8 @@ pub(crate) type Claim = (LogWriter, State);
 pub(crate) fn claim_log(context: &Context, known: &Known) -> Result<Option<Claim>> {
     let Some((mut log, mut state)) = claim_number(context, known)? else { return Ok(None) };
     state.sync_others(context, Some(log.writer))?;
-    log.see(state.seen(context, log.writer)).map_err(|source| Error::io("append to", &log.name, source))?;
+    log.see(state.seen(context, log.writer))
+        .map_err(|source| Error::io("append to", &log.name, source))?;
     Ok(Some((log, state)))
 }
 
@@ -74,8 +75,12 @@ pub(crate) fn claim_number(context: &Context, known: &Known) -> Result<Option<Cl
             continue;
         }
         let ranks: Vec<u16> = found.logs.iter().map(|view| rank_of_writer(view.writer)).collect();
-        let Some(writer) = (next..WRITERS_MAX).find(|writer| !ranks.contains(&rank_of_writer(*writer))) else {
-            return Err(Error::Exhausted { field: "writers", limit: u64::from(WRITERS_MAX) }.boxed());
+        let Some(writer) =
+            (next..WRITERS_MAX).find(|writer| !ranks.contains(&rank_of_writer(*writer)))
+        else {
+            return Err(
+                Error::Exhausted { field: "writers", limit: u64::from(WRITERS_MAX) }.boxed()
+            );
         };
         next = writer + 1;
         if let Some(log) = create(context, &found, writer)? {
@@ -92,7 +97,8 @@ pub(crate) fn claim_number(context: &Context, known: &Known) -> Result<Option<Cl
 /// Creates the log of that number. `None` = another process has it.
 fn create(context: &Context, found: &State, writer: u32) -> Result<Option<LogWriter>> {
     let name = FileName::Log(writer).to_string();
-    let wrap = |operation| move |source| Error::io(operation, &FileName::Log(writer).to_string(), source);
+    let wrap =
+        |operation| move |source| Error::io(operation, &FileName::Log(writer).to_string(), source);
     let file = match context.vfs.create_new(&name) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(None),
@@ -114,6 +120,7 @@ fn create(context: &Context, found: &State, writer: u32) -> Result<Option<LogWri
 
 fn is_ours(found: &State, log: &LogWriter) -> bool {
     let mut same = found.logs.iter().filter(|view| view.writer == log.writer);
-    let is_alone = same.next().is_some_and(|view| view.name == FileName::Log(log.writer)) && same.next().is_none();
+    let is_alone = same.next().is_some_and(|view| view.name == FileName::Log(log.writer))
+        && same.next().is_none();
     is_alone && found.is_sure() && found.has_claimed(log)
 }

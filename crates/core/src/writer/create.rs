@@ -45,8 +45,12 @@ pub(crate) fn begin(context: &Context) -> Result<Option<u64>> {
         let logs = names.iter().filter(|name| name.log_writer().is_some());
         let above = logs.filter_map(|log| log.writer_max()).max().map_or(0, |writer| writer + 1);
         let next_writer = if above > 0 || number > 1 { above + NUMBERS_SKIPPED } else { 0 };
-        let first =
-            || Manifest { cache_id: context.new_id(), id: context.new_id(), next_writer, ..Manifest::default() };
+        let first = || Manifest {
+            cache_id: context.new_id(),
+            id: context.new_id(),
+            next_writer,
+            ..Manifest::default()
+        };
         let manifest = Manifest { number, ..if base.number > 0 { newest } else { first() } };
         if matches!(publish_unnumbered(context, base, manifest)?, Published::Won(_)) {
             return Ok(Some(number));
@@ -56,7 +60,11 @@ pub(crate) fn begin(context: &Context) -> Result<Option<u64>> {
 }
 
 /// Publishes a manifest for a process without a writer number. Its temporary names count down from the highest number.
-pub(crate) fn publish_unnumbered(context: &Context, base: ManifestFile, manifest: Manifest) -> Result<Published> {
+pub(crate) fn publish_unnumbered(
+    context: &Context,
+    base: ManifestFile,
+    manifest: Manifest,
+) -> Result<Published> {
     let name = FileName::Manifest(manifest.number).to_string();
     for attempt in 0..ATTEMPTS {
         let temporary = FileName::Temporary(WRITER_MAX - attempt).to_string();

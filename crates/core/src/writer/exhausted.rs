@@ -34,9 +34,13 @@ pub(crate) fn start_over(context: &Context) -> Result<()> {
         let (manifests, others): (Vec<FileName>, Vec<FileName>) =
             list(context)?.into_iter().partition(|name| name.manifest().is_some());
         let file = found.manifest_file;
-        let chosen = others.into_iter().chain(manifests).filter(|name| !is_in_name || is_beyond(name));
+        let chosen =
+            others.into_iter().chain(manifests).filter(|name| !is_in_name || is_beyond(name));
         for name in chosen.filter(|name| !matches!(name, FileName::Temporary(_))) {
-            if !file.is_in_place(&*context.vfs).map_err(|source| Error::io("check", &file.name(), source))? {
+            if !file
+                .is_in_place(&*context.vfs)
+                .map_err(|source| Error::io("check", &file.name(), source))?
+            {
                 break;
             }
             quarantine(context, &name.to_string(), None)?;

@@ -25,7 +25,8 @@ pub(crate) fn quarantine(context: &Context, name: &str, before: Option<&str>) ->
 /// would remove them anyway.
 pub(crate) fn trim(context: &Context) -> Result<()> {
     let mut found: Vec<(u64, &dyn Vfs, String, u64)> = Vec::new();
-    let names = context.vfs.list().map_err(|source| Error::io("list", "quarantined files", source))?;
+    let names =
+        context.vfs.list().map_err(|source| Error::io("list", "quarantined files", source))?;
     for name in names {
         let Some(file) = name.strip_suffix(".bad").and_then(FileName::parse) else { continue };
         let age = match file {
@@ -72,7 +73,14 @@ mod tests {
         let vfs = Arc::new(MemVfs::default());
         let context = Context::new(vfs.clone(), Arc::new(SerialPool), Options::default());
         let block = vec![7; 24 << 20];
-        for name in ["3-1.table.bad", "12-1.table", "2.log.bad", "notes.bad", "07.log.bad", "11-1.table.bad"] {
+        for name in [
+            "3-1.table.bad",
+            "12-1.table",
+            "2.log.bad",
+            "notes.bad",
+            "07.log.bad",
+            "11-1.table.bad",
+        ] {
             vfs.create_new(name).unwrap().append(&[&block]).unwrap();
         }
         assert!(quarantine(&context, "12-1.table", None).unwrap());

@@ -56,7 +56,8 @@ pub(crate) fn reset(context: &Context, state: &RwLock<State>) -> Result<()> {
             next_writer: if failpoints::bug("reset-counts-old-logs") { 0 } else { by + 1 },
             ..Manifest::default()
         };
-        if let Published::Won(number) = publish_unnumbered(context, found.manifest_file, manifest)? {
+        if let Published::Won(number) = publish_unnumbered(context, found.manifest_file, manifest)?
+        {
             quarantine_damaged(context, &found, number)?;
             context.blobs.set_collect_due(true);
         }
@@ -70,9 +71,12 @@ fn claim_all(context: &Context, next_writer: u32) -> Result<u32> {
     let logs: Vec<u32> = names.iter().filter_map(|name| name.log_writer()).collect();
     let by = logs.iter().fold(next_writer, |by, writer| by.max(writer + 1));
     for writer in logs {
-        let (source, target) = (FileName::Log(writer).to_string(), FileName::Claimed { writer, by }.to_string());
+        let (source, target) =
+            (FileName::Log(writer).to_string(), FileName::Claimed { writer, by }.to_string());
         match context.vfs.rename(&source, &target) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(Error::io("claim", &source, error)),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(Error::io("claim", &source, error));
+            }
             _ => {}
         }
     }
@@ -94,7 +98,9 @@ fn quarantine_damaged(context: &Context, found: &State, published: u64) -> Resul
             FileName::Manifest(number) if number <= found.manifest_seen => {
                 quarantine(context, &name.to_string(), None)?
             }
-            FileName::Log(writer) | FileName::Claimed { writer, .. } if is_damaged(context, found, name)? => {
+            FileName::Log(writer) | FileName::Claimed { writer, .. }
+                if is_damaged(context, found, name)? =>
+            {
                 quarantine(context, &name.to_string(), Some(&FileName::Log(writer).to_string()))?
             }
             _ => false,

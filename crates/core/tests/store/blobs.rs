@@ -87,7 +87,10 @@ fn stored_blobs_stay_until_an_entry_names_them_and_as_long_as_it_does() {
         compact(&handle, true).expect("compact");
         compact(&open(&vfs).expect("open"), true).expect("compact by another process");
         assert_eq!(get(&mut handle, b"outputs").as_deref(), Some(&b"manifest"[..]));
-        assert_eq!(handle.store().read_blob(&files[1]).expect("read").as_deref(), Some(&b"two"[..]));
+        assert_eq!(
+            handle.store().read_blob(&files[1]).expect("read").as_deref(),
+            Some(&b"two"[..])
+        );
     }
     handle.delete(id, b"outputs").expect("delete");
     commit(&mut handle, Durability::Relaxed).expect("commit");
@@ -121,7 +124,10 @@ fn a_reader_whose_blob_was_collected_gets_a_miss_and_keeps_its_state() {
     assert_eq!((get(&mut reader, b"key"), get(&mut reader, b"small")), (None, Some(b"1".to_vec())));
     assert!(reader.store().status().damage.is_empty());
     assert!(reader.store().refresh().expect("refresh"));
-    assert_eq!((get(&mut reader, b"key"), get(&mut reader, b"small")), (Some(value(2)), Some(b"2".to_vec())));
+    assert_eq!(
+        (get(&mut reader, b"key"), get(&mut reader, b"small")),
+        (Some(value(2)), Some(b"2".to_vec()))
+    );
     assert!(reader.store().status().damage.is_empty());
 }
 
@@ -151,7 +157,10 @@ fn an_entry_with_a_wrong_blob_size_does_not_quarantine_the_blob() {
         assert_eq!(handle.store().read_blob(&wrong).expect("read"), None);
         assert!(handle.store().status().damage.is_empty(), "{bytes}");
     }
-    assert_eq!(handle.store().read_blob(&files[0]).expect("read").as_deref(), Some(&b"content"[..]));
+    assert_eq!(
+        handle.store().read_blob(&files[0]).expect("read").as_deref(),
+        Some(&b"content"[..])
+    );
     // An entry that names the wrong size is a miss and affects no other entry.
     let wrong = [BlobRef { bytes: 3, ..files[0] }];
     handle.put_with_blobs(id, b"wrong", b"manifest", &wrong).expect("put");
@@ -159,7 +168,10 @@ fn an_entry_with_a_wrong_blob_size_does_not_quarantine_the_blob() {
     assert_eq!(handle.store().read_blob(&wrong[0]).expect("read"), None);
     compact(&handle, true).expect("compact");
     assert_eq!((get(&mut handle, b"key").is_some(), get(&mut handle, b"wrong")), (true, None));
-    assert_eq!(handle.store().read_blob(&files[0]).expect("read").as_deref(), Some(&b"content"[..]));
+    assert_eq!(
+        handle.store().read_blob(&files[0]).expect("read").as_deref(),
+        Some(&b"content"[..])
+    );
 }
 
 /// Another thread of the process commits while the first blob is read. The remaining lookups returned the new commit.
@@ -213,7 +225,11 @@ fn a_damaged_blob_that_two_processes_store_again_at_once_fails_neither() {
             vfs.flip(&files_of(&vfs).remove(0), 100, 3);
             let other = vfs.clone();
             let (mut handle, calls) = open_interrupted(&vfs, at, move || {
-                put(&mut open_with_blobs(&other, BLOB_BYTES_MIN).expect("open"), b"other", &value(2));
+                put(
+                    &mut open_with_blobs(&other, BLOB_BYTES_MIN).expect("open"),
+                    b"other",
+                    &value(2),
+                );
             });
             put(&mut handle, b"kept", &value(2));
             let is_done = calls.load(Ordering::Relaxed) <= at;
@@ -231,7 +247,8 @@ fn a_damaged_blob_that_two_processes_store_again_at_once_fails_neither() {
 #[test]
 fn blobs_count_towards_the_size_cap() {
     let vfs = SimVfs::new();
-    let options = Options { bytes_max: 2_000, blob_bytes_min: BLOB_BYTES_MIN, ..Options::default() };
+    let options =
+        Options { bytes_max: 2_000, blob_bytes_min: BLOB_BYTES_MIN, ..Options::default() };
     let mut handle = open_with(&vfs, options).expect("open");
     let mut random = vec![0; 5_000];
     fastrand::Rng::with_seed(1).fill(&mut random);
@@ -297,10 +314,18 @@ impl Vfs for Interrupted {
     }
 }
 
-fn open_interrupted(vfs: &SimVfs, at: usize, act: impl FnMut() + Send + 'static) -> (Handle, Arc<AtomicUsize>) {
+fn open_interrupted(
+    vfs: &SimVfs,
+    at: usize,
+    act: impl FnMut() + Send + 'static,
+) -> (Handle, Arc<AtomicUsize>) {
     let calls: Arc<AtomicUsize> = Arc::default();
-    let folder =
-        Interrupted { folder: Arc::new(vfs.clone()), calls: Arc::clone(&calls), at, act: Arc::new(Mutex::new(act)) };
+    let folder = Interrupted {
+        folder: Arc::new(vfs.clone()),
+        calls: Arc::clone(&calls),
+        at,
+        act: Arc::new(Mutex::new(act)),
+    };
     let options = Options { blob_bytes_min: BLOB_BYTES_MIN, ..Options::default() };
     (Store::open(Arc::new(folder), Arc::new(SerialPool), options).expect("open").handle(), calls)
 }
@@ -364,8 +389,14 @@ fn a_blob_committed_durably_during_a_collection_survives_a_power_failure() {
                 break;
             }
             for state in vfs.crash_states(Model::Posix, committed.load(Ordering::Relaxed), 1, 9) {
-                let found = get(&mut open_with_blobs(&state.vfs, BLOB_BYTES_MIN).expect("open"), b"new");
-                assert_eq!(found, Some(value(1)), "commit before call {at}; {}", state.description());
+                let found =
+                    get(&mut open_with_blobs(&state.vfs, BLOB_BYTES_MIN).expect("open"), b"new");
+                assert_eq!(
+                    found,
+                    Some(value(1)),
+                    "commit before call {at}; {}",
+                    state.description()
+                );
             }
         }
     }
@@ -397,7 +428,11 @@ fn blobs_stored_during_a_collection_stay_until_an_entry_names_them() {
             commit(&mut other, Durability::Relaxed).expect("commit");
             compact(&handle, true).expect("compact");
             drop((handle, other));
-            check_interrupted(&vfs, true, &format!("files stored before call {at} of the collection"));
+            check_interrupted(
+                &vfs,
+                true,
+                &format!("files stored before call {at} of the collection"),
+            );
         }
     }
 }
@@ -409,7 +444,12 @@ fn an_entry_is_a_miss_if_its_blob_was_collected_after_a_call_had_failed() {
     let vfs = SimVfs::new();
     let mut handle = open_with_blobs(&vfs, BLOB_BYTES_MIN).expect("open");
     let (files, pin) = store(&handle, &[&value(1)]);
-    vfs.fail(Fault { call: Some(Call::Stat), after: 0, forever: false, effect: Effect::Error(io::ErrorKind::Other) });
+    vfs.fail(Fault {
+        call: Some(Call::Stat),
+        after: 0,
+        forever: false,
+        effect: Effect::Error(io::ErrorKind::Other),
+    });
     BlobWriter::new(handle.store()).expect_err("the log cannot be checked");
     compact(&open_with_blobs(&vfs, BLOB_BYTES_MIN).expect("open"), true).expect("compact");
     let id = handle.namespace("n", "1").expect("namespace");
@@ -418,7 +458,10 @@ fn an_entry_is_a_miss_if_its_blob_was_collected_after_a_call_had_failed() {
     handle.put(id, b"other", b"value").expect("put");
     commit(&mut handle, Durability::Relaxed).expect("commit");
     let mut reader = open_with_blobs(&vfs, BLOB_BYTES_MIN).expect("open");
-    assert_eq!((get(&mut reader, b"output"), get(&mut reader, b"other")), (None, Some(b"value".to_vec())));
+    assert_eq!(
+        (get(&mut reader, b"output"), get(&mut reader, b"other")),
+        (None, Some(b"value".to_vec()))
+    );
     assert!(is_sound(&reader));
 }
 
@@ -430,7 +473,8 @@ fn a_collection_during_a_commit_keeps_its_blob() {
             let vfs = with_garbage(machine());
             let other = vfs.clone();
             let (mut handle, calls) = open_interrupted(&vfs, at, move || {
-                compact(&open_with_blobs(&other, BLOB_BYTES_MIN).expect("open"), true).expect("compact");
+                compact(&open_with_blobs(&other, BLOB_BYTES_MIN).expect("open"), true)
+                    .expect("compact");
             });
             put(&mut handle, b"new", &value(1));
             let done = calls.load(Ordering::Relaxed) <= at;

@@ -93,7 +93,8 @@ fn a_compaction_in_many_rounds_gives_the_same_bytes_with_one_thread_and_with_sev
     let pools: [Arc<dyn Pool>; 2] = [Arc::new(SerialPool), Arc::new(BackwardsPool)];
     let written = pools.map(|pool| {
         let vfs = SimVfs::new();
-        let mut handle = Store::open(Arc::new(vfs.clone()), pool, Options::default()).expect("open").handle();
+        let mut handle =
+            Store::open(Arc::new(vfs.clone()), pool, Options::default()).expect("open").handle();
         let id = handle.namespace("n", "1").expect("namespace");
         for (index, (key, value)) in entries.iter().enumerate() {
             handle.put(id, key, value).expect("put");

@@ -23,12 +23,15 @@ impl Time {
     /// The clock of a process that is `years` off.
     fn clock(&self, years: i64) -> Clock {
         let time = Arc::clone(&self.0);
-        Clock::new(move || time.load(Ordering::Relaxed).saturating_add_signed(years * YEAR_US as i64))
+        Clock::new(move || {
+            time.load(Ordering::Relaxed).saturating_add_signed(years * YEAR_US as i64)
+        })
     }
 
     fn open(&self, vfs: &SimVfs, years: i64) -> Handle {
         let random = self.0.fetch_add(100, Ordering::Relaxed);
-        open_with(vfs, Options { clock: self.clock(years), random, ..Options::default() }).expect("open")
+        open_with(vfs, Options { clock: self.clock(years), random, ..Options::default() })
+            .expect("open")
     }
 
     fn put(&self, handle: &mut Handle, version: &str, key: &str, value: &str) {
@@ -46,7 +49,9 @@ impl Time {
 
 fn get(handle: &mut Handle, version: &str, key: &str) -> Option<String> {
     let id = handle.namespace("n", version).expect("namespace");
-    handle.get(id, key.as_bytes(), |value| String::from_utf8_lossy(value).into_owned()).expect("get")
+    handle
+        .get(id, key.as_bytes(), |value| String::from_utf8_lossy(value).into_owned())
+        .expect("get")
 }
 
 #[test]
@@ -60,21 +65,32 @@ fn a_process_that_has_not_read_newer_commits_still_commits_above_them() {
             other.store().close().expect("close");
         }
         time.put(&mut early, "1", "key", "newest");
-        assert_eq!(time.found(&vfs, "1", "key").as_deref(), Some("newest"), "compacted: {compacted}");
+        assert_eq!(
+            time.found(&vfs, "1", "key").as_deref(),
+            Some("newest"),
+            "compacted: {compacted}"
+        );
         early.store().refresh().expect("refresh");
-        assert_eq!(get(&mut early, "1", "key").as_deref(), Some("newest"), "compacted: {compacted}");
+        assert_eq!(
+            get(&mut early, "1", "key").as_deref(),
+            Some("newest"),
+            "compacted: {compacted}"
+        );
     }
 }
 
 #[test]
 fn commits_to_a_namespace_version_are_found_after_others_switched_versions_back_and_forth() {
     let (vfs, time) = (SimVfs::new(), Time::new());
-    let (mut early, mut old, mut new) = (time.open(&vfs, 0), time.open(&vfs, 0), time.open(&vfs, 0));
+    let (mut early, mut old, mut new) =
+        (time.open(&vfs, 0), time.open(&vfs, 0), time.open(&vfs, 0));
     time.put(&mut early, "2", "warm", "up");
     (0..20).for_each(|number| time.put(&mut old, "1", &format!("old {number}"), "1"));
     time.put(&mut new, "2", "new", "2");
     (0..10).for_each(|number| time.put(&mut early, "2", &format!("early {number}"), "2"));
-    let found = (0..10).filter(|number| time.found(&vfs, "2", &format!("early {number}")).is_some()).count();
+    let found = (0..10)
+        .filter(|number| time.found(&vfs, "2", &format!("early {number}")).is_some())
+        .count();
     assert_eq!(found, 10);
 }
 
@@ -91,7 +107,11 @@ fn a_new_process_finds_the_last_commit_of_writers_that_take_turns() {
     for turn in 0..100 {
         let writer = &mut writers[random.usize(..4)];
         time.put(writer, "1", "key", &turn.to_string());
-        assert_eq!(time.found(&vfs, "1", "key"), Some(turn.to_string()), "seed {seed}, turn {turn}");
+        assert_eq!(
+            time.found(&vfs, "1", "key"),
+            Some(turn.to_string()),
+            "seed {seed}, turn {turn}"
+        );
         if random.u32(..10) == 0 {
             compact(writer, random.bool()).expect("compact");
         }

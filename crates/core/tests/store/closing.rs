@@ -15,7 +15,10 @@ const WAIT: Duration = Duration::from_millis(200);
 /// A commit waited for another one while a third thread closed the store. It then wrote on top of an empty state and
 /// was acknowledged with a sequence number below older commits, whose values came back.
 #[test]
-#[expect(clippy::disallowed_methods, reason = "threads of the host, one of which has to come first")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "threads of the host, one of which has to come first"
+)]
 fn a_commit_that_waits_while_the_store_is_closed_fails() {
     let (vfs, _writer, _) = with_a_commit();
     let second: Arc<Mutex<Option<Handle>>> = Arc::default();
@@ -80,7 +83,11 @@ fn a_process_whose_compaction_loses_every_race_closes_without_an_error() {
     for state in vfs.crash_states(Model::Posix, vfs.operation_count(), 1, 9) {
         let mut found = open(&state.vfs).expect("open");
         let id = found.namespace("n", "1").expect("namespace");
-        assert!(found.get(id, b"long", |_| ()).expect("get").is_some(), "lost after {}", state.description());
+        assert!(
+            found.get(id, b"long", |_| ()).expect("get").is_some(),
+            "lost after {}",
+            state.description()
+        );
     }
 }
 
@@ -89,7 +96,8 @@ const VALUE_BYTES: usize = 8 << 10;
 
 /// Commits random bytes, enough for a table of their own.
 fn with_tables(mut handle: Handle, seed: u64) -> Handle {
-    let (id, mut random) = (handle.namespace("n", "1").expect("namespace"), fastrand::Rng::with_seed(seed));
+    let (id, mut random) =
+        (handle.namespace("n", "1").expect("namespace"), fastrand::Rng::with_seed(seed));
     let mut value = vec![0; VALUE_BYTES];
     for number in 0..BYTES / VALUE_BYTES {
         let key = format!("key {number} of {seed}");
@@ -174,18 +182,25 @@ fn a_process_leaves_the_logs_that_another_one_is_checkpointing() {
     let checkpointed = Arc::new(Mutex::new(Vec::new()));
     let list = Arc::clone(&checkpointed);
     let hook: Hook = Box::new(move |call, name| {
-        if call == "create_new" && name.ends_with(".table") && list.lock().expect("list").is_empty() {
+        if call == "create_new" && name.ends_with(".table") && list.lock().expect("list").is_empty()
+        {
             for key in [b"one", b"two"] {
                 other.put(id, key, b"value").expect("put");
                 commit(&mut other, Durability::Relaxed).expect("commit");
-                list.lock().expect("list").push(compact(&other, false).expect("compact").logs_checkpointed);
+                list.lock()
+                    .expect("list")
+                    .push(compact(&other, false).expect("compact").logs_checkpointed);
             }
         }
     });
     let mut handle = hooked(&vfs, hook);
     put(&mut handle, b"three");
     let own = compact(&handle, false).expect("compact").logs_checkpointed;
-    assert_eq!((&*checkpointed.lock().expect("list"), own), (&vec![1, 1], 1), "logs that each compaction checkpointed");
+    assert_eq!(
+        (&*checkpointed.lock().expect("list"), own),
+        (&vec![1, 1], 1),
+        "logs that each compaction checkpointed"
+    );
     let mut found = open(&vfs).expect("open");
     let id = found.namespace("n", "1").expect("namespace");
     let keys = [&b"key"[..], b"one", b"two", b"three"];

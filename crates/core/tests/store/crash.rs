@@ -69,7 +69,11 @@ fn a_commit_whose_sync_failed_is_durable_after_the_next_flush_commit_or_close() 
         for state in vfs.crash_states(Model::Posix, vfs.operation_count(), 1, 9) {
             let mut handle = open(&state.vfs).expect("open");
             let id = handle.namespace("n", "1").expect("namespace");
-            assert!(handle.get(id, b"key", |_| ()).expect("get").is_some(), "{}", state.description());
+            assert!(
+                handle.get(id, b"key", |_| ()).expect("get").is_some(),
+                "{}",
+                state.description()
+            );
         }
     }
 }
@@ -93,11 +97,17 @@ fn a_log_without_commits_may_be_lost_in_a_power_failure_and_its_number_used_agai
             other.fail(Fault { call: Some(Call::Append), after: 1, forever: true, effect });
             let id = killed.namespace("n", "1").expect("namespace");
             killed.put(id, b"killed", b"value").expect("put");
-            commit(&mut killed, Durability::Relaxed).expect_err("only the start of the log is written");
+            commit(&mut killed, Durability::Relaxed)
+                .expect_err("only the start of the log is written");
             other.clear_faults();
         }
     };
-    put(&mut hooked_with(&vfs, Box::new(begins_beside), 3), b"beside", b"value", Durability::Relaxed);
+    put(
+        &mut hooked_with(&vfs, Box::new(begins_beside), 3),
+        b"beside",
+        b"value",
+        Durability::Relaxed,
+    );
     for state in vfs.crash_states(Model::Posix, vfs.operation_count(), 1, 9) {
         let open = |random| open_seeded(&state.vfs, random);
         let found = all(&mut open(4));
@@ -106,7 +116,11 @@ fn a_log_without_commits_may_be_lost_in_a_power_failure_and_its_number_used_agai
         put(&mut open(6), b"last", b"value", Durability::Relaxed);
         let left = all(&mut open(7));
         let lost: Vec<_> = found.keys().filter(|key| !left.contains_key(*key)).collect();
-        assert!(lost.is_empty() && left.len() == found.len() + 2, "{lost:?} lost: {}", state.description());
+        assert!(
+            lost.is_empty() && left.len() == found.len() + 2,
+            "{lost:?} lost: {}",
+            state.description()
+        );
     }
 }
 
@@ -130,7 +144,12 @@ fn a_log_begun_while_a_manifest_is_published_damages_nothing_after_a_power_failu
     assert!(all(&mut open(&vfs).expect("open")).contains_key(b"beside".as_slice()));
     for state in vfs.crash_states(Model::Posix, 0, 1, 9) {
         let found = all(&mut open(&state.vfs).expect("open"));
-        assert_eq!(open(&state.vfs).expect("open").store().status().damage, [], "{}", state.description());
+        assert_eq!(
+            open(&state.vfs).expect("open").store().status().damage,
+            [],
+            "{}",
+            state.description()
+        );
         if found.contains_key(b"beside".as_slice()) {
             assert!(found.contains_key(b"before".as_slice()), "{}", state.description());
         }

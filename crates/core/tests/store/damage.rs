@@ -23,7 +23,8 @@ fn small_cache_with_blobs(checkpoints: &[bool], blob_bytes_min: usize) -> (SimVf
     for (round, checkpoint) in checkpoints.iter().enumerate() {
         for number in round..9 {
             let key = format!("key {number}").into_bytes();
-            let value = format!("value {number} of round {round} ").repeat(1 + number * 30).into_bytes();
+            let value =
+                format!("value {number} of round {round} ").repeat(1 + number * 30).into_bytes();
             handle.put(id, &key, &value).expect("put");
             content.insert(key, value);
         }
@@ -45,7 +46,11 @@ pub(crate) fn check_answers(handle: &Handle, id: u32, content: &Expected, contex
         }
     }
     for (key, value) in dump(handle, id) {
-        assert!(content.get(&key) == Some(&value), "{context}: wrong entry {}", String::from_utf8_lossy(&key));
+        assert!(
+            content.get(&key) == Some(&value),
+            "{context}: wrong entry {}",
+            String::from_utf8_lossy(&key)
+        );
     }
     right
 }
@@ -53,11 +58,13 @@ pub(crate) fn check_answers(handle: &Handle, id: u32, content: &Expected, contex
 pub(crate) fn check_damaged(vfs: &SimVfs, content: &Expected, context: &str) {
     let mut handle = open(vfs).unwrap_or_else(|error| panic!("{context}: {error}"));
     let id = handle.namespace("n", "1").expect("namespace");
-    let sound = handle.store().verify(&|_, _| std::ops::ControlFlow::Continue(())).expect("verify").sound;
+    let sound =
+        handle.store().verify(&|_, _| std::ops::ControlFlow::Continue(())).expect("verify").sound;
     assert!(!sound, "{context}: verify does not report it");
     check_answers(&handle, id, content, context);
     handle.put(id, b"key 3", b"healed").expect("put");
-    commit(&mut handle, Durability::Relaxed).unwrap_or_else(|error| panic!("{context}: commit: {error}"));
+    commit(&mut handle, Durability::Relaxed)
+        .unwrap_or_else(|error| panic!("{context}: commit: {error}"));
     compact(&handle, false).unwrap_or_else(|error| panic!("{context}: compact: {error}"));
     drop(handle);
     let mut handle = open(vfs).expect("open");
@@ -69,8 +76,13 @@ pub(crate) fn check_damaged(vfs: &SimVfs, content: &Expected, context: &str) {
         "{context}: the next commit is not found"
     );
     check_answers(&handle, id, &content, context);
-    let verified = handle.store().verify(&|_, _| std::ops::ControlFlow::Continue(())).expect("verify");
-    assert!(verified.sound, "{context}: still damaged after the next commit: {:?}", verified.damage);
+    let verified =
+        handle.store().verify(&|_, _| std::ops::ControlFlow::Continue(())).expect("verify");
+    assert!(
+        verified.sound,
+        "{context}: still damaged after the next commit: {:?}",
+        verified.damage
+    );
 }
 
 const SHAPES: [[bool; 5]; 3] = [[false; 5], [true; 5], [true, false, true, false, false]];
@@ -114,7 +126,11 @@ fn one_flipped_bit_in_any_byte_of_a_cache_causes_at_most_misses() {
                 let damaged = vfs.fork();
                 let bit = random.u32(..8);
                 damaged.flip(&name, byte, bit);
-                check_damaged(&damaged, &content, &format!("bit {bit} of byte {byte} of {name}, {checkpoints:?}"));
+                check_damaged(
+                    &damaged,
+                    &content,
+                    &format!("bit {bit} of byte {byte} of {name}, {checkpoints:?}"),
+                );
                 flips += 1;
             }
         }
@@ -130,7 +146,8 @@ fn a_damaged_truncated_or_missing_blob_causes_at_most_misses() {
     let mut random = fastrand::Rng::with_seed(seed);
     for checkpoints in SHAPES {
         let (vfs, content) = small_cache_with_blobs(&checkpoints, 300);
-        let files: Vec<String> = vfs.names().into_iter().filter(|name| name.starts_with("files/")).collect();
+        let files: Vec<String> =
+            vfs.names().into_iter().filter(|name| name.starts_with("files/")).collect();
         assert!(files.len() >= 5, "{files:?}");
         for name in vfs.names() {
             let is_file = name.starts_with("files/");
@@ -139,12 +156,20 @@ fn a_damaged_truncated_or_missing_blob_causes_at_most_misses() {
                 let damaged = vfs.fork();
                 let bit = random.u32(..8);
                 damaged.flip(&name, byte, bit);
-                check_damaged(&damaged, &content, &format!("bit {bit} of byte {byte} of {name}, {checkpoints:?}"));
+                check_damaged(
+                    &damaged,
+                    &content,
+                    &format!("bit {bit} of byte {byte} of {name}, {checkpoints:?}"),
+                );
             }
             for length in (0..if is_file { vfs.length(&name) } else { 0 }).step_by(3) {
                 let damaged = vfs.fork();
                 damaged.truncate(&name, length);
-                check_damaged(&damaged, &content, &format!("{name} truncated to {length}, {checkpoints:?}"));
+                check_damaged(
+                    &damaged,
+                    &content,
+                    &format!("{name} truncated to {length}, {checkpoints:?}"),
+                );
             }
         }
         for name in files {
@@ -173,7 +198,12 @@ fn a_truncated_or_missing_table_causes_at_most_misses() {
 #[test]
 fn a_missing_manifest_never_brings_older_values_back() {
     let (vfs, content) = small_cache(&[true, false, true, false, false]);
-    let manifest = vfs.list().expect("list").into_iter().find(|name| name.starts_with("manifest")).expect("manifest");
+    let manifest = vfs
+        .list()
+        .expect("list")
+        .into_iter()
+        .find(|name| name.starts_with("manifest"))
+        .expect("manifest");
     vfs.erase(&manifest);
     check_damaged(&vfs, &content, "manifest missing");
 }
@@ -192,7 +222,8 @@ fn a_damaged_value_block_causes_a_miss_of_its_own_value_only() {
     }
     commit(&mut handle, Durability::Relaxed).expect("commit");
     compact(&handle, true).expect("compact");
-    let table = vfs.list().expect("list").into_iter().find(|name| name.ends_with(".table")).expect("table");
+    let table =
+        vfs.list().expect("list").into_iter().find(|name| name.ends_with(".table")).expect("table");
     vfs.flip(&table, 7_000, 3);
     let mut handle = open(&vfs).expect("open");
     let id = handle.namespace("n", "1").expect("namespace");
@@ -210,7 +241,13 @@ fn a_table_with_a_damaged_directory_hides_only_keys_between_its_first_and_its_la
     }
     commit(&mut handle, Durability::Durable).expect("commit");
     compact(&handle, true).expect("compact");
-    let tables = || vfs.list().expect("list").into_iter().filter(|name| name.ends_with(".table")).collect::<Vec<_>>();
+    let tables = || {
+        vfs.list()
+            .expect("list")
+            .into_iter()
+            .filter(|name| name.ends_with(".table"))
+            .collect::<Vec<_>>()
+    };
     let before = tables();
     let mut random = fastrand::Rng::with_seed(1);
     let large: Vec<u8> = (0..2 << 20).map(|_| random.u8(..)).collect();
@@ -240,7 +277,8 @@ fn a_value_whose_forged_block_cannot_be_decompressed_is_a_miss_until_compaction_
     commit(&mut handle, Durability::Durable).expect("commit");
     compact(&handle, true).expect("compact");
     drop(handle);
-    let table = vfs.list().expect("list").into_iter().find(|name| name.ends_with(".table")).expect("table");
+    let table =
+        vfs.list().expect("list").into_iter().find(|name| name.ends_with(".table")).expect("table");
     let mut bytes = vfs.contents(&table);
     let place = last_row(&bytes) + 8;
     let offset = u64::from_le_bytes(bytes[place..place + 8].try_into().expect("8 bytes")) as usize;
@@ -253,7 +291,8 @@ fn a_value_whose_forged_block_cannot_be_decompressed_is_a_miss_until_compaction_
     for (round, is_sound) in [false, true].into_iter().enumerate() {
         commit(&mut handle, Durability::Durable).expect("commit");
         compact(&handle, true).expect("compact");
-        let report = handle.store().verify(&|_, _| std::ops::ControlFlow::Continue(())).expect("verify");
+        let report =
+            handle.store().verify(&|_, _| std::ops::ControlFlow::Continue(())).expect("verify");
         assert_eq!(report.sound, is_sound, "compaction {round}: {report:?}");
         assert_eq!(handle.get(id, b"forged", <[u8]>::to_vec).expect("get"), None);
         assert_eq!(handle.get(id, b"sound", <[u8]>::to_vec).expect("get").as_ref(), Some(&value));
@@ -263,10 +302,17 @@ fn a_value_whose_forged_block_cannot_be_decompressed_is_a_miss_until_compaction_
 /// A failed read counted as damage, and the next compaction left out what it could not read.
 #[test]
 fn entries_return_after_temporary_read_errors() {
-    for (checkpoints, after) in SHAPES.iter().flat_map(|checkpoints| (0..40).map(move |after| (checkpoints, after))) {
+    for (checkpoints, after) in
+        SHAPES.iter().flat_map(|checkpoints| (0..40).map(move |after| (checkpoints, after)))
+    {
         let (vfs, content) = small_cache(checkpoints);
         let handle = open(&vfs).expect("open");
-        vfs.fail(Fault { call: Some(Call::Read), after, forever: true, effect: Effect::Error(ErrorKind::Other) });
+        vfs.fail(Fault {
+            call: Some(Call::Read),
+            after,
+            forever: true,
+            effect: Effect::Error(ErrorKind::Other),
+        });
         let _refused = compact(&handle, true);
         vfs.clear_faults();
         let _gone_on = compact(&handle, true);
@@ -289,7 +335,8 @@ fn cache_of_logs(vfs: SimVfs, random: u64, rounds: usize, closes: bool) -> (SimV
         let mut handle = open_seeded(&vfs, random);
         let id = handle.namespace("n", "1").expect("namespace");
         for number in 0..3 {
-            let (key, value) = (format!("key {number}"), format!("value {number} of round {round} of {random}"));
+            let (key, value) =
+                (format!("key {number}"), format!("value {number} of round {round} of {random}"));
             handle.put(id, key.as_bytes(), value.as_bytes()).expect("put");
             content.insert(key.into_bytes(), value.into_bytes());
             commit(&mut handle, Durability::Relaxed).expect("commit");
@@ -395,7 +442,8 @@ fn a_value_in_an_open_log_stays_a_miss_after_its_newer_one_was_damaged_and_compa
             put_all(&mut other, b"new", 100);
             drop(other);
             compact(&open(&vfs).expect("open"), true).expect("compact");
-            let table = vfs.names().into_iter().rfind(|name| name.ends_with(".table")).expect("a table");
+            let table =
+                vfs.names().into_iter().rfind(|name| name.ends_with(".table")).expect("a table");
             (vfs, living, table)
         };
         let length = scenario().0.length(&scenario().2);
@@ -419,8 +467,12 @@ fn a_value_in_an_open_log_stays_a_miss_after_its_newer_one_was_damaged_and_compa
             living.store().refresh().expect("refresh");
             for handle in [&mut living, &mut open(&vfs).expect("open")] {
                 let id = handle.namespace("n", "1").expect("namespace");
-                for (key, value) in dump(handle, id).into_iter().filter(|(key, _)| key != b"healed") {
-                    assert!(value.starts_with(b"new"), "part {part} of {table}: an older value of {key:?}");
+                for (key, value) in dump(handle, id).into_iter().filter(|(key, _)| key != b"healed")
+                {
+                    assert!(
+                        value.starts_with(b"new"),
+                        "part {part} of {table}: an older value of {key:?}"
+                    );
                 }
             }
         }
@@ -464,7 +516,11 @@ fn an_open_cache_does_not_return_an_older_value_after_the_log_of_the_newer_one_w
         }
         vfs.truncate("0.log", before);
         reader.store().refresh().expect("refresh");
-        assert_eq!(reader.get(id, b"key", <[u8]>::to_vec).expect("get"), None, "has read more: {has_read_more}");
+        assert_eq!(
+            reader.get(id, b"key", <[u8]>::to_vec).expect("get"),
+            None,
+            "has read more: {has_read_more}"
+        );
         assert!(!reader.store().status().damage.is_empty());
     }
 }

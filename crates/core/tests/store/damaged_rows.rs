@@ -14,19 +14,26 @@ fn a_damaged_page_of_rows_hides_only_the_entries_of_its_blocks() {
     let vfs = SimVfs::new();
     let mut handle = open(&vfs).expect("open");
     let id = handle.namespace("n", "1").expect("namespace");
-    let content: Expected = (0..6_000u32).map(|number| (format!("{number:0100}").into_bytes(), vec![7; 100])).collect();
+    let content: Expected =
+        (0..6_000u32).map(|number| (format!("{number:0100}").into_bytes(), vec![7; 100])).collect();
     for (key, value) in &content {
         handle.put(id, key, value).expect("put");
     }
     commit(&mut handle, Durability::Durable).expect("commit");
     compact(&handle, true).expect("compact");
     drop(handle);
-    let table = vfs.list().expect("list").into_iter().find(|name| name.ends_with(".table")).expect("table");
+    let table =
+        vfs.list().expect("list").into_iter().find(|name| name.ends_with(".table")).expect("table");
     let bytes = vfs.contents(&table);
-    let blocks =
-        |at: usize| u32::from_le_bytes(*bytes[bytes.len() - 96 + at..].first_chunk().expect("a footer")) as usize;
+    let blocks = |at: usize| {
+        u32::from_le_bytes(*bytes[bytes.len() - 96 + at..].first_chunk().expect("a footer"))
+            as usize
+    };
     let (key_blocks, value_blocks) = (blocks(12), blocks(16));
-    assert!(key_blocks > 128 && value_blocks <= 128, "{key_blocks} and {value_blocks} blocks: three pages");
+    assert!(
+        key_blocks > 128 && value_blocks <= 128,
+        "{key_blocks} and {value_blocks} blocks: three pages"
+    );
     let rows = last_row(&bytes) + 24 - (key_blocks + value_blocks) * 24;
     let answers = |page_at: usize| {
         let vfs = vfs.fork();
@@ -35,7 +42,10 @@ fn a_damaged_page_of_rows_hides_only_the_entries_of_its_blocks() {
         let id = handle.namespace("n", "1").expect("namespace");
         let found = check_answers(&handle, id, &content, "damaged rows");
         let damage = handle.store().status().damage;
-        assert!(damage.iter().any(|place| place.offset == page_at as u64 && place.file == table), "{damage:?}");
+        assert!(
+            damage.iter().any(|place| place.offset == page_at as u64 && place.file == table),
+            "{damage:?}"
+        );
         drop(handle);
         check_damaged(&vfs, &content, "damaged rows");
         found

@@ -26,9 +26,14 @@ fn a_log_or_manifest_of_a_newer_format_is_an_error_and_stays_unchanged() {
         reseal::reseal(&vfs);
         let before: Vec<_> = vfs.names().into_iter().map(|name| vfs.contents(&name)).collect();
         let refused = open(&vfs).map(drop).expect_err("the format is newer");
-        let Error::NewerFormat { found: 2, supported: 1, name: reported } = *refused else { panic!("{refused:?}") };
+        let Error::NewerFormat { found: 2, supported: 1, name: reported } = *refused else {
+            panic!("{refused:?}")
+        };
         assert_eq!(reported, name);
-        assert_eq!(before, vfs.names().into_iter().map(|name| vfs.contents(&name)).collect::<Vec<_>>());
+        assert_eq!(
+            before,
+            vfs.names().into_iter().map(|name| vfs.contents(&name)).collect::<Vec<_>>()
+        );
     }
 }
 

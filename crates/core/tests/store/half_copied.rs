@@ -34,7 +34,9 @@ fn without_table(source: &SimVfs, bytes: Option<usize>) -> (SimVfs, String, Vec<
 #[test]
 fn a_table_that_arrives_after_the_manifest_is_found_after_a_refresh() {
     let source = source();
-    for (bytes, reads) in [(None, false), (None, true), (Some(0), true), (Some(60), true), (Some(60), false)] {
+    for (bytes, reads) in
+        [(None, false), (None, true), (Some(0), true), (Some(60), true), (Some(60), false)]
+    {
         let (vfs, name, whole) = without_table(&source, bytes);
         let mut handle = open(&vfs).expect("open");
         if reads {
@@ -49,7 +51,9 @@ fn a_table_that_arrives_after_the_manifest_is_found_after_a_refresh() {
 #[test]
 fn a_table_that_arrives_after_the_manifest_is_not_compacted_away() {
     let source = source();
-    for (bytes, reads) in [(None, false), (None, true), (Some(0), true), (Some(60), true), (Some(60), false)] {
+    for (bytes, reads) in
+        [(None, false), (None, true), (Some(0), true), (Some(60), true), (Some(60), false)]
+    {
         for full in [false, true] {
             let (vfs, name, whole) = without_table(&source, bytes);
             let mut handle = open(&vfs).expect("open");

@@ -28,14 +28,21 @@ pub(crate) fn commit(handle: &mut Handle, durability: Durability) -> varve_core:
     commit_at(handle, durability, 1_000)
 }
 
-pub(crate) fn commit_at(handle: &mut Handle, durability: Durability, now_ms: u64) -> varve_core::Result<()> {
+pub(crate) fn commit_at(
+    handle: &mut Handle,
+    durability: Durability,
+    now_ms: u64,
+) -> varve_core::Result<()> {
     match handle.begin_commit() {
         Some(pending) => pending.run(Some(durability), now_ms).map(|_| ()),
         None => Ok(()),
     }
 }
 
-pub(crate) fn compact(handle: &Handle, full: bool) -> varve_core::Result<varve_core::CompactReport> {
+pub(crate) fn compact(
+    handle: &Handle,
+    full: bool,
+) -> varve_core::Result<varve_core::CompactReport> {
     handle.store().compact(full, &|_, _| ControlFlow::Continue(()))
 }
 
@@ -56,7 +63,11 @@ pub(crate) fn dump(handle: &Handle, namespace: u32) -> Expected {
     assert!(found.iter().all(is_shown), "a scan of keys shows each of them");
     // A value that cannot be read, such as one whose blob is gone, is a miss; a scan of keys does not try.
     for key in lengths.keys().filter(|key| !found.contains_key(*key)) {
-        assert_eq!(handle.get(namespace, key, <[u8]>::to_vec).expect("get"), None, "a scan shows each value");
+        assert_eq!(
+            handle.get(namespace, key, <[u8]>::to_vec).expect("get"),
+            None,
+            "a scan shows each value"
+        );
     }
     found
 }
@@ -68,7 +79,10 @@ fn lengths(handle: &Handle, namespace: u32) -> BTreeMap<Vec<u8>, usize> {
     while let Some(from) = cursor {
         cursor = handle
             .scan_keys(namespace, from, 20, &mut |key, value_bytes| {
-                assert!(found.insert(key.to_vec(), value_bytes).is_none(), "a scan shows each key once");
+                assert!(
+                    found.insert(key.to_vec(), value_bytes).is_none(),
+                    "a scan shows each key once"
+                );
             })
             .expect("scan of keys");
     }

@@ -22,7 +22,12 @@ fn options(layers: &[&SimVfs]) -> Options {
         vfs: Arc::new((*vfs).clone()),
     };
     let layers = layers.iter().enumerate().map(source).collect();
-    Options { block_cache_bytes: 1 << 20, blob_bytes_min: BLOB_BYTES_MIN, layers, ..Options::default() }
+    Options {
+        block_cache_bytes: 1 << 20,
+        blob_bytes_min: BLOB_BYTES_MIN,
+        layers,
+        ..Options::default()
+    }
 }
 
 /// Opens a cache over layers, the newest first.
@@ -56,7 +61,11 @@ fn values(handle: &mut Handle, version: &str) -> Expected {
     let id = handle.namespace("n", version).expect("namespace");
     let listed = dump(handle, id);
     for (key, value) in &listed {
-        assert_eq!(handle.get(id, key, <[u8]>::to_vec).expect("get").as_ref(), Some(value), "a listing equals lookups");
+        assert_eq!(
+            handle.get(id, key, <[u8]>::to_vec).expect("get").as_ref(),
+            Some(value),
+            "a listing equals lookups"
+        );
         assert!(handle.has(id, key).expect("has"));
     }
     listed
@@ -69,7 +78,11 @@ fn expected(entries: &[(&str, &[u8])]) -> Expected {
 /// A layer with keys a, b and c; the last value is a blob.
 fn base() -> SimVfs {
     let mut handle = over(&SimVfs::new(), &[]);
-    change(&mut handle, "1", &[("a", Some(b"base a")), ("b", Some(b"base b")), ("c", Some(&[7; 5_000]))]);
+    change(
+        &mut handle,
+        "1",
+        &[("a", Some(b"base a")), ("b", Some(b"base b")), ("c", Some(&[7; 5_000]))],
+    );
     seal(&handle, &[])
 }
 
@@ -128,10 +141,15 @@ fn a_cache_over_a_layer_reads_its_entries_and_writes_nothing() {
     let id = handle.namespace("n", "1").expect("namespace");
     let mut found = Vec::new();
     let keys: [&[u8]; 3] = [b"c", b"absent", b"a"];
-    handle.get_many(id, keys.into_iter(), |value| found.push(value.map(<[u8]>::len))).expect("get_many");
+    handle
+        .get_many(id, keys.into_iter(), |value| found.push(value.map(<[u8]>::len)))
+        .expect("get_many");
     assert_eq!(found, [Some(5_000), None, Some(6)]);
     let stats = handle.store().stats().expect("stats");
-    assert_eq!((stats.namespaces.len(), stats.namespaces[0].entries, stats.layers[0].entries), (1, 3, 3));
+    assert_eq!(
+        (stats.namespaces.len(), stats.namespaces[0].entries, stats.layers[0].entries),
+        (1, 3, 3)
+    );
     assert_eq!(handle.store().top(TopOrder::Largest, None, 1).expect("top")[0].key, b"c");
     assert_eq!(handle.store().version_of("n").expect("version").as_deref(), Some("1"));
     assert!(handle.store().verify(&|_, _| ControlFlow::Continue(())).expect("verify").sound);
@@ -151,10 +169,14 @@ fn each_layer_counts_the_lookups_that_it_answers() {
     change(&mut over(&vfs, &[&newer, &older]), "1", &[("own", Some(b"of the cache"))]);
     let mut handle = over(&vfs, &[&newer, &older]);
     let id = handle.namespace("n", "1").expect("namespace");
-    for (key, found) in [("a", true), ("a", true), ("b", true), ("c", false), ("absent", false), ("own", true)] {
+    for (key, found) in
+        [("a", true), ("a", true), ("b", true), ("c", false), ("absent", false), ("own", true)]
+    {
         assert_eq!(handle.get(id, key.as_bytes(), |_| ()).expect("get").is_some(), found, "{key}");
     }
-    let hits = |handle: &Handle| handle.store().status().layers.iter().map(|layer| layer.hits).collect::<Vec<_>>();
+    let hits = |handle: &Handle| {
+        handle.store().status().layers.iter().map(|layer| layer.hits).collect::<Vec<_>>()
+    };
     assert_eq!(hits(&handle), [1, 2]);
     change(&mut handle, "1", &[("more", Some(b"more"))]);
     compact(&handle, true).expect("compact");
@@ -164,7 +186,11 @@ fn each_layer_counts_the_lookups_that_it_answers() {
 #[test]
 fn a_put_and_a_delete_hide_what_a_layer_has_and_stay_after_every_compaction() {
     let (vfs, layer) = (SimVfs::new(), base());
-    change(&mut over(&vfs, &[&layer]), "1", &[("a", Some(b"new")), ("b", None), ("c", Some(b"short"))]);
+    change(
+        &mut over(&vfs, &[&layer]),
+        "1",
+        &[("a", Some(b"new")), ("b", None), ("c", Some(b"short"))],
+    );
     change(&mut over(&vfs, &[&layer]), "1", &[("c", None)]);
     let left = expected(&[("a", b"new")]);
     for full in [false, true, true] {
@@ -177,7 +203,11 @@ fn a_put_and_a_delete_hide_what_a_layer_has_and_stay_after_every_compaction() {
     compact(&open(&vfs).expect("open"), true).expect("compact");
     let left = expected(&[("a", b"new"), ("d", b"more")]);
     assert_eq!(values(&mut over(&vfs, &[&layer]), "1"), left);
-    assert_eq!(values(&mut open(&vfs).expect("open"), "1"), left, "without the layer, nothing of it is visible");
+    assert_eq!(
+        values(&mut open(&vfs).expect("open"), "1"),
+        left,
+        "without the layer, nothing of it is visible"
+    );
 }
 
 #[test]
@@ -187,7 +217,11 @@ fn a_delete_that_no_layer_needs_is_dropped() {
     change(&mut over(&vfs, &[&layer]), "1", &[("x", None), ("b", None)]);
     compact(&over(&vfs, &[&layer]), true).expect("compact");
     let report = seal_to(&over(&vfs, &[]), &SimVfs::new(), &[&layer]).expect("seal");
-    assert_eq!((report.entries, report.deletes), (1, 3), "y is new; a, b and c are not in the cache alone");
+    assert_eq!(
+        (report.entries, report.deletes),
+        (1, 3),
+        "y is new; a, b and c are not in the cache alone"
+    );
     let other = base();
     let over_other = values(&mut over(&vfs, &[&other]), "1");
     assert_eq!(over_other.len(), 3, "a, c and y: the delete of b stayed");
@@ -224,26 +258,40 @@ fn equal_entries_give_equal_layers_whatever_their_history() {
     let vfs = SimVfs::new();
     let mut handle = over(&vfs, &[]);
     for round in 0..5u8 {
-        change(&mut handle, "1", &[("c", Some(&[round; 4_000])), ("a", Some(&[round])), ("gone", Some(b"x"))]);
+        change(
+            &mut handle,
+            "1",
+            &[("c", Some(&[round; 4_000])), ("a", Some(&[round])), ("gone", Some(b"x"))],
+        );
         compact(&handle, round % 2 == 0).expect("compact");
     }
     change(&mut handle, "1", &[("gone", None), ("c", Some(&[7; 5_000])), ("b", Some(b"base b"))]);
     change(&mut handle, "1", &[("a", Some(b"base a"))]);
     assert_eq!(bytes(&seal(&handle, &[])), bytes(&base()));
-    assert_eq!(bytes(&seal(&over(&SimVfs::new(), &[&base()]), &[])), bytes(&base()), "a seal of a layer is that layer");
+    assert_eq!(
+        bytes(&seal(&over(&SimVfs::new(), &[&base()]), &[])),
+        bytes(&base()),
+        "a seal of a layer is that layer"
+    );
 }
 
 #[test]
 fn a_crash_while_sealing_leaves_no_half_layer_and_the_next_seal_works() {
     let cache = SimVfs::new();
-    change(&mut over(&cache, &[]), "1", &[("a", Some(b"base a")), ("b", Some(b"base b")), ("c", Some(&[7; 5_000]))]);
+    change(
+        &mut over(&cache, &[]),
+        "1",
+        &[("a", Some(b"base a")), ("b", Some(b"base b")), ("c", Some(&[7; 5_000]))],
+    );
     let handle = over(&cache, &[]);
     let target = SimVfs::new();
     let report = seal_to(&handle, &target, &[]).expect("seal");
     let all = expected(&[("a", b"base a"), ("b", b"base b"), ("c", &[7; 5_000])]);
     let mut whole = 0;
     for model in [Model::Posix, Model::Journaled] {
-        for state in (0..=target.operation_count()).flat_map(|end| target.crash_states(model, end, 1, 60)) {
+        for state in
+            (0..=target.operation_count()).flat_map(|end| target.crash_states(model, end, 1, 60))
+        {
             let mut reader = over(&SimVfs::new(), &[&state.vfs]);
             let found = values(&mut reader, "1");
             if found == all {
@@ -253,14 +301,23 @@ fn a_crash_while_sealing_leaves_no_half_layer_and_the_next_seal_works() {
             let damage = reader.store().status().damage;
             assert_eq!((found.len(), damage.len()), (0, 1), "{}: {damage:?}", state.description());
             assert_eq!(damage[0].what, "missing layer", "{}", state.description());
-            assert_eq!(seal_to(&handle, &state.vfs, &[]).expect("seal again"), report, "{}", state.description());
+            assert_eq!(
+                seal_to(&handle, &state.vfs, &[]).expect("seal again"),
+                report,
+                "{}",
+                state.description()
+            );
             assert_eq!(values(&mut over(&SimVfs::new(), &[&state.vfs]), "1"), all);
         }
     }
     assert!(whole > 0);
     for end in [target.operation_count()] {
         for state in target.crash_states(Model::Posix, end, 1, 60) {
-            assert_eq!(values(&mut over(&SimVfs::new(), &[&state.vfs]), "1"), all, "a finished seal is durable");
+            assert_eq!(
+                values(&mut over(&SimVfs::new(), &[&state.vfs]), "1"),
+                all,
+                "a finished seal is durable"
+            );
         }
     }
 }

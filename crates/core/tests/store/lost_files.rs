@@ -14,9 +14,13 @@ const EVENTS: &[Event] = &[
     ("all files are removed", |vfs, _| vfs.names().iter().for_each(|name| vfs.erase(name))),
     ("the log is removed", |vfs, _| vfs.erase(&log_of(vfs))),
     ("the manifest is removed", |vfs, _| vfs.erase(&manifest_of(vfs))),
-    ("the log is truncated to half", |vfs, _| vfs.truncate(&log_of(vfs), vfs.length(&log_of(vfs)) / 64 * 32)),
+    ("the log is truncated to half", |vfs, _| {
+        vfs.truncate(&log_of(vfs), vfs.length(&log_of(vfs)) / 64 * 32)
+    }),
     ("the log is truncated to zero", |vfs, _| vfs.truncate(&log_of(vfs), 0)),
-    ("the log is an older copy, in place", |vfs, older| vfs.set_contents(&log_of(vfs), older.to_vec())),
+    ("the log is an older copy, in place", |vfs, older| {
+        vfs.set_contents(&log_of(vfs), older.to_vec())
+    }),
     ("the log is an older copy, another file", |vfs, older| {
         let name = log_of(vfs);
         vfs.erase(&name);
@@ -56,7 +60,12 @@ fn manifest_of(vfs: &SimVfs) -> String {
 }
 
 fn machines() -> [SimVfs; 4] {
-    [SimVfs::new(), SimVfs::new().padded(), SimVfs::new().without_locks(), SimVfs::new().without_links()]
+    [
+        SimVfs::new(),
+        SimVfs::new().padded(),
+        SimVfs::new().without_locks(),
+        SimVfs::new().without_links(),
+    ]
 }
 
 #[test]
@@ -76,14 +85,26 @@ fn a_new_process_finds_every_commit_made_after_files_of_an_open_cache_were_lost(
                     other.store().close().expect("close");
                     // The first of these commits that reads older damage resets the cache.
                     if round > 0 {
-                        assert!(has(&vfs, &format!("writer {round}")), "{what}, {durability:?}, writer {round}");
-                        assert!(has(&vfs, &format!("other {round}")), "{what}, {durability:?}, other {round}");
+                        assert!(
+                            has(&vfs, &format!("writer {round}")),
+                            "{what}, {durability:?}, writer {round}"
+                        );
+                        assert!(
+                            has(&vfs, &format!("other {round}")),
+                            "{what}, {durability:?}, other {round}"
+                        );
                     }
                 }
                 writer.store().close().expect("close");
                 for round in 2..6 {
-                    assert!(has(&vfs, &format!("writer {round}")), "{what}, {durability:?}, writer {round} at the end");
-                    assert!(has(&vfs, &format!("other {round}")), "{what}, {durability:?}, other {round} at the end");
+                    assert!(
+                        has(&vfs, &format!("writer {round}")),
+                        "{what}, {durability:?}, writer {round} at the end"
+                    );
+                    assert!(
+                        has(&vfs, &format!("other {round}")),
+                        "{what}, {durability:?}, other {round} at the end"
+                    );
                 }
             }
         }
@@ -116,14 +137,19 @@ fn a_durable_commit_is_found_after_a_longer_log_of_a_copy_was_put_over_the_padde
     for bytes in [100, 3_000, 5_000, 60_000] {
         let (vfs, copy) = (machine.fork(), machine.fork());
         let mut writer = open_seeded(&vfs, 2);
-        (0..3).for_each(|number| put(&mut writer, &format!("before {number}"), Durability::Durable));
+        (0..3)
+            .for_each(|number| put(&mut writer, &format!("before {number}"), Durability::Durable));
         let mut other = open_seeded(&copy, 3);
         put(&mut other, &"other".repeat(bytes / 5), Durability::Durable);
         other.store().close().expect("close");
         copy.names().iter().for_each(|name| vfs.set_contents(name, copy.contents(name)));
         for number in 0..4 {
             put(&mut writer, &format!("after {number}"), Durability::Durable);
-            assert!(has(&vfs, &format!("after {number}")), "{bytes} bytes, after {number}: {:?}", vfs.names());
+            assert!(
+                has(&vfs, &format!("after {number}")),
+                "{bytes} bytes, after {number}: {:?}",
+                vfs.names()
+            );
         }
     }
 }
@@ -139,11 +165,16 @@ fn a_durable_commit_is_found_after_an_earlier_copy_of_the_padded_log_was_put_ove
         put(&mut writer, "last", Durability::Durable);
         let log = log_of(&vfs);
         let older = vfs.contents(&log);
-        (0..count).for_each(|number| put(&mut writer, &format!("before {number}"), Durability::Durable));
+        (0..count)
+            .for_each(|number| put(&mut writer, &format!("before {number}"), Durability::Durable));
         vfs.set_contents(&log, older);
         for number in 0..3 {
             put(&mut writer, &format!("after {number}"), Durability::Durable);
-            assert!(has(&vfs, &format!("after {number}")), "{count}, after {number}: {:?}", vfs.names());
+            assert!(
+                has(&vfs, &format!("after {number}")),
+                "{count}, after {number}: {:?}",
+                vfs.names()
+            );
         }
     }
 }
@@ -227,7 +258,12 @@ fn zeros_in_the_middle_of_durable_commits_are_reported_as_damage() {
         let mut zeroed = bytes.clone();
         zeroed[start..start + sector].fill(0);
         damaged.set_contents(&name, zeroed);
-        assert_ne!(open_seeded(&damaged, 2).store().status().damage.len(), 0, "sector at {start} of {}", bytes.len());
+        assert_ne!(
+            open_seeded(&damaged, 2).store().status().damage.len(),
+            0,
+            "sector at {start} of {}",
+            bytes.len()
+        );
     }
 }
 
@@ -252,7 +288,8 @@ fn damage_to_a_closed_cache_never_brings_an_older_state_back() {
             }
             let mut reader = open_seeded(&damaged, 9);
             let id = reader.namespace("n", "1").expect("namespace");
-            let found = ["key", "round 0", "round 1"].map(|key| reader.has(id, key.as_bytes()).expect("has"));
+            let found = ["key", "round 0", "round 1"]
+                .map(|key| reader.has(id, key.as_bytes()).expect("has"));
             assert!(found == [false; 3] || found == [true; 3], "{name} at {length:?}: {found:?}");
         }
     }

@@ -23,7 +23,9 @@ const CALLS: &[Call] = &[
         put(handle, b"own");
         drop(handle.store().close());
     }),
-    ("a repair", true, |handle| drop(handle.store().repair(false, &|_, _| ControlFlow::Continue(())))),
+    ("a repair", true, |handle| {
+        drop(handle.store().repair(false, &|_, _| ControlFlow::Continue(())))
+    }),
 ];
 
 fn manifests(vfs: &SimVfs) -> Vec<String> {
@@ -76,7 +78,9 @@ fn is_lost_at(at: u32, machine: &SimVfs, (what, is_damaged, call): Call, loss: L
         &vfs,
         Box::new(move |call, name| {
             // No system call removes or renames a file only if it is a certain one.
-            if loss.is_whole && (call == "remove" || call == "rename" && name.starts_with("manifest-")) {
+            if loss.is_whole
+                && (call == "remove" || call == "rename" && name.starts_with("manifest-"))
+            {
                 return;
             }
             let left = &mut *counted.lock().expect("count");

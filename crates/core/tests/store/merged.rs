@@ -76,7 +76,9 @@ fn two_merged_copies_of_a_cache_show_the_newest_state_of_one_or_misses() {
         let found: BTreeSet<&String> = values.iter().flatten().collect();
         let is_newest = found.iter().all(|value| last.contains(value)) && found.len() <= 1;
         assert!(is_newest, "seed {seed}, round {round}: {values:?} of {last:?}");
-        let has_own = last.each_ref().map(|own| reader.has(id, format!("own {own}").as_bytes()).expect("has"));
+        let has_own = last
+            .each_ref()
+            .map(|own| reader.has(id, format!("own {own}").as_bytes()).expect("has"));
         assert_ne!(has_own, [true; 2], "seed {seed}, round {round}: entries of both");
         if found.is_empty() {
             missed += 1
@@ -87,9 +89,15 @@ fn two_merged_copies_of_a_cache_show_the_newest_state_of_one_or_misses() {
         commit(&mut reader, Durability::Relaxed).expect("commit");
         let mut after = open(&one, &mut random);
         let id = after.namespace("n", "1").expect("namespace");
-        assert!(after.has(id, b"next").expect("has"), "seed {seed}, round {round}: the next commit is not found");
+        assert!(
+            after.has(id, b"next").expect("has"),
+            "seed {seed}, round {round}: the next commit is not found"
+        );
     }
-    assert!(found_one > ROUNDS / 4 && missed > 0, "seed {seed}: {found_one} found, {missed} missed");
+    assert!(
+        found_one > ROUNDS / 4 && missed > 0,
+        "seed {seed}: {found_one} found, {missed} missed"
+    );
 }
 
 /// The manifest on which the open log was begun was still there, next to a newer one from the other copy. Commits were
@@ -156,9 +164,16 @@ fn a_cache_that_refreshes_while_its_files_are_replaced_one_by_one_commits_to_it_
         put(random.choice(&mut handles).expect("a handle"), "after");
         let mut reader = open(&one, &mut random);
         let id = reader.namespace("n", "1").expect("namespace");
-        assert!(reader.has(id, b"after").expect("has"), "seed {seed}, round {round}: {:?}", one.names());
+        assert!(
+            reader.has(id, b"after").expect("has"),
+            "seed {seed}, round {round}: {:?}",
+            one.names()
+        );
         for handle in handles {
-            handle.store().close().unwrap_or_else(|error| panic!("seed {seed}, round {round}: closing: {error}"));
+            handle
+                .store()
+                .close()
+                .unwrap_or_else(|error| panic!("seed {seed}, round {round}: closing: {error}"));
         }
     }
 }

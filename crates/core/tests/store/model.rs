@@ -75,7 +75,8 @@ fn history(seed: u64) {
     for which in 0..2 {
         same_content(&dump(&handle, ids[which]), &buffered[which]);
     }
-    let verified = handle.store().verify(&|_, _| std::ops::ControlFlow::Continue(())).expect("verify");
+    let verified =
+        handle.store().verify(&|_, _| std::ops::ControlFlow::Continue(())).expect("verify");
     assert!(verified.sound, "{:?}", verified.damage);
 }
 
@@ -97,14 +98,24 @@ fn a_new_version_of_a_namespace_discards_its_entries_and_no_others() {
         assert_eq!(handle.get(new, b"key", <[u8]>::to_vec).expect("get"), None);
         handle.put(new, b"key2", b"new").expect("put");
         commit(&mut handle, Durability::Relaxed).expect("commit");
-        assert_eq!(handle.get(old, b"key", <[u8]>::to_vec).expect("get"), None, "the old version is gone");
+        assert_eq!(
+            handle.get(old, b"key", <[u8]>::to_vec).expect("get"),
+            None,
+            "the old version is gone"
+        );
         compact(&handle, full).expect("compact");
         let mut handle = open(&vfs).expect("open");
         let [old, other] = name_both(&mut handle);
         assert_eq!(handle.get(old, b"key", <[u8]>::to_vec).expect("get"), None);
-        assert_eq!(handle.get(other, b"key", <[u8]>::to_vec).expect("get").as_deref(), Some(&b"other"[..]));
+        assert_eq!(
+            handle.get(other, b"key", <[u8]>::to_vec).expect("get").as_deref(),
+            Some(&b"other"[..])
+        );
         let new = handle.namespace("one", "2").expect("namespace");
-        assert_eq!(handle.get(new, b"key2", <[u8]>::to_vec).expect("get").as_deref(), Some(&b"new"[..]));
+        assert_eq!(
+            handle.get(new, b"key2", <[u8]>::to_vec).expect("get").as_deref(),
+            Some(&b"new"[..])
+        );
         // Back to the first version: its entries from before the change do not return.
         handle.put(old, b"key3", b"again").expect("put");
         commit(&mut handle, Durability::Relaxed).expect("commit");
@@ -147,7 +158,10 @@ fn a_cache_is_created_after_a_hundred_commits_to_a_full_disk() {
     let [id, _] = name_both(&mut handle);
     handle.put(id, b"key", b"value").expect("put");
     for _ in 0..100 {
-        assert_eq!(commit(&mut handle, Durability::Relaxed).expect_err("the disk is full").code(), "DISK_FULL");
+        assert_eq!(
+            commit(&mut handle, Durability::Relaxed).expect_err("the disk is full").code(),
+            "DISK_FULL"
+        );
     }
     assert_eq!(vfs.names(), Vec::<String>::new());
     vfs.clear_faults();
@@ -157,7 +171,8 @@ fn a_cache_is_created_after_a_hundred_commits_to_a_full_disk() {
 /// Fails with the keys that differ.
 pub(crate) fn same_content(found: &Expected, expected: &Expected) {
     let text = |key: &Vec<u8>| String::from_utf8_lossy(key).chars().take(20).collect::<String>();
-    let missing: Vec<_> = expected.keys().filter(|key| !found.contains_key(*key)).map(text).collect();
+    let missing: Vec<_> =
+        expected.keys().filter(|key| !found.contains_key(*key)).map(text).collect();
     let extra: Vec<_> = found.keys().filter(|key| !expected.contains_key(*key)).map(text).collect();
     let wrong: Vec<_> = found
         .iter()

@@ -23,7 +23,8 @@ fn put(handle: &mut Handle, name: &str, version: &str, value: &[u8]) -> varve_co
 /// After 16,384 pairs of a name and a version, a process could not open another namespace until it ended.
 #[test]
 fn a_process_that_has_opened_16384_names_and_versions_opens_another_one() {
-    let store = Store::open(Arc::new(MemVfs::new()), Arc::new(SerialPool), Options::default()).expect("open");
+    let store = Store::open(Arc::new(MemVfs::new()), Arc::new(SerialPool), Options::default())
+        .expect("open");
     let mut kept = store.handle();
     put(&mut kept, "kept", "1", b"kept").expect("put");
     for round in 0..100_000u32 {
@@ -34,7 +35,10 @@ fn a_process_that_has_opened_16384_names_and_versions_opens_another_one() {
         if round % 10 == 0 {
             commit(&mut handle, Durability::Relaxed).expect("commit");
             assert_eq!(newest(&store, "branch", &version), Some(version.into_bytes()));
-            assert_eq!(newest(&store, "branch", &round.saturating_sub(10).to_string()).is_some(), round == 0);
+            assert_eq!(
+                newest(&store, "branch", &round.saturating_sub(10).to_string()).is_some(),
+                round == 0
+            );
         }
     }
     commit(&mut kept, Durability::Relaxed).expect("commit");
@@ -68,7 +72,8 @@ fn a_cache_holds_twenty_thousand_namespaces() {
 fn a_commit_with_too_many_namespaces_fails_and_the_next_one_succeeds() {
     let vfs = SimVfs::new();
     let mut handle = open(&vfs).expect("open");
-    let refused = (0..MANY).find_map(|number| Some((number, put(&mut handle, &number.to_string(), "1", b"v").err()?)));
+    let refused = (0..MANY)
+        .find_map(|number| Some((number, put(&mut handle, &number.to_string(), "1", b"v").err()?)));
     let (number, error) = refused.expect("a refusal");
     let Error::Exhausted { field, limit } = *error else { panic!("{error:?}") };
     assert_eq!((field, limit), ("namespaces of one commit", u64::from(number)));
@@ -76,7 +81,11 @@ fn a_commit_with_too_many_namespaces_fails_and_the_next_one_succeeds() {
     put(&mut handle, &number.to_string(), "1", b"v").expect("put");
     commit(&mut handle, Durability::Relaxed).expect("commit");
     for number in [0, number - 1, number] {
-        assert_eq!(newest(handle.store(), &number.to_string(), "1"), Some(b"v".to_vec()), "namespace {number}");
+        assert_eq!(
+            newest(handle.store(), &number.to_string(), "1"),
+            Some(b"v".to_vec()),
+            "namespace {number}"
+        );
     }
 }
 

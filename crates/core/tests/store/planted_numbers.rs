@@ -23,7 +23,8 @@ fn put(vfs: &SimVfs, handle: &mut varve_core::Handle, key: &str) {
     let id = handle.namespace("n", "1").expect("namespace");
     handle.put(id, key.as_bytes(), key.as_bytes()).expect("put");
     handle.put(id, b"one", key.as_bytes()).expect("put");
-    commit(handle, Durability::Durable).unwrap_or_else(|error| panic!("{key}: {error}, {:?}", vfs.names()));
+    commit(handle, Durability::Durable)
+        .unwrap_or_else(|error| panic!("{key}: {error}, {:?}", vfs.names()));
     check(vfs, key);
 }
 
@@ -52,7 +53,13 @@ fn go_on(vfs: &SimVfs, planted: &str) {
 
 #[test]
 fn a_file_whose_name_has_the_highest_number_stops_no_commit() {
-    for name in ["16777215.log", "16777214.log", "16777215-1.table", "0-16777215.taken", "1-4294967295.table"] {
+    for name in [
+        "16777215.log",
+        "16777214.log",
+        "16777215-1.table",
+        "0-16777215.taken",
+        "1-4294967295.table",
+    ] {
         for vfs in [SimVfs::new(), used()] {
             vfs.set_contents(name, Vec::new());
             go_on(&vfs, name);
@@ -91,7 +98,9 @@ fn forge(name_starts: &str, high: &[u8]) {
 
 #[test]
 fn a_manifest_with_the_highest_numbers_stops_no_commit() {
-    [&[0xFF; 8][..], &[0xFF, 0xFF, 0xFF, 0], &[0xFF; 4]].iter().for_each(|high| forge("manifest-", high));
+    [&[0xFF; 8][..], &[0xFF, 0xFF, 0xFF, 0], &[0xFF; 4]]
+        .iter()
+        .for_each(|high| forge("manifest-", high));
 }
 
 #[test]

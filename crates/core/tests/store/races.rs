@@ -3,7 +3,8 @@
 
 use crate::history::{commit, compact, open};
 use crate::hooked::{
-    Hook, first_frame, hooked, hooked_with, open_seeded, opened_with, put, put_with, with_a_commit, with_a_commit_in,
+    Hook, first_frame, hooked, hooked_with, open_seeded, opened_with, put, put_with, with_a_commit,
+    with_a_commit_in,
 };
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
@@ -143,8 +144,9 @@ fn a_manifest_with_an_empty_one_above_it_is_published_again_above_both() {
     let (vfs, writer, _) = with_a_commit_in(SimVfs::new().without_links());
     drop(writer);
     let (other, mut is_done) = (vfs.clone(), false);
-    let is_written =
-        |vfs: &SimVfs| vfs.names().iter().any(|name| name == "manifest-2" && !vfs.contents(name).is_empty());
+    let is_written = |vfs: &SimVfs| {
+        vfs.names().iter().any(|name| name == "manifest-2" && !vfs.contents(name).is_empty())
+    };
     let hook: Hook = Box::new(move |call, _| {
         if call == "list" && is_written(&other) && !std::mem::replace(&mut is_done, true) {
             compact(&open(&other).expect("open"), false).expect("collect");
@@ -152,7 +154,8 @@ fn a_manifest_with_an_empty_one_above_it_is_published_again_above_both() {
         }
     });
     compact(&hooked(&vfs, hook), true).expect("compact");
-    let manifests: Vec<_> = vfs.names().into_iter().filter(|name| name.starts_with("manifest-")).collect();
+    let manifests: Vec<_> =
+        vfs.names().into_iter().filter(|name| name.starts_with("manifest-")).collect();
     assert_eq!(manifests, ["manifest-4"]);
     assert_eq!(opened_with(&vfs, Box::new(|_, _| {})), (Some(b"value".to_vec()), 0));
 }
@@ -168,7 +171,8 @@ fn a_claimed_log_is_not_replaced_by_a_new_log_of_the_same_number() {
     let hook: Hook = Box::new(move |call, name| {
         if call == "link" && name == "manifest-2" && !std::mem::replace(&mut is_done, true) {
             let first = other.contents("manifest-1");
-            let body_bytes = u32::from_le_bytes(*first[4..].first_chunk().expect("a length")) as usize;
+            let body_bytes =
+                u32::from_le_bytes(*first[4..].first_chunk().expect("a length")) as usize;
             other.set_contents("manifest-2", reseal::manifest(2, 1, &first[32..32 + body_bytes]));
             other.set_contents("0.log", other.contents("0-1.taken")[..START_BYTES].to_vec());
         }
@@ -184,7 +188,10 @@ fn a_blob_stored_during_two_concurrent_collections_stays() {
     let vfs = SimVfs::new();
     let content = [7; 50];
     let file = BlobRef::of(&content);
-    BlobWriter::new(open(&vfs).expect("open").store()).expect("hold").store(&content).expect("store");
+    BlobWriter::new(open(&vfs).expect("open").store())
+        .expect("hold")
+        .store(&content)
+        .expect("store");
     let (reached, is_reached) = mpsc::channel();
     let (go_on, may_go_on) = mpsc::channel();
     let mut second = Some(hooked_with(
@@ -236,7 +243,8 @@ fn a_refresh_finds_a_log_that_is_renamed_during_the_listing() {
             let mut left = hidden.lock().expect("hidden");
             if call == "list" && *left > 0 {
                 *left -= 1;
-                let (from, to) = if *left == 1 { ("1.log", "hidden") } else { ("hidden", "1-2.taken") };
+                let (from, to) =
+                    if *left == 1 { ("1.log", "hidden") } else { ("hidden", "1-2.taken") };
                 other.rename(from, to).expect("rename");
             }
         })
@@ -255,8 +263,9 @@ fn a_refresh_finds_a_log_that_is_renamed_during_the_listing() {
 fn a_cache_created_by_several_processes_at_once_without_hard_links_keeps_every_commit() {
     let vfs = SimVfs::new().without_links();
     let (other, mut lists) = (vfs.clone(), 0u32);
-    let is_created =
-        |vfs: &SimVfs| vfs.names().iter().any(|name| name == "manifest-1" && !vfs.contents(name).is_empty());
+    let is_created = |vfs: &SimVfs| {
+        vfs.names().iter().any(|name| name == "manifest-1" && !vfs.contents(name).is_empty())
+    };
     let hook: Hook = Box::new(move |call, _| {
         lists += u32::from(call == "list" && (lists > 0 || is_created(&other)));
         if call == "list" && lists == 1 {
@@ -279,7 +288,10 @@ fn a_cache_created_by_several_processes_at_once_without_hard_links_keeps_every_c
 /// The state was locked while a flush synced the logs of other processes, so every lookup and commit waited for the
 /// disk.
 #[test]
-#[expect(clippy::disallowed_methods, reason = "a thread of the host, next to one that waits for the disk")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a thread of the host, next to one that waits for the disk"
+)]
 fn lookups_and_commits_continue_while_a_flush_waits_for_the_disk() {
     let vfs = SimVfs::new();
     let mut other = open(&vfs).expect("open");
@@ -340,7 +352,11 @@ fn commits_to_a_cache_created_again_stay_although_the_writer_of_an_older_log_app
         vfs.set_contents("0.log", log);
         let mut reader = open_seeded(&vfs, 3);
         let id = reader.namespace("n", "1").expect("namespace");
-        assert!(reader.has(id, b"key").expect("has"), "at list {list}: {:?}", reader.store().status().damage);
+        assert!(
+            reader.has(id, b"key").expect("has"),
+            "at list {list}: {:?}",
+            reader.store().status().damage
+        );
         created += 1;
     }
     assert!(created > 0);
@@ -363,7 +379,8 @@ fn a_commit_beside_compactions_that_claimed_two_logs_of_one_number_stays() {
                 let created = if call == "rename" { "0.log" } else { "0-2.taken" };
                 other.set_contents(created, ghost.clone());
             }
-            if (called, name) == ("link", "manifest-2") && !std::mem::replace(&mut committed, true) {
+            if (called, name) == ("link", "manifest-2") && !std::mem::replace(&mut committed, true)
+            {
                 let mut third = open_seeded(&other, 3);
                 put(&mut third, b"third");
             }

@@ -44,7 +44,8 @@ fn check(vfs: &SimVfs, content: &Expected, context: &str) -> RepairReport {
     // Reading damaged blobs quarantines them, so it is done in a copy.
     let mut reader = open(&vfs.fork()).expect("open");
     let id = reader.namespace("n", "1").expect("namespace");
-    let readable: Expected = content.keys().filter_map(|key| Some((key.clone(), get(&reader, id, key)?))).collect();
+    let readable: Expected =
+        content.keys().filter_map(|key| Some((key.clone(), get(&reader, id, key)?))).collect();
     drop(reader);
     let handle = open(vfs).expect("open");
     let before: Vec<_> = vfs.names().into_iter().map(|name| (vfs.contents(&name), name)).collect();
@@ -63,7 +64,10 @@ fn check(vfs: &SimVfs, content: &Expected, context: &str) -> RepairReport {
         );
     }
     let again = repair(&handle, false);
-    assert!(again.sound && again.damage.is_empty() && again.quarantined.is_empty(), "{context}: {again:?}");
+    assert!(
+        again.sound && again.damage.is_empty() && again.quarantined.is_empty(),
+        "{context}: {again:?}"
+    );
     drop(handle);
     let mut handle = open(vfs).expect("open");
     let id = handle.namespace("n", "1").expect("namespace");
@@ -92,12 +96,19 @@ fn repair_of_a_damaged_table_keeps_every_readable_entry() {
         assert!(!report.unrecoverable);
         assert_eq!(report.quarantined, [table.as_str()]);
         partly += u32::from(report.entries_after > 1);
-        assert!(report.damage.iter().all(|place| place.namespace.as_deref() == Some("n")), "{report:?}");
+        assert!(
+            report.damage.iter().all(|place| place.namespace.as_deref() == Some("n")),
+            "{report:?}"
+        );
         let lost: u64 = report.damage.iter().filter_map(|place| place.keys.as_ref()?.entries).sum();
         if report.damage.iter().all(|place| place.what.starts_with("block")) {
             assert_eq!(lost, content.len() as u64 - report.entries_after, "{report:?}");
-            named +=
-                u32::from(report.damage.iter().any(|place| place.keys.as_ref().is_some_and(|k| k.first.is_some())));
+            named += u32::from(
+                report
+                    .damage
+                    .iter()
+                    .any(|place| place.keys.as_ref().is_some_and(|k| k.first.is_some())),
+            );
         }
     }
     assert!(partly > 50, "{partly} of 60 kept entries");
@@ -121,7 +132,8 @@ fn repair_of_a_damaged_log_or_manifest_reports_that_everything_is_lost() {
 fn repair_of_a_missing_table_or_a_damaged_blob_loses_its_own_entries_only() {
     let (vfs, content) = cache(40);
     let table = table_of(&vfs);
-    let files: Vec<String> = vfs.names().into_iter().filter(|name| name.starts_with("files/")).collect();
+    let files: Vec<String> =
+        vfs.names().into_iter().filter(|name| name.starts_with("files/")).collect();
     assert!(files.len() > 100, "{}", files.len());
     for (index, name) in files.iter().take(3).enumerate() {
         let damaged = vfs.fork();
@@ -131,7 +143,10 @@ fn repair_of_a_missing_table_or_a_damaged_blob_loses_its_own_entries_only() {
             _ => damaged.erase(name),
         }
         let report = check(&damaged, &content, name);
-        assert!(report.entries_before == content.len() as u64 && report.entries_after + 1 == report.entries_before);
+        assert!(
+            report.entries_before == content.len() as u64
+                && report.entries_after + 1 == report.entries_before
+        );
         assert_eq!(report.quarantined.len(), usize::from(index < 2), "{report:?}");
     }
     let damaged = vfs.fork();

@@ -102,7 +102,10 @@ impl Replacement {
                 // `rsync`: another file takes the name at once.
                 1 => steps.push_back(Step::Erase(name.clone())),
                 // `cp`: a copy is visible before it is whole.
-                _ => steps.push_back(Step::Write(name.clone(), whole[..random.usize(..=whole.len())].to_vec())),
+                _ => steps.push_back(Step::Write(
+                    name.clone(),
+                    whole[..random.usize(..=whole.len())].to_vec(),
+                )),
             }
             steps.push_back(Step::Write(name, whole));
         }
@@ -152,7 +155,8 @@ fn round(seed: u64) {
         _ => SimVfs::new(),
     };
     go_on(&machine, "start", &mut random);
-    let (vfs, source) = (machine.fork(), if random.u32(..4) == 0 { SimVfs::new() } else { machine.fork() });
+    let (vfs, source) =
+        (machine.fork(), if random.u32(..4) == 0 { SimVfs::new() } else { machine.fork() });
     let older = random.u32(..4) == 0;
     go_on(&vfs, "one", &mut random);
     if !older {
@@ -181,8 +185,14 @@ fn round(seed: u64) {
     let at = random.usize(..handles.len());
     handles[at].store().refresh().expect("refresh");
     put(&mut handles[at], "after", &mut random);
-    let is = |found: BTreeSet<String>, tag: &str| found.len() == 1 && found.iter().all(|value| value.starts_with(tag));
-    assert!(is(values(&mut open(&vfs, &mut random)), "after"), "the commit after it is not found: {:?}", vfs.names());
+    let is = |found: BTreeSet<String>, tag: &str| {
+        found.len() == 1 && found.iter().all(|value| value.starts_with(tag))
+    };
+    assert!(
+        is(values(&mut open(&vfs, &mut random)), "after"),
+        "the commit after it is not found: {:?}",
+        vfs.names()
+    );
     for handle in handles {
         handle.store().close().expect("close");
     }
@@ -190,12 +200,17 @@ fn round(seed: u64) {
     assert!(is(values(&mut last), "after"), "closing loses the commit after it: {:?}", vfs.names());
     put(&mut last, "last", &mut random);
     compact(&last, true).expect("compact");
-    assert!(is(values(&mut open(&vfs, &mut random)), "last"), "the last commit is not found: {:?}", vfs.names());
+    assert!(
+        is(values(&mut open(&vfs, &mut random)), "last"),
+        "the last commit is not found: {:?}",
+        vfs.names()
+    );
 }
 
 #[test]
 fn a_cache_whose_files_are_replaced_while_it_works_keeps_what_it_commits_afterwards() {
-    let first = std::env::var("SEED").map_or_else(|_| fastrand::u64(..), |seed| seed.parse().expect("a number"));
+    let first = std::env::var("SEED")
+        .map_or_else(|_| fastrand::u64(..), |seed| seed.parse().expect("a number"));
     let rounds = std::env::var("ROUNDS").map_or(ROUNDS, |rounds| rounds.parse().expect("a number"));
     for seed in (0..rounds).map(|round| first.wrapping_add(round)) {
         println!("seed {seed}");

@@ -33,7 +33,9 @@ fn cache(key: Option<&MacKey>, word: &str) -> SimVfs {
             let namespace = handle.namespace(name, "1").unwrap();
             for number in 0..KEYS {
                 let value = format!("{word} {name} {round} {number} {}", "x".repeat(number * 20));
-                handle.put(namespace, format!("key {number}").as_bytes(), value.as_bytes()).unwrap();
+                handle
+                    .put(namespace, format!("key {number}").as_bytes(), value.as_bytes())
+                    .unwrap();
             }
             handle.begin_commit().unwrap().run(None, 1_000).unwrap();
         }
@@ -54,9 +56,13 @@ fn accepted(vfs: &SimVfs, key: Option<&MacKey>, word: &str) -> usize {
     for name in ["n", "m"] {
         let namespace = handle.namespace(name, "1").unwrap();
         for number in 0..KEYS {
-            let found = handle.get(namespace, format!("key {number}").as_bytes(), <[u8]>::to_vec).unwrap();
-            let mut honest = (0..2).map(|round| format!("{word} {name} {round} {number} {}", "x".repeat(number * 20)));
-            wrong += usize::from(found.is_some_and(|value| !honest.any(|good| good.as_bytes() == value)));
+            let found =
+                handle.get(namespace, format!("key {number}").as_bytes(), <[u8]>::to_vec).unwrap();
+            let mut honest = (0..2)
+                .map(|round| format!("{word} {name} {round} {number} {}", "x".repeat(number * 20)));
+            wrong += usize::from(
+                found.is_some_and(|value| !honest.any(|good| good.as_bytes() == value)),
+            );
         }
     }
     let namespace = handle.namespace("n", "1").unwrap();
@@ -66,7 +72,10 @@ fn accepted(vfs: &SimVfs, key: Option<&MacKey>, word: &str) -> usize {
     let store = open(vfs, key);
     let mut handle = store.handle();
     let namespace = handle.namespace("n", "1").unwrap();
-    assert_eq!(handle.get(namespace, b"next", <[u8]>::to_vec).unwrap().as_deref(), Some(&b"works"[..]));
+    assert_eq!(
+        handle.get(namespace, b"next", <[u8]>::to_vec).unwrap().as_deref(),
+        Some(&b"works"[..])
+    );
     wrong
 }
 
@@ -85,7 +94,11 @@ fn forgeries(mine: &SimVfs, key: &MacKey) -> Vec<(String, SimVfs)> {
     for (how, other) in &foreign {
         let evil = cache(other.as_ref(), "evil");
         for name in evil.names() {
-            for target in mine.names().into_iter().chain([name.clone(), "manifest-9".to_owned(), "9.log".to_owned()]) {
+            for target in mine.names().into_iter().chain([
+                name.clone(),
+                "manifest-9".to_owned(),
+                "9.log".to_owned(),
+            ]) {
                 let vfs = mine.fork();
                 vfs.set_contents(&target, evil.contents(&name));
                 all.push((format!("{name} {how} as {target}"), vfs));
@@ -112,8 +125,10 @@ fn forgeries(mine: &SimVfs, key: &MacKey) -> Vec<(String, SimVfs)> {
         }
     }
     let other = cache(Some(key), "other");
-    for (name, target) in
-        mine.names().iter().flat_map(|name| mine.names().into_iter().map(move |target| (name, target)))
+    for (name, target) in mine
+        .names()
+        .iter()
+        .flat_map(|name| mine.names().into_iter().map(move |target| (name, target)))
     {
         let bytes = other.contents(name);
         // In its own place it was written with the secret for that place. Anywhere else it is a forgery.
@@ -142,7 +157,10 @@ fn a_thousand_forged_caches_with_a_secret_return_no_value_and_the_next_commit_wo
     let key = secret(1).unwrap();
     let mine = cache(Some(&key), "good");
     assert_eq!(accepted(&mine.fork(), Some(&key), "good"), 0, "the unchanged cache");
-    assert!(open(&mine, Some(&key)).verify(&|_, _| ControlFlow::Continue(())).unwrap().entries >= 2 * KEYS as u64);
+    assert!(
+        open(&mine, Some(&key)).verify(&|_, _| ControlFlow::Continue(())).unwrap().entries
+            >= 2 * KEYS as u64
+    );
     let all = forgeries(&mine, &key);
     assert!(all.len() >= FORGED_MIN, "{} forged caches", all.len());
     for (name, vfs) in &all {
@@ -173,7 +191,8 @@ fn commits_copied_from_another_cache_with_the_same_secret_are_rejected() {
     let vfs = [1, 2].map(|random| {
         let vfs = SimVfs::new();
         let options = Options { mac_key: key.clone(), random, ..Options::default() };
-        let mut handle = Store::open(Arc::new(vfs.clone()), Arc::new(SerialPool), options).unwrap().handle();
+        let mut handle =
+            Store::open(Arc::new(vfs.clone()), Arc::new(SerialPool), options).unwrap().handle();
         let namespace = handle.namespace("n", "1").unwrap();
         handle.put(namespace, b"key", &[random as u8]).unwrap();
         handle.begin_commit().unwrap().run(None, 1_000).unwrap();
@@ -219,7 +238,8 @@ fn usage_records_of_another_cache_or_another_day_are_ignored() {
         let namespace = handle.namespace("n", "1").unwrap();
         handle.get(namespace, b"key", |_| ()).unwrap();
         store.flush().unwrap();
-        let records: Vec<String> = vfs.names().into_iter().filter(|name| name.starts_with("used/")).collect();
+        let records: Vec<String> =
+            vfs.names().into_iter().filter(|name| name.starts_with("used/")).collect();
         records.into_iter().next().unwrap()
     };
     assert_eq!(never_used(&mine), (1, true));

@@ -14,9 +14,11 @@ const KEYS: usize = 3;
 type Seen = BTreeMap<usize, u64>;
 
 fn open(vfs: &SimVfs) -> (Handle, u32) {
-    let mut handle =
-        open_with(vfs, Options { block_cache_bytes: 1 << 16, random: fastrand::u64(..), ..Options::default() })
-            .expect("open");
+    let mut handle = open_with(
+        vfs,
+        Options { block_cache_bytes: 1 << 16, random: fastrand::u64(..), ..Options::default() },
+    )
+    .expect("open");
     let id = handle.namespace("n", "1").expect("namespace");
     (handle, id)
 }
@@ -135,13 +137,15 @@ fn an_entry_evicted_by_a_compaction_stays_readable_until_refresh() {
     let mut writer = open_with(&vfs, options.clone()).expect("open");
     let id = writer.namespace("n", "1").expect("namespace");
     for number in 0..40u32 {
-        let value: Vec<u8> = (0..10_000u32).map(|at| (at.wrapping_mul(number + 77) >> 3) as u8).collect();
+        let value: Vec<u8> =
+            (0..10_000u32).map(|at| (at.wrapping_mul(number + 77) >> 3) as u8).collect();
         writer.put(id, &number.to_le_bytes(), &value).expect("put");
     }
     commit(&mut writer, Durability::Relaxed).expect("commit");
     writer.store().set_now(1);
-    let found =
-        |handle: &Handle| (0..40u32).filter(|number| handle.has(id, &number.to_le_bytes()).expect("has")).count();
+    let found = |handle: &Handle| {
+        (0..40u32).filter(|number| handle.has(id, &number.to_le_bytes()).expect("has")).count()
+    };
     compact(&writer, false).expect("compact");
     assert_eq!(found(&writer), 40);
     writer.store().refresh().expect("refresh");
@@ -174,15 +178,20 @@ fn take_turns(seed: u64) {
                 let number = newest[&which] + 1;
                 // Some commits are large enough for a table of their own.
                 put(handle, *id, which, number, if random.u32(..6) == 0 { 400_000 } else { 8 });
-                commit(handle, Durability::Relaxed).unwrap_or_else(|error| panic!("{}: {error}", at()));
+                commit(handle, Durability::Relaxed)
+                    .unwrap_or_else(|error| panic!("{}: {error}", at()));
                 newest.insert(which, number);
                 let now = seen(handle, *id);
-                let is_between = |writer: &usize| (visible[which][writer]..=newest[writer]).contains(&now[writer]);
+                let is_between = |writer: &usize| {
+                    (visible[which][writer]..=newest[writer]).contains(&now[writer])
+                };
                 assert!((0..WRITERS).all(|writer| is_between(&writer)), "{}: {now:?}", at());
                 assert_eq!(now[&which], number, "{}", at());
                 visible[which] = now;
             }
-            4..7 => drop(compact(handle, random.bool()).unwrap_or_else(|error| panic!("{}: {error}", at()))),
+            4..7 => drop(
+                compact(handle, random.bool()).unwrap_or_else(|error| panic!("{}: {error}", at())),
+            ),
             7 => handle.store().look_ahead().unwrap_or_else(|error| panic!("{}: {error}", at())),
             8 => handle.store().flush().unwrap_or_else(|error| panic!("{}: {error}", at())),
             _ => {

@@ -9,7 +9,13 @@ use varve_core::{Durability, Handle, Options};
 const KEYS: u32 = 30_000;
 
 /// Makes a commit that is large enough for a table of its own.
-fn write_table(handle: &mut Handle, id: u32, model: &mut HashMap<u32, u32>, random: &mut fastrand::Rng, table: u32) {
+fn write_table(
+    handle: &mut Handle,
+    id: u32,
+    model: &mut HashMap<u32, u32>,
+    random: &mut fastrand::Rng,
+    table: u32,
+) {
     for _ in 0..5_000 {
         let key = random.u32(..KEYS);
         if random.u32(..10) == 0 {
@@ -26,7 +32,9 @@ fn write_table(handle: &mut Handle, id: u32, model: &mut HashMap<u32, u32>, rand
 
 fn agree(handle: &Handle, id: u32, model: &HashMap<u32, u32>, when: &str) {
     for key in 0..KEYS {
-        let found = handle.get(id, &key.to_le_bytes(), |value| value.first_chunk().copied().map(u32::from_le_bytes));
+        let found = handle.get(id, &key.to_le_bytes(), |value| {
+            value.first_chunk().copied().map(u32::from_le_bytes)
+        });
         assert_eq!(found.expect("get").flatten(), model.get(&key).copied(), "key {key} {when}");
     }
 }
@@ -52,7 +60,10 @@ fn look_up_with(block_cache_bytes: usize) {
     for table in 0..12 {
         write_table(&mut handle, id, &mut model, &mut random, table);
     }
-    assert_eq!(vfs.list().expect("list").iter().filter(|name| name.ends_with(".table")).count(), 12);
+    assert_eq!(
+        vfs.list().expect("list").iter().filter(|name| name.ends_with(".table")).count(),
+        12
+    );
     for round in 0..3 {
         agree(&handle, id, &model, &format!("in round {round}: misses build the index"));
     }
@@ -69,7 +80,8 @@ fn look_up_with(block_cache_bytes: usize) {
 /// Keys with the same 64-bit xxh3. Their first eight bytes make a factor zero, so that the next eight bytes do not
 /// matter.
 pub(crate) fn key_of_one_hash(number: u32) -> Vec<u8> {
-    [0xbe4b_a423_396c_feb8_u64.to_le_bytes(), u64::from(number).to_le_bytes(), [7; 8], [7; 8]].concat()
+    [0xbe4b_a423_396c_feb8_u64.to_le_bytes(), u64::from(number).to_le_bytes(), [7; 8], [7; 8]]
+        .concat()
 }
 
 /// Writes every other key of one hash to logs, to several tables with and without an index, and to one table. Each is
@@ -87,7 +99,11 @@ fn keys_chosen_to_have_one_hash_are_found_and_keys_between_them_are_misses() {
             let round = if number % 4 == 0 { newest } else { 0 };
             assert_eq!(found, is_there.then_some(round as u8), "key {number} {when}");
         }
-        assert_eq!(dump(handle, id).len() as u32, if newest > 0 { COUNT * 2 / 5 } else { COUNT / 2 }, "{when}");
+        assert_eq!(
+            dump(handle, id).len() as u32,
+            if newest > 0 { COUNT * 2 / 5 } else { COUNT / 2 },
+            "{when}"
+        );
     };
     for round in 0..4 {
         for number in (0..COUNT).filter(|number| number % if round == 0 { 2 } else { 4 } == 0) {

@@ -157,10 +157,16 @@ fn eviction_frees_at_most_a_third_of_the_cap_and_keeps_entries_just_written() {
         write_on(&vfs, TODAY + step / 10, step as u32 * 50..step as u32 * 50 + 50, cap);
         let bytes = total_bytes(&vfs);
         assert!(bytes <= cap, "{bytes} after {step}");
-        assert!(step < 10 || bytes >= cap * 2 / 3, "{bytes} after {step}: more was evicted than necessary");
+        assert!(
+            step < 10 || bytes >= cap * 2 / 3,
+            "{bytes} after {step}: more was evicted than necessary"
+        );
         let present = present(&vfs, TODAY + step / 10);
         let newest = step as u32 * 50..step as u32 * 50 + 50;
-        assert!(newest.clone().all(|at| present.contains(&at)), "the entries just written are missing");
+        assert!(
+            newest.clone().all(|at| present.contains(&at)),
+            "the entries just written are missing"
+        );
     }
 }
 
@@ -225,8 +231,13 @@ fn top_lists_the_largest_the_oldest_and_the_never_used_entries() {
     let (handle, _) = open_on(&vfs, TODAY + 3, u64::MAX);
     let top = |order, limit| {
         let found = handle.store().top(order, Some("n"), limit).expect("top");
-        let number = |key: &[u8]| String::from_utf8_lossy(key).replace("key ", "").parse::<u32>().expect("number");
-        found.into_iter().map(|entry| (number(&entry.key), entry.used_ms.map(|used| used / DAY_MS))).collect::<Vec<_>>()
+        let number = |key: &[u8]| {
+            String::from_utf8_lossy(key).replace("key ", "").parse::<u32>().expect("number")
+        };
+        found
+            .into_iter()
+            .map(|entry| (number(&entry.key), entry.used_ms.map(|used| used / DAY_MS)))
+            .collect::<Vec<_>>()
     };
     let mut never: Vec<u32> = top(TopOrder::NeverUsed, 100).into_iter().map(|(at, _)| at).collect();
     never.sort_unstable();
@@ -276,9 +287,16 @@ fn a_power_failure_while_usage_is_recorded_loses_no_entry() {
     for state in vfs.crash_states(Model::Weak, from, 7, 4) {
         let (handle, id) = open_on(&state.vfs, TODAY + 16, u64::MAX);
         let found = dump(&handle, id);
-        let sound = found.iter().all(|(name, bytes)| (0..80).any(|at| *name == key(at) && *bytes == value(at)));
+        let sound = found
+            .iter()
+            .all(|(name, bytes)| (0..80).any(|at| *name == key(at) && *bytes == value(at)));
         assert!(sound, "{}", state.description());
-        assert!(state.prefix > kept || found.len() == 80, "{}: {} entries", state.description(), found.len());
+        assert!(
+            state.prefix > kept || found.len() == 80,
+            "{}: {} entries",
+            state.description(),
+            found.len()
+        );
         handle.store().top(TopOrder::NeverUsed, None, 10).expect("top");
         assert!(handle.has(id, &key(0)).is_ok());
         handle.store().close().expect("close");
@@ -297,7 +315,13 @@ fn every_compaction_in_ten_thousand_steps_leaves_the_cache_within_its_cap() {
     println!("seed {seed}");
     let mut random = fastrand::Rng::with_seed(seed);
     let vfs = SimVfs::new();
-    let open = || open_as(&vfs, TODAY, Options { bytes_max: CAP, blob_bytes_min: 8_000, ..Options::default() });
+    let open = || {
+        open_as(
+            &vfs,
+            TODAY,
+            Options { bytes_max: CAP, blob_bytes_min: 8_000, ..Options::default() },
+        )
+    };
     let ((mut handle, mut id), mut compactions, mut dropped) = (open(), 0, 0);
     for _ in 0..10_000 {
         let at = random.u32(..2_000);
@@ -320,5 +344,8 @@ fn every_compaction_in_ten_thousand_steps_leaves_the_cache_within_its_cap() {
             }
         }
     }
-    assert!(compactions > 100 && dropped > 500, "{compactions} compactions, {dropped} entries dropped");
+    assert!(
+        compactions > 100 && dropped > 500,
+        "{compactions} compactions, {dropped} entries dropped"
+    );
 }

@@ -12,7 +12,10 @@ const NAMES: [(&str, &str); 3] = [("b", "1"), ("a", ""), ("c", "2 text")];
 
 #[test]
 fn a_walk_returns_the_state_committed_when_it_began() {
-    let seed = std::env::var("VARVE_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(fastrand::u64(..1 << 60));
+    let seed = std::env::var("VARVE_SEED")
+        .ok()
+        .and_then(|seed| seed.parse().ok())
+        .unwrap_or(fastrand::u64(..1 << 60));
     println!("VARVE_SEED={seed}");
     for seed in seed..seed + 300 {
         let outcome = std::panic::catch_unwind(|| history(seed));
@@ -58,7 +61,12 @@ fn history(seed: u64) {
 }
 
 /// Puts and deletes entries of all namespaces in one commit, and sometimes compacts.
-fn change(handle: &mut Handle, ids: [u32; 3], expected: &mut [Expected; 3], random: &mut fastrand::Rng) {
+fn change(
+    handle: &mut Handle,
+    ids: [u32; 3],
+    expected: &mut [Expected; 3],
+    random: &mut fastrand::Rng,
+) {
     for _ in 0..random.usize(1..30) {
         let which = random.usize(..3);
         let key = random_key(random);
@@ -78,10 +86,16 @@ fn change(handle: &mut Handle, ids: [u32; 3], expected: &mut [Expected; 3], rand
 }
 
 /// Takes up to `count` entries. Returns `false` at the end.
-fn next_page(walk: &mut Walk, found: &mut [Expected; 3], order: &mut Vec<(String, Vec<u8>)>, count: usize) -> bool {
+fn next_page(
+    walk: &mut Walk,
+    found: &mut [Expected; 3],
+    order: &mut Vec<(String, Vec<u8>)>,
+    count: usize,
+) -> bool {
     let mut left = count;
     walk.go_on(&mut |entry| {
-        let which = NAMES.iter().position(|(name, _)| *name == entry.namespace.name).expect("a name");
+        let which =
+            NAMES.iter().position(|(name, _)| *name == entry.namespace.name).expect("a name");
         assert_eq!(entry.namespace.version, NAMES[which].1);
         assert_eq!(entry.value_bytes, entry.value.len());
         assert!(

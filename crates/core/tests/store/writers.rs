@@ -86,7 +86,8 @@ fn take_turns(seed: u64) {
     let mut random = fastrand::Rng::with_seed(seed);
     let vfs = if random.bool() { SimVfs::new().without_locks() } else { SimVfs::new() };
     // Some cannot test the locks of other processes.
-    let places: Vec<_> = (0..4).map(|_| if random.bool() { vfs.lockless() } else { vfs.clone() }).collect();
+    let places: Vec<_> =
+        (0..4).map(|_| if random.bool() { vfs.lockless() } else { vfs.clone() }).collect();
     let mut writers: Vec<_> = places.iter().map(named).collect();
     let mut content = Expected::new();
     for step in 0..random.usize(10..80) {
@@ -94,13 +95,18 @@ fn take_turns(seed: u64) {
         let (handle, id) = &mut writers[which];
         match random.u32(..12) {
             0..8 => {
-                let (key, value) = (format!("{which} {}", random.u32(..6)).into_bytes(), random_value(&mut random));
+                let (key, value) = (
+                    format!("{which} {}", random.u32(..6)).into_bytes(),
+                    random_value(&mut random),
+                );
                 handle.put(*id, &key, &value).expect("put");
                 content.insert(key, value);
-                commit(handle, Durability::Relaxed).unwrap_or_else(|error| panic!("seed {seed} step {step}: {error}"));
+                commit(handle, Durability::Relaxed)
+                    .unwrap_or_else(|error| panic!("seed {seed} step {step}: {error}"));
             }
             8..10 => {
-                compact(handle, random.bool()).unwrap_or_else(|error| panic!("seed {seed} step {step}: {error}"));
+                compact(handle, random.bool())
+                    .unwrap_or_else(|error| panic!("seed {seed} step {step}: {error}"));
             }
             10 => drop(handle.store().refresh().expect("refresh")),
             _ => {
@@ -153,7 +159,9 @@ fn concurrent_writers_lose_no_commit_while_others_compact() {
         });
         let (handle, id) = named(&vfs);
         let content: Expected = (0..4u32)
-            .flat_map(|writer| (0..60u32).map(move |number| format!("{writer} {number}").into_bytes()))
+            .flat_map(|writer| {
+                (0..60u32).map(move |number| format!("{writer} {number}").into_bytes())
+            })
             .map(|key| (key.clone(), key))
             .collect();
         same_content(&dump(&handle, id), &content);
@@ -164,12 +172,16 @@ fn concurrent_writers_lose_no_commit_while_others_compact() {
 
 #[test]
 fn a_thousand_commits_and_a_thousand_processes_leave_few_files() {
-    for (processes, commits, value_bytes) in [(1, 1_000, 100), (1, 10_000, 100), (1_000, 1, 100), (1_000, 1, 0)] {
+    for (processes, commits, value_bytes) in
+        [(1, 1_000, 100), (1, 10_000, 100), (1_000, 1, 100), (1_000, 1, 0)]
+    {
         let vfs = SimVfs::new();
         for process in 0..processes {
             let (mut handle, id) = named(&vfs);
             for number in 0..commits {
-                handle.put(id, format!("{process} {number}").as_bytes(), &[7; 100][..value_bytes]).expect("put");
+                handle
+                    .put(id, format!("{process} {number}").as_bytes(), &[7; 100][..value_bytes])
+                    .expect("put");
                 commit(&mut handle, Durability::Relaxed).expect("commit");
             }
             handle.store().close().expect("close");
@@ -293,8 +305,10 @@ fn a_log_that_stays_is_not_read_again_under_a_newer_manifest() {
     let (vfs, reads) = (SimVfs::new(), Arc::new(AtomicUsize::new(0)));
     let (mut other, id) = named(&vfs);
     (0..30).for_each(|_| assert!(!is_due(&mut other, id, &[7; 900 << 10])));
-    let (log, count) =
-        (vfs.names().into_iter().find(|name| name.ends_with(".log")).expect("a log"), Arc::clone(&reads));
+    let (log, count) = (
+        vfs.names().into_iter().find(|name| name.ends_with(".log")).expect("a log"),
+        Arc::clone(&reads),
+    );
     let counts = move |call: &str, name: &str| {
         count.fetch_add(usize::from(call == "read" && name == log), Ordering::Relaxed);
     };
@@ -308,7 +322,10 @@ fn a_log_that_stays_is_not_read_again_under_a_newer_manifest() {
         put(&mut handle, &[round]);
         handle.store().refresh().expect("refresh");
         let again = reads.swap(0, Ordering::Relaxed);
-        assert!(again < all / 2, "{again} reads of its head, its end and what is new, {all} of the whole log");
+        assert!(
+            again < all / 2,
+            "{again} reads of its head, its end and what is new, {all} of the whole log"
+        );
     }
 }
 
@@ -320,7 +337,8 @@ fn a_load_that_begins_again_does_not_read_again_what_it_has_read() {
     let (mut other, id) = named(&vfs);
     (0..30).for_each(|_| assert!(!is_due(&mut other, id, &[7; 900 << 10])));
     let reads_of_open = |publications: u64| {
-        let (directory, reads, count) = (vfs.clone(), Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let (directory, reads, count) =
+            (vfs.clone(), Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
         let (left, log) = (Arc::clone(&count), other.store().status().writer.expect("a log"));
         count.store(publications as usize, Ordering::Relaxed);
         let counted = Arc::clone(&reads);

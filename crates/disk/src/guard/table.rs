@@ -1,5 +1,8 @@
 //! The address ranges that the guard watches, in a table without locks, since a signal handler must not take any.
-#![expect(unsafe_code, reason = "the table grows by leaked parts, behind a pointer that the handler can follow")]
+#![expect(
+    unsafe_code,
+    reason = "the table grows by leaked parts, behind a pointer that the handler can follow"
+)]
 
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
@@ -20,7 +23,8 @@ impl Slot {
     }
 
     fn take(&self, start: usize, end: usize) -> bool {
-        let free = self.start.compare_exchange(FREE, RESERVED, Ordering::SeqCst, Ordering::SeqCst).is_ok();
+        let free =
+            self.start.compare_exchange(FREE, RESERVED, Ordering::SeqCst, Ordering::SeqCst).is_ok();
         if free {
             self.end.store(end, Ordering::SeqCst);
             self.start.store(start, Ordering::SeqCst);
@@ -36,7 +40,9 @@ impl Slot {
     fn contains(&self, address: usize) -> bool {
         let start = self.start.load(Ordering::SeqCst);
         let end = self.end.load(Ordering::SeqCst);
-        start > RESERVED && (start..end).contains(&address) && self.start.load(Ordering::SeqCst) == start
+        start > RESERVED
+            && (start..end).contains(&address)
+            && self.start.load(Ordering::SeqCst) == start
     }
 }
 
@@ -70,7 +76,12 @@ impl Table {
 
     fn grow(&self) -> &'static Self {
         let new = Box::into_raw(Box::new(Self::new()));
-        let table = match self.next.compare_exchange(ptr::null_mut(), new, Ordering::SeqCst, Ordering::SeqCst) {
+        let table = match self.next.compare_exchange(
+            ptr::null_mut(),
+            new,
+            Ordering::SeqCst,
+            Ordering::SeqCst,
+        ) {
             Ok(_) => new,
             Err(other) => {
                 // SAFETY: `new` just came from `Box::into_raw`, and no other thread has seen it.
@@ -111,14 +122,20 @@ mod tests {
             for thread in 0..2 {
                 scope.spawn(move || {
                     let slots: Vec<_> = (0..RANGES)
-                        .map(|index| table.take(start_of(thread, index), start_of(thread, index) + 4096))
+                        .map(|index| {
+                            table.take(start_of(thread, index), start_of(thread, index) + 4096)
+                        })
                         .collect();
                     for index in (0..RANGES).step_by(37) {
                         assert!(table.contains(start_of(thread, index)));
                         assert!(table.contains(start_of(thread, index) + 4095));
                     }
                     slots.iter().for_each(|slot| slot.free());
-                    assert!((0..RANGES).step_by(37).all(|index| !table.contains(start_of(thread, index))));
+                    assert!(
+                        (0..RANGES)
+                            .step_by(37)
+                            .all(|index| !table.contains(start_of(thread, index)))
+                    );
                 });
             }
         });

@@ -13,7 +13,10 @@ pub(crate) const WRITES_VECTORED: bool = true;
 
 /// Follows no link and does not wait for the other end of a FIFO.
 pub(crate) fn open_for_reading(path: &Path) -> io::Result<File> {
-    OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY).open(path)
+    OpenOptions::new()
+        .read(true)
+        .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY)
+        .open(path)
 }
 
 /// Every write goes to the end of the file, even if other processes write, too.
@@ -25,7 +28,8 @@ pub(crate) fn create_new(path: &Path) -> io::Result<File> {
 pub(crate) fn stat(path: &Path) -> io::Result<Option<Stat>> {
     let metadata = fs::symlink_metadata(path)?;
     let changed = metadata.ctime().wrapping_mul(1_000_000_000).wrapping_add(metadata.ctime_nsec());
-    let stat = Stat { file: metadata.ino(), bytes: metadata.len(), changed: changed.cast_unsigned() };
+    let stat =
+        Stat { file: metadata.ino(), bytes: metadata.len(), changed: changed.cast_unsigned() };
     Ok(metadata.is_file().then_some(stat))
 }
 
@@ -41,7 +45,9 @@ pub(crate) fn create_folder(path: &Path) -> io::Result<()> {
 pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
     match File::open(path)?.sync_all() {
         // Some file systems cannot sync a directory, and offer no alternative.
-        Err(error) if is_unsupported(&error) || error.raw_os_error() == Some(libc::EINVAL) => Ok(()),
+        Err(error) if is_unsupported(&error) || error.raw_os_error() == Some(libc::EINVAL) => {
+            Ok(())
+        }
         result => result,
     }
 }
@@ -91,19 +97,23 @@ pub(crate) fn try_lock(file: &File) -> io::Result<bool> {
     match file.try_lock() {
         Ok(()) => Ok(true),
         Err(TryLockError::WouldBlock) => Ok(false),
-        Err(TryLockError::Error(error)) if means_no_locks(&error) => Err(io::Error::new(ErrorKind::Unsupported, error)),
+        Err(TryLockError::Error(error)) if means_no_locks(&error) => {
+            Err(io::Error::new(ErrorKind::Unsupported, error))
+        }
         Err(TryLockError::Error(error)) => Err(error),
     }
 }
 
 /// NFS requires a file open for writing (EBADF) and a lock server that responds (ENOLCK).
 fn means_no_locks(error: &io::Error) -> bool {
-    is_unsupported(error) || matches!(error.raw_os_error(), Some(libc::EBADF | libc::EINVAL | libc::ENOLCK))
+    is_unsupported(error)
+        || matches!(error.raw_os_error(), Some(libc::EBADF | libc::EINVAL | libc::ENOLCK))
 }
 
 /// Linux returns EPERM on FAT and on some FUSE file systems.
 pub(crate) fn means_no_links(error: &io::Error) -> bool {
-    is_unsupported(error) || matches!(error.raw_os_error(), Some(libc::EPERM | libc::EMLINK | libc::EXDEV))
+    is_unsupported(error)
+        || matches!(error.raw_os_error(), Some(libc::EPERM | libc::EMLINK | libc::EXDEV))
 }
 
 /// Makes the bytes of the file survive a power failure.

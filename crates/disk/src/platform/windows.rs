@@ -95,17 +95,22 @@ pub(crate) fn read_exact_at(file: &File, mut bytes: &mut [u8], mut offset: u64) 
 
 /// Returns whether this process now holds the lock, which belongs to the open file and is released with it.
 pub(crate) fn try_lock(file: &File) -> io::Result<bool> {
-    lock::try_lock(file)
-        .map_err(|error| if is_unsupported(&error) { io::Error::new(ErrorKind::Unsupported, error) } else { error })
+    lock::try_lock(file).map_err(|error| {
+        if is_unsupported(&error) { io::Error::new(ErrorKind::Unsupported, error) } else { error }
+    })
 }
 
 pub(crate) fn means_no_links(error: &io::Error) -> bool {
-    is_unsupported(error) || matches!(error.raw_os_error(), Some(ERROR_NOT_SAME_DEVICE | ERROR_TOO_MANY_LINKS))
+    is_unsupported(error)
+        || matches!(error.raw_os_error(), Some(ERROR_NOT_SAME_DEVICE | ERROR_TOO_MANY_LINKS))
 }
 
 /// Another program has the file open or mapped.
 pub(crate) fn means_in_use(error: &io::Error) -> bool {
-    matches!(error.raw_os_error(), Some(ERROR_SHARING_VIOLATION | ERROR_LOCK_VIOLATION | ERROR_USER_MAPPED_FILE))
+    matches!(
+        error.raw_os_error(),
+        Some(ERROR_SHARING_VIOLATION | ERROR_LOCK_VIOLATION | ERROR_USER_MAPPED_FILE)
+    )
 }
 
 /// Whether the file is removed and keeps its name as long as it is open. The system denies every access to it. To
@@ -122,7 +127,10 @@ pub(crate) fn is_removed(path: &Path, error: &io::Error) -> bool {
 fn is_unsupported(error: &io::Error) -> bool {
     let code = error.raw_os_error();
     error.kind() == ErrorKind::Unsupported
-        || matches!(code, Some(ERROR_INVALID_FUNCTION | ERROR_NOT_SUPPORTED | ERROR_CALL_NOT_IMPLEMENTED))
+        || matches!(
+            code,
+            Some(ERROR_INVALID_FUNCTION | ERROR_NOT_SUPPORTED | ERROR_CALL_NOT_IMPLEMENTED)
+        )
 }
 
 pub(crate) fn is_mappable(_file: &File) -> bool {

@@ -21,9 +21,12 @@ impl Folder {
 
     /// `NotADirectory` for a link and for anything else that is not a directory.
     pub(super) fn open(&self, name: &str) -> io::Result<Self> {
-        let follow = if failpoints::bug("follow-symlink") { OFlags::empty() } else { OFlags::NOFOLLOW };
+        let follow =
+            if failpoints::bug("follow-symlink") { OFlags::empty() } else { OFlags::NOFOLLOW };
         match fs::openat(&self.0, name, OPEN | follow, Mode::empty()) {
-            Err(rustix::io::Errno::LOOP | rustix::io::Errno::MLINK) => Err(ErrorKind::NotADirectory.into()),
+            Err(rustix::io::Errno::LOOP | rustix::io::Errno::MLINK) => {
+                Err(ErrorKind::NotADirectory.into())
+            }
             folder => Ok(Self(folder?)),
         }
     }
@@ -34,7 +37,8 @@ impl Folder {
 
     /// Opens a file for reading. `InvalidInput` if it is not a regular file, which is checked on the open file.
     pub(super) fn read(&self, name: &str) -> io::Result<(File, Stat)> {
-        let at_once = if failpoints::bug("wait-for-fifo") { OFlags::empty() } else { OFlags::NONBLOCK };
+        let at_once =
+            if failpoints::bug("wait-for-fifo") { OFlags::empty() } else { OFlags::NONBLOCK };
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | at_once | OFlags::NOCTTY | OFlags::CLOEXEC;
         let file = match fs::openat(&self.0, name, flags, Mode::empty()) {
             Err(rustix::io::Errno::LOOP | rustix::io::Errno::MLINK | rustix::io::Errno::NXIO) => {
@@ -43,7 +47,11 @@ impl Folder {
             file => file?,
         };
         let stat = stat_of(&fs::fstat(&file)?);
-        if stat.kind == Kind::File { Ok((file.into(), stat)) } else { Err(ErrorKind::InvalidInput.into()) }
+        if stat.kind == Kind::File {
+            Ok((file.into(), stat))
+        } else {
+            Err(ErrorKind::InvalidInput.into())
+        }
     }
 
     /// Returns `None` if the name does not exist.
@@ -57,7 +65,8 @@ impl Folder {
     /// Creates a file with the mode 0644 or 0755, as far as the umask of the process allows it.
     pub(super) fn create_file(&self, name: &str, executable: bool) -> io::Result<File> {
         let mode = Mode::from_raw_mode(if executable { 0o755 } else { 0o644 });
-        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let flags =
+            OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         Ok(fs::openat(&self.0, name, flags, mode)?.into())
     }
 
@@ -130,11 +139,15 @@ fn stat_of(stat: &fs::Stat) -> Stat {
         bytes: stat.st_size as u64,
         executable: stat.st_mode & 0o111 != 0,
         plain: stat.st_mode & 0o7000 == 0,
-        modified_ns: (stat.st_mtime as i64).wrapping_mul(1_000_000_000).wrapping_add(stat.st_mtime_nsec as i64),
+        modified_ns: (stat.st_mtime as i64)
+            .wrapping_mul(1_000_000_000)
+            .wrapping_add(stat.st_mtime_nsec as i64),
         changed_ns: if failpoints::bug("trust-modification-time") {
             0
         } else {
-            (stat.st_ctime as i64).wrapping_mul(1_000_000_000).wrapping_add(stat.st_ctime_nsec as i64)
+            (stat.st_ctime as i64)
+                .wrapping_mul(1_000_000_000)
+                .wrapping_add(stat.st_ctime_nsec as i64)
         },
         number: stat.st_ino as u64,
         names: stat.st_nlink as u64,

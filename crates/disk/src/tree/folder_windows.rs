@@ -23,7 +23,11 @@ impl Folder {
     /// `NotADirectory` for a link and for anything else that is not a directory.
     pub(super) fn open(&self, name: &str) -> io::Result<Self> {
         let path = self.0.join(name);
-        if fs::symlink_metadata(&path)?.is_dir() { Ok(Self(path)) } else { Err(ErrorKind::NotADirectory.into()) }
+        if fs::symlink_metadata(&path)?.is_dir() {
+            Ok(Self(path))
+        } else {
+            Err(ErrorKind::NotADirectory.into())
+        }
     }
 
     pub(super) fn create_folder(&self, name: &str) -> io::Result<()> {
@@ -32,7 +36,10 @@ impl Folder {
 
     /// Opens a file for reading. `InvalidInput` if it is not a regular file, which is checked on the open file.
     pub(super) fn read(&self, name: &str) -> io::Result<(File, Stat)> {
-        let file = OpenOptions::new().read(true).custom_flags(FILE_FLAG_OPEN_REPARSE_POINT).open(self.0.join(name))?;
+        let file = OpenOptions::new()
+            .read(true)
+            .custom_flags(FILE_FLAG_OPEN_REPARSE_POINT)
+            .open(self.0.join(name))?;
         let stat = stat_of_file(&file)?;
         if stat.kind == Kind::File { Ok((file, stat)) } else { Err(ErrorKind::InvalidInput.into()) }
     }
@@ -107,7 +114,9 @@ pub(super) fn stat_of_file(file: &File) -> io::Result<Stat> {
         _ => Kind::Other,
     };
     // 100 ns since 1601. It is compared with earlier values, and with the current time, which counts from 1970.
-    let modified_ns = (metadata.last_write_time() as i64).saturating_sub(116_444_736_000_000_000).saturating_mul(100);
+    let modified_ns = (metadata.last_write_time() as i64)
+        .saturating_sub(116_444_736_000_000_000)
+        .saturating_mul(100);
     Ok(Stat {
         kind,
         bytes: metadata.file_size(),

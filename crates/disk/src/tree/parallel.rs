@@ -22,15 +22,21 @@ pub(super) fn in_runs<T: Sync, S, R: Send>(
     work: impl Fn(&mut S, &T) -> Result<R> + Sync,
 ) -> Result<Vec<R>> {
     let threads = if jobs.len() < PARALLEL_MIN { 1 } else { pool.threads().max(1) };
-    let run = if threads == 1 { jobs.len().max(1) } else { jobs.len().div_ceil(threads * 4).clamp(8, RUN_MAX) };
+    let run = if threads == 1 {
+        jobs.len().max(1)
+    } else {
+        jobs.len().div_ceil(threads * 4).clamp(8, RUN_MAX)
+    };
     let runs: Vec<&[T]> = jobs.chunks(run).collect();
-    let answers: Vec<Mutex<Result<Vec<R>>>> = runs.iter().map(|_| Mutex::new(Err(Error::Cancelled.boxed()))).collect();
+    let answers: Vec<Mutex<Result<Vec<R>>>> =
+        runs.iter().map(|_| Mutex::new(Err(Error::Cancelled.boxed()))).collect();
     let (failed, done, total) = (AtomicBool::new(false), AtomicU64::new(0), jobs.len() as u64);
     pool.run(runs.len(), &|index| {
         let (Some(jobs), Some(answer)) = (runs.get(index), answers.get(index)) else { return };
         let mut shared = begin();
         let outcome = jobs.iter().map(|job| {
-            let may_go_on = watch(done.fetch_add(1, Ordering::Relaxed), total) == ControlFlow::Continue(());
+            let may_go_on =
+                watch(done.fetch_add(1, Ordering::Relaxed), total) == ControlFlow::Continue(());
             if !may_go_on || failed.load(Ordering::Relaxed) {
                 return Err(Error::Cancelled.boxed());
             }
@@ -40,13 +46,17 @@ pub(super) fn in_runs<T: Sync, S, R: Send>(
         failed.fetch_or(outcome.is_err(), Ordering::Relaxed);
         *answer.lock().unwrap_or_else(PoisonError::into_inner) = outcome;
     });
-    let outcomes = answers.into_iter().map(|answer| answer.into_inner().unwrap_or_else(PoisonError::into_inner));
+    let outcomes = answers
+        .into_iter()
+        .map(|answer| answer.into_inner().unwrap_or_else(PoisonError::into_inner));
     let (mut all, mut first) = (Vec::with_capacity(jobs.len()), None);
     for outcome in outcomes {
         match outcome {
             Ok(answers) => all.extend(answers),
             // The error that stopped the other jobs counts, not their cancellation.
-            Err(error) if matches!(first.as_deref(), None | Some(Error::Cancelled)) => first = Some(error),
+            Err(error) if matches!(first.as_deref(), None | Some(Error::Cancelled)) => {
+                first = Some(error)
+            }
             Err(_) => {}
         }
     }

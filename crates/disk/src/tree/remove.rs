@@ -19,7 +19,8 @@ pub fn remove_tree(root: &Path, paths: &[String], watch: Watch<'_>) -> Result<u6
         root => root.map_err(|source| Error::io("open", "target", source))?,
     };
     let begin = || Walker::new(&root, false);
-    let removed = in_runs(&SerialPool, paths, watch, begin, |walker, path| remove_one(walker, path))?;
+    let removed =
+        in_runs(&SerialPool, paths, watch, begin, |walker, path| remove_one(walker, path))?;
     Ok(removed.iter().filter(|removed| **removed).count() as u64)
 }
 
@@ -37,7 +38,11 @@ fn remove_one(walker: &mut Walker<'_>, path: &str) -> Result<bool> {
     };
     match outcome {
         Ok(()) => Ok(true),
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::DirectoryNotEmpty) => Ok(false),
+        Err(error)
+            if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::DirectoryNotEmpty) =>
+        {
+            Ok(false)
+        }
         Err(source) => Err(Error::io("remove", path, source)),
     }
 }

@@ -101,17 +101,27 @@ impl Restore<'_> {
         let root = Folder::root(self.target).map_err(wrap)?;
         let clones = AtomicBool::new(matches!(self.mode, Mode::Auto | Mode::Reflink));
         let begin = || Walker::new(&root, true);
-        in_runs(&**self.store.pool(), records, watch, begin, |walker, record| self.place(walker, record, &clones))
+        in_runs(&**self.store.pool(), records, watch, begin, |walker, record| {
+            self.place(walker, record, &clones)
+        })
     }
 
-    fn place(&self, walker: &mut Walker<'_>, record: &FileRecord, clones: &AtomicBool) -> Result<Placed> {
+    fn place(
+        &self,
+        walker: &mut Walker<'_>,
+        record: &FileRecord,
+        clones: &AtomicBool,
+    ) -> Result<Placed> {
         failpoints::panics("restore-tree");
         let path = record.path.as_str();
         let (folder, name) = walker.go(path)?;
         let wrap = |error| failed(path, name, error);
         match &record.content {
             Content::File { digest, bytes, executable } => {
-                let file = Wanted { file: BlobRef { digest: *digest, bytes: *bytes }, executable: *executable };
+                let file = Wanted {
+                    file: BlobRef { digest: *digest, bytes: *bytes },
+                    executable: *executable,
+                };
                 if let Some(placed) = self.unchanged(folder, path, name, &file).map_err(wrap)? {
                     return Ok(placed);
                 }
@@ -134,7 +144,8 @@ impl Restore<'_> {
                     return Ok(Placed { outcome: Outcome::Unchanged, known: None, trusted: true });
                 }
                 let make = |temporary: &str| folder.create_link(target, temporary);
-                let ((), temporary) = fresh(make).map_err(|source| Error::io("write", path, source))?;
+                let ((), temporary) =
+                    fresh(make).map_err(|source| Error::io("write", path, source))?;
                 finish(folder, &temporary, name).map_err(wrap)?;
                 Ok(Placed { outcome: Outcome::Copied, known: None, trusted: true })
             }
@@ -142,7 +153,13 @@ impl Restore<'_> {
     }
 
     /// Returns the file at this path if it is the wanted one.
-    fn unchanged(&self, folder: &Folder, path: &str, name: &str, wanted: &Wanted) -> io::Result<Option<Placed>> {
+    fn unchanged(
+        &self,
+        folder: &Folder,
+        path: &str,
+        name: &str,
+        wanted: &Wanted,
+    ) -> io::Result<Option<Placed>> {
         let Some(stat) = folder.stat(name)? else { return Ok(None) };
         if !wanted.looks_like(&stat, self.mode) {
             return Ok(None);
@@ -152,7 +169,8 @@ impl Restore<'_> {
         };
         let known = self.known.get(path);
         let newest_ns = stat.modified_ns.max(stat.changed_ns);
-        if known == Some(&wanted.known(&stat)) && newest_ns.saturating_add(RACY_NS) < self.known_ns {
+        if known == Some(&wanted.known(&stat)) && newest_ns.saturating_add(RACY_NS) < self.known_ns
+        {
             return Ok(placed(&stat, true));
         }
         let (mut file, stat) = match folder.read(name) {
@@ -167,19 +185,32 @@ impl Restore<'_> {
             }
             open => open?,
         };
-        let is_same =
-            wanted.looks_like(&stat, self.mode) && Digest::of(&read_all(&mut file, stat.bytes)?) == wanted.file.digest;
+        let is_same = wanted.looks_like(&stat, self.mode)
+            && Digest::of(&read_all(&mut file, stat.bytes)?) == wanted.file.digest;
         Ok(is_same.then(|| placed(&stat, false)).flatten())
     }
 
-    fn make(&self, folder: &Folder, path: &str, name: &str, wanted: &Wanted, clones: &AtomicBool) -> Result<Placed> {
+    fn make(
+        &self,
+        folder: &Folder,
+        path: &str,
+        name: &str,
+        wanted: &Wanted,
+        clones: &AtomicBool,
+    ) -> Result<Placed> {
         let stored = self.folder.join(wanted.file.digest.place());
         let write = |source| Error::io("write", path, source);
         if self.mode == Mode::HardLink
             && !self.store.is_read_only()
-            && let Some(stat) = self.link(folder, &stored, name, wanted).map_err(|error| failed(path, name, error))?
+            && let Some(stat) = self
+                .link(folder, &stored, name, wanted)
+                .map_err(|error| failed(path, name, error))?
         {
-            return Ok(Placed { outcome: Outcome::Linked, known: Some(wanted.known(&stat)), trusted: false });
+            return Ok(Placed {
+                outcome: Outcome::Linked,
+                known: Some(wanted.known(&stat)),
+                trusted: false,
+            });
         }
         let (mut file, temporary) =
             fresh(|temporary| folder.create_file(temporary, wanted.executable)).map_err(write)?;
@@ -210,9 +241,15 @@ impl Restore<'_> {
                     let content = read_all(file, wanted.file.bytes);
                     let content = content.map_err(|source| Error::io("read", path, source))?;
                     // The content of the clone cannot change any more, even if the blob does.
-                    return if BlobRef::of(&content) == wanted.file { Ok(Outcome::Cloned) } else { Err(lost()) };
+                    return if BlobRef::of(&content) == wanted.file {
+                        Ok(Outcome::Cloned)
+                    } else {
+                        Err(lost())
+                    };
                 }
-                Err(source) if self.mode == Mode::Reflink => return Err(Error::io("clone", path, source)),
+                Err(source) if self.mode == Mode::Reflink => {
+                    return Err(Error::io("clone", path, source));
+                }
                 Err(_) => clones.store(false, Ordering::Relaxed),
             }
         }
@@ -224,11 +261,19 @@ impl Restore<'_> {
     }
 
     /// Creates a second name of the blob. Returns `None` if that is impossible or if the file needs another mode.
-    fn link(&self, folder: &Folder, stored: &Path, name: &str, wanted: &Wanted) -> io::Result<Option<Stat>> {
-        let Ok(((), temporary)) = fresh(|temporary| folder.link(stored, temporary)) else { return Ok(None) };
+    fn link(
+        &self,
+        folder: &Folder,
+        stored: &Path,
+        name: &str,
+        wanted: &Wanted,
+    ) -> io::Result<Option<Stat>> {
+        let Ok(((), temporary)) = fresh(|temporary| folder.link(stored, temporary)) else {
+            return Ok(None);
+        };
         let verified = folder.read(&temporary).and_then(|(mut file, stat)| {
-            let is_whole =
-                stat.bytes == wanted.file.bytes && BlobRef::of(&read_all(&mut file, stat.bytes)?) == wanted.file;
+            let is_whole = stat.bytes == wanted.file.bytes
+                && BlobRef::of(&read_all(&mut file, stat.bytes)?) == wanted.file;
             Ok((is_whole && make_read_only(&file, wanted.executable)?).then_some(file))
         });
         let Ok(Some(file)) = verified else {
@@ -285,5 +330,7 @@ fn finish(folder: &Folder, temporary: &str, name: &str) -> io::Result<()> {
 /// Opens a blob of the cache. Returns `None` if it is not a regular file of that size.
 fn open_stored(path: &Path, bytes: u64) -> Option<File> {
     let file = platform::open_for_reading(path).ok()?;
-    file.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.len() == bytes).then_some(file)
+    file.metadata()
+        .is_ok_and(|metadata| metadata.is_file() && metadata.len() == bytes)
+        .then_some(file)
 }

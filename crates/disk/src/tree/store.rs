@@ -30,7 +30,8 @@ pub fn store_tree(
     pool: &dyn Pool,
     watch: Watch<'_>,
 ) -> Result<Vec<StoredFile>> {
-    let root = Folder::root(root).map_err(|source| Error::io("open", &root.to_string_lossy(), source))?;
+    let root =
+        Folder::root(root).map_err(|source| Error::io("open", &root.to_string_lossy(), source))?;
     in_runs(
         pool,
         paths,
@@ -43,7 +44,8 @@ pub fn store_tree(
                 ErrorKind::InvalidInput => Error::unsafe_path(path, PathProblem::NotAFile),
                 _ => failed(path, name, error),
             })?;
-            let content = read_all(&mut file, stat.bytes).map_err(|source| Error::io("read", path, source))?;
+            let content = read_all(&mut file, stat.bytes)
+                .map_err(|source| Error::io("read", path, source))?;
             Ok(StoredFile { file: intake.store(&content)?, executable: stat.executable })
         },
     )

@@ -20,7 +20,10 @@ fn only_the_owner_can_access_the_cache_directory_and_its_files() {
     assert!(vfs.list().unwrap().is_empty());
     assert!(!root.path().join("cache").exists(), "reading creates nothing");
     vfs.create_new("a").unwrap();
-    assert_eq!((mode(&root.path().join("cache")), mode(&folder), mode(&folder.join("a"))), (0o700, 0o700, 0o600));
+    assert_eq!(
+        (mode(&root.path().join("cache")), mode(&folder), mode(&folder.join("a"))),
+        (0o700, 0o700, 0o600)
+    );
 }
 
 /// Opening a FIFO without a writer would block forever.
@@ -36,7 +39,11 @@ fn only_regular_files_are_opened() {
     let _socket = std::os::unix::net::UnixListener::bind(root.path().join("socket")).unwrap();
     for name in ["folder", "link", "dangling", "fifo", "socket"] {
         for access in [Access::Stream, Access::Random] {
-            assert_eq!(vfs.open(name, access).unwrap_err().kind(), ErrorKind::InvalidInput, "{name}");
+            assert_eq!(
+                vfs.open(name, access).unwrap_err().kind(),
+                ErrorKind::InvalidInput,
+                "{name}"
+            );
         }
         assert!(!vfs.exists(name).unwrap(), "{name}");
         assert_eq!(vfs.create_new(name).unwrap_err().kind(), ErrorKind::AlreadyExists, "{name}");
@@ -52,7 +59,11 @@ fn a_file_name_that_leads_out_of_the_directory_is_rejected() {
     let vfs = DiskVfs::new(root.path().join("folder"));
     vfs.create_new("a").unwrap();
     for name in ["../outside", "/etc/passwd", "..", ".", "", "a/b", "a\0b"] {
-        assert_eq!(vfs.open(name, Access::Stream).unwrap_err().kind(), ErrorKind::InvalidInput, "{name:?}");
+        assert_eq!(
+            vfs.open(name, Access::Stream).unwrap_err().kind(),
+            ErrorKind::InvalidInput,
+            "{name:?}"
+        );
         assert_eq!(vfs.create_new(name).unwrap_err().kind(), ErrorKind::InvalidInput, "{name:?}");
         assert_eq!(vfs.rename("a", name).unwrap_err().kind(), ErrorKind::InvalidInput, "{name:?}");
     }
@@ -77,7 +88,8 @@ fn nothing_is_written_through_a_linked_cache_directory() {
     symlink(&outside, root.path().join("link")).unwrap();
     let cache = DiskVfs::new(root.path().join("v1"));
     let below = Vfs::folder(&cache, "files").unwrap().folder("ab").unwrap();
-    let linked: std::sync::Arc<dyn Vfs> = std::sync::Arc::new(DiskVfs::new(root.path().join("link")));
+    let linked: std::sync::Arc<dyn Vfs> =
+        std::sync::Arc::new(DiskVfs::new(root.path().join("link")));
     let unmade = Vfs::folder(&cache, "files").unwrap().folder("cd").unwrap();
     symlink(&outside, root.path().join("v1/files")).unwrap();
     for vfs in [below, linked, unmade] {
@@ -86,5 +98,11 @@ fn nothing_is_written_through_a_linked_cache_directory() {
         assert_eq!(vfs.link("there", "linked").unwrap_err().kind(), ErrorKind::PermissionDenied);
         assert_eq!(vfs.remove("there").unwrap_err().kind(), ErrorKind::PermissionDenied);
     }
-    assert_eq!((fs::read_dir(&outside).unwrap().count(), fs::read_dir(outside.join("ab")).unwrap().count()), (1, 1));
+    assert_eq!(
+        (
+            fs::read_dir(&outside).unwrap().count(),
+            fs::read_dir(outside.join("ab")).unwrap().count()
+        ),
+        (1, 1)
+    );
 }

@@ -27,7 +27,8 @@ fn threads_that_share_a_store_see_each_other_and_lose_nothing() {
         for _ in 0..2 {
             threads.spawn(|| read(&mut open(root).store().handle(), &acknowledged));
         }
-        threads.spawn(move || (0..10).for_each(|round| compact(open(root).store(), round % 3 == 0)));
+        threads
+            .spawn(move || (0..10).for_each(|round| compact(open(root).store(), round % 3 == 0)));
     });
     assert!(Arc::ptr_eq(first.store(), open(root).store()));
     assert_eq!(newest(&mut first.store().handle()), [COMMITS; WRITERS as usize]);
@@ -81,7 +82,9 @@ fn write(handle: &mut Handle, writer: u64, acknowledged: &AtomicU64) {
     for number in 1..=COMMITS {
         let count = if number % 20 == 0 { 30 } else { 1 };
         for at in 0..count {
-            handle.put(id, format!("{writer} long {at}").as_bytes(), &vec![number as u8; LONG]).unwrap();
+            handle
+                .put(id, format!("{writer} long {at}").as_bytes(), &vec![number as u8; LONG])
+                .unwrap();
         }
         handle.put(id, format!("{writer}").as_bytes(), &number.to_le_bytes()).unwrap();
         handle.begin_commit().unwrap().run(None, 1_000).unwrap();
@@ -94,7 +97,10 @@ fn read(handle: &mut Handle, acknowledged: &[AtomicU64; WRITERS as usize]) {
     while acknowledged.iter().any(|number| number.load(Ordering::Acquire) < COMMITS) {
         let before = acknowledged.each_ref().map(|number| number.load(Ordering::Acquire));
         let found = newest(handle);
-        assert!(found.iter().zip(before).all(|(found, before)| *found >= before), "{before:?}, then {found:?}");
+        assert!(
+            found.iter().zip(before).all(|(found, before)| *found >= before),
+            "{before:?}, then {found:?}"
+        );
     }
 }
 
@@ -107,6 +113,10 @@ fn newest(handle: &mut Handle) -> [u64; WRITERS as usize] {
     let keys: Vec<String> = (0..WRITERS).map(|writer| writer.to_string()).collect();
     let mut found = Vec::new();
     let number = |value: &[u8]| u64::from_le_bytes(value.try_into().unwrap());
-    handle.get_many(id, keys.iter().map(String::as_bytes), |value| found.push(value.map_or(0, number))).unwrap();
+    handle
+        .get_many(id, keys.iter().map(String::as_bytes), |value| {
+            found.push(value.map_or(0, number))
+        })
+        .unwrap();
     found.try_into().unwrap()
 }

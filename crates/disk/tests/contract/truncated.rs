@@ -24,7 +24,12 @@ fn cut(vfs: &DiskVfs, name: &str, length: u64) {
 /// Runs one test of this binary in its own process, with `CHILD` set.
 pub(crate) fn run_alone(test: &str) -> ExitStatus {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args([test, "--exact", "--nocapture", "--test-threads=1"]).env(CHILD, "1").output().unwrap().status
+    command
+        .args([test, "--exact", "--nocapture", "--test-threads=1"])
+        .env(CHILD, "1")
+        .output()
+        .unwrap()
+        .status
 }
 
 #[test]
@@ -62,10 +67,13 @@ fn truncated_maps_on_many_threads_do_not_kill_the_process() {
             let vfs = DiskVfs::new(root.path());
             scope.spawn(move || {
                 for round in 0..3 {
-                    let names: Vec<String> = (0..150).map(|index| format!("{thread}-{round}-{index}")).collect();
+                    let names: Vec<String> =
+                        (0..150).map(|index| format!("{thread}-{round}-{index}")).collect();
                     let files: Vec<_> = names.iter().map(|name| mapped(&vfs, name)).collect();
                     names.iter().for_each(|name| cut(&vfs, name, 4_096));
-                    assert!(files.iter().all(|file| file.read(70_000, 30_000).unwrap().iter().all(|&byte| byte == 0)));
+                    assert!(files.iter().all(|file| {
+                        file.read(70_000, 30_000).unwrap().iter().all(|&byte| byte == 0)
+                    }));
                 }
             });
         }
@@ -86,7 +94,8 @@ fn a_fault_outside_of_varves_maps_still_kills_the_process() {
     assert_eq!(ours.read(0, 1).unwrap()[0], 0, "the guard works");
     fs::write(root.path().join("b"), [7; LENGTH]).unwrap();
     // SAFETY: this process is meant to die of the fault.
-    let theirs = unsafe { memmap2::Mmap::map(&fs::File::open(root.path().join("b")).unwrap()) }.unwrap();
+    let theirs =
+        unsafe { memmap2::Mmap::map(&fs::File::open(root.path().join("b")).unwrap()) }.unwrap();
     cut(&vfs, "b", 0);
     std::process::exit(i32::from(theirs[LENGTH - 1]));
 }

@@ -9,7 +9,9 @@ use std::fs::{File, OpenOptions};
 use std::io::{Cursor, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use varve_bindings::{ArchiveRequest, Failure, FileItem, Result, export_archive, import_archive, records_of, request};
+use varve_bindings::{
+    ArchiveRequest, Failure, FileItem, Result, export_archive, import_archive, records_of, request,
+};
 use varve_core::Error;
 
 /// Adds the methods of this file.
@@ -48,7 +50,9 @@ impl Call<NodeStore> for ImportArchive {
         store.promise_watched(arguments.number(1)?, move |core, watch| {
             let mut input: Box<dyn Read + Send> = match &path {
                 None => Box::new(Cursor::new(bytes)),
-                Some(path) => Box::new(File::open(path).map_err(|source| io("open", path, source))?),
+                Some(path) => {
+                    Box::new(File::open(path).map_err(|source| io("open", path, source))?)
+                }
             };
             storing(core, &pins, |intake| {
                 import_archive(
@@ -74,7 +78,13 @@ impl Call<NodeStore> for ExportArchive {
             let records = records_of(files)?;
             let created = OpenOptions::new().write(true).create_new(true).open(&path);
             let mut file = created.map_err(|source| io("create", &path, source))?;
-            export_archive(&records, gzip, &|blob| core.read_blob(blob), &mut |bytes| file.write_all(bytes), watch)
+            export_archive(
+                &records,
+                gzip,
+                &|blob| core.read_blob(blob),
+                &mut |bytes| file.write_all(bytes),
+                watch,
+            )
         })
     }
 }

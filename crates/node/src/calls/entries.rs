@@ -10,13 +10,15 @@ const UNFIT: i32 = -4;
 
 /// Adds the functions that run for each entry.
 pub(crate) fn add_hot(functions: Functions<NodeStore>) -> Result<Functions<NodeStore>> {
-    let functions = functions.add_hot::<Get>()?.add_hot::<Find>()?.add_hot::<Read>()?.add_hot::<Take>()?;
+    let functions =
+        functions.add_hot::<Get>()?.add_hot::<Find>()?.add_hot::<Read>()?.add_hot::<Take>()?;
     functions.add_hot::<Has>()?.add_hot::<Put>()?.add_hot::<Delete>()
 }
 
 /// Adds the methods of this file.
 pub(crate) fn add(methods: Methods<NodeStore>) -> Methods<NodeStore> {
-    let methods = methods.add::<Namespace>().add::<SetTarget>().add::<PutWithBlobs>().add::<Revision>();
+    let methods =
+        methods.add::<Namespace>().add::<SetTarget>().add::<PutWithBlobs>().add::<Revision>();
     let methods = methods.add::<GetMany>().add::<GetManyAtOnce>().add::<GetManyAsync>();
     methods.add::<Scan>().add::<ScanKeys>().add::<ScanFolders>()
 }
@@ -44,7 +46,9 @@ impl Call<NodeStore> for Namespace {
 
     fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
         let (name, version) = (arguments.text(0)?, arguments.text(1)?);
-        store.with(|handle| handle.namespace(&name, &version)).map(|number| Answer::Count(number.into()))
+        store
+            .with(|handle| handle.namespace(&name, &version))
+            .map(|number| Answer::Count(number.into()))
     }
 }
 
@@ -53,7 +57,8 @@ impl Call<NodeStore> for Get {
     const ARGUMENTS: usize = 4;
 
     fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
-        let (namespace, key_bytes, start) = (arguments.number(0)?, arguments.number(1)? as usize, arguments.number(3)?);
+        let (namespace, key_bytes, start) =
+            (arguments.number(0)?, arguments.number(1)? as usize, arguments.number(3)?);
         store.with(|handle| {
             // The key is copied first, because the value may overwrite it: the target may be the scratch buffer.
             handle.choose(namespace, key_bytes)?;
@@ -101,7 +106,9 @@ impl Call<NodeStore> for Read {
     const ARGUMENTS: usize = 1;
 
     fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
-        store.with(|handle| arguments.write_bytes(0, 0, |target| handle.read(target))?).map(Answer::Number)
+        store
+            .with(|handle| arguments.write_bytes(0, 0, |target| handle.read(target))?)
+            .map(Answer::Number)
     }
 }
 
@@ -164,12 +171,14 @@ impl Call<NodeStore> for GetMany {
 
     fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
         let keys = PackedKeys { packed: arguments.bytes(1)?, ends: arguments.words(2)? };
-        let (namespace, first, start) = (arguments.number(0)?, arguments.number(3)? as usize, arguments.number(5)?);
+        let (namespace, first, start) =
+            (arguments.number(0)?, arguments.number(3)? as usize, arguments.number(5)?);
         let read = |target: &mut [u8], lengths: &mut [i32]| {
             store.with(|handle| handle.get_many(namespace, keys, first, target, lengths))
         };
-        let answered =
-            arguments.write_lengths(6, |lengths| arguments.write_bytes(4, start, |target| read(target, lengths)))??;
+        let answered = arguments.write_lengths(6, |lengths| {
+            arguments.write_bytes(4, start, |target| read(target, lengths))
+        })??;
         Ok(Answer::Count(answered? as u64))
     }
 }

@@ -4,12 +4,19 @@ use crate::node_api::{Answer, Arguments, Call, Methods};
 use crate::store::NodeStore;
 use std::ffi::CStr;
 use std::sync::{Arc, Mutex, PoisonError};
-use varve_bindings::{FileItem, Result, commit_alone, records_of, request, stored_files, verify_files};
+use varve_bindings::{
+    FileItem, Result, commit_alone, records_of, request, stored_files, verify_files,
+};
 use varve_core::{BlobWriter, Pin, Store};
 
 /// Adds the methods of this file.
 pub(crate) fn add(methods: Methods<NodeStore>) -> Methods<NodeStore> {
-    methods.add::<KeepStored>().add::<CommitAlone>().add::<CheckFiles>().add::<ListFiles>().add::<VerifyFiles>()
+    methods
+        .add::<KeepStored>()
+        .add::<CommitAlone>()
+        .add::<CheckFiles>()
+        .add::<ListFiles>()
+        .add::<VerifyFiles>()
 }
 
 struct KeepStored;

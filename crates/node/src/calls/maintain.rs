@@ -120,7 +120,10 @@ impl Call<NodeStore> for Seal {
             // The layer has the secret of the cache.
             let folder = folder.file_name().unwrap_or_default();
             let target: Arc<dyn Vfs> = Arc::new(DiskVfs::new(target.join(folder)));
-            let since: Vec<_> = since.iter().map(|path| layer_at(path, &Path::new(folder).to_string_lossy())).collect();
+            let since: Vec<_> = since
+                .iter()
+                .map(|path| layer_at(path, &Path::new(folder).to_string_lossy()))
+                .collect();
             Ok(core.seal(&target, &since, watch)?)
         })
     }

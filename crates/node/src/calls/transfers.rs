@@ -31,7 +31,9 @@ impl Call<NodeStore> for BeginExport {
 
     fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
         let options = arguments.text(0)?;
-        store.with(|handle| handle.begin_export(&options)).map(|number| Answer::Count(number.into()))
+        store
+            .with(|handle| handle.begin_export(&options))
+            .map(|number| Answer::Count(number.into()))
     }
 }
 
@@ -51,7 +53,9 @@ impl Call<NodeStore> for BeginImport {
 
     fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
         let may_replace = arguments.flag(0)?;
-        store.with(|handle| handle.begin_import(may_replace)).map(|number| Answer::Count(number.into()))
+        store
+            .with(|handle| handle.begin_import(may_replace))
+            .map(|number| Answer::Count(number.into()))
     }
 }
 

@@ -57,7 +57,10 @@ impl Call<NodeStore> for StoreTree {
             let tree: Tree = request(&json)?;
             storing(core, &pins, |intake| {
                 let stored = store_tree(&tree.root, &tree.paths, intake, &**core.pool(), watch)?;
-                Ok(stored.iter().map(|stored| StoredItem::of(&stored.file, stored.executable)).collect::<Vec<_>>())
+                Ok(stored
+                    .iter()
+                    .map(|stored| StoredItem::of(&stored.file, stored.executable))
+                    .collect::<Vec<_>>())
             })
         })
     }
@@ -81,12 +84,19 @@ impl Call<NodeStore> for RestoreTree {
 
     fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
         let (json, remembered, folder) = (arguments.text(0)?, arguments.text(2)?, store.folder()?);
-        store
-            .promise_watched(arguments.number(1)?, move |core, watch| restore(core, &folder, &json, &remembered, watch))
+        store.promise_watched(arguments.number(1)?, move |core, watch| {
+            restore(core, &folder, &json, &remembered, watch)
+        })
     }
 }
 
-fn restore(store: &Store, folder: &Path, json: &str, remembered: &str, watch: Watch<'_>) -> Result<RestoreAnswer> {
+fn restore(
+    store: &Store,
+    folder: &Path,
+    json: &str,
+    remembered: &str,
+    watch: Watch<'_>,
+) -> Result<RestoreAnswer> {
     let begun = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
     let RestoreRequest { target, mode, files } = request(json)?;
     let records = records_of(files)?;
@@ -116,20 +126,30 @@ fn restore(store: &Store, folder: &Path, json: &str, remembered: &str, watch: Wa
 }
 
 fn known_of(restored: Restored) -> (HashMap<String, Known>, i64) {
-    let files =
-        restored.files.into_iter().filter_map(|(path, digest, executable, bytes, modified, changed, number)| {
+    let files = restored.files.into_iter().filter_map(
+        |(path, digest, executable, bytes, modified, changed, number)| {
             let (modified_ns, changed_ns) = (modified.parse().ok()?, changed.parse().ok()?);
             let (digest, number) = (Digest::parse(&digest)?, number.parse().ok()?);
             Some((path, Known { digest, executable, bytes, modified_ns, changed_ns, number }))
-        });
+        },
+    );
     (files.collect(), restored.at.parse().unwrap_or(0))
 }
 
 fn restored_of(begun: u128, records: &[FileRecord], placed: &[Placed]) -> String {
     let files = records.iter().zip(placed).filter_map(|(record, placed)| {
         let Known { digest, executable, bytes, modified_ns, changed_ns, number } = placed.known?;
-        let (modified, changed, number) = (modified_ns.to_string(), changed_ns.to_string(), number.to_string());
-        Some((record.path.clone(), digest.to_string(), executable, bytes, modified, changed, number))
+        let (modified, changed, number) =
+            (modified_ns.to_string(), changed_ns.to_string(), number.to_string());
+        Some((
+            record.path.clone(),
+            digest.to_string(),
+            executable,
+            bytes,
+            modified,
+            changed,
+            number,
+        ))
     });
     Restored { at: begun.to_string(), files: files.collect() }.to_text()
 }

@@ -41,7 +41,10 @@ impl Arguments {
     pub(crate) fn number(&self, index: usize) -> Result<u32> {
         let mut number = 0;
         // SAFETY: a handle of the running callback, and a place for the number.
-        checked(unsafe { sys::napi_get_value_uint32(self.env, self.values[index], &raw mut number) }, "read a number")?;
+        checked(
+            unsafe { sys::napi_get_value_uint32(self.env, self.values[index], &raw mut number) },
+            "read a number",
+        )?;
         Ok(number)
     }
 
@@ -49,15 +52,20 @@ impl Arguments {
     pub(crate) fn count(&self, index: usize) -> Result<u64> {
         let mut number = 0.0;
         // SAFETY: a handle of the running callback, and a place for the number.
-        checked(unsafe { sys::napi_get_value_double(self.env, self.values[index], &raw mut number) }, "read a number")?;
+        checked(
+            unsafe { sys::napi_get_value_double(self.env, self.values[index], &raw mut number) },
+            "read a number",
+        )?;
         Ok(number as u64)
     }
 
     pub(crate) fn big(&self, index: usize) -> Result<u64> {
         let (mut number, mut lossless) = (0, false);
-        let (value, number_at, lossless_at) = (self.values[index], &raw mut number, &raw mut lossless);
+        let (value, number_at, lossless_at) =
+            (self.values[index], &raw mut number, &raw mut lossless);
         // SAFETY: a handle of the running callback, and places for the number and whether it fits.
-        let status = unsafe { sys::napi_get_value_bigint_uint64(self.env, value, number_at, lossless_at) };
+        let status =
+            unsafe { sys::napi_get_value_bigint_uint64(self.env, value, number_at, lossless_at) };
         checked(status, "read a bigint")?;
         Ok(number)
     }
@@ -65,19 +73,26 @@ impl Arguments {
     pub(crate) fn flag(&self, index: usize) -> Result<bool> {
         let mut flag = false;
         // SAFETY: a handle of the running callback, and a place for the flag.
-        checked(unsafe { sys::napi_get_value_bool(self.env, self.values[index], &raw mut flag) }, "read a boolean")?;
+        checked(
+            unsafe { sys::napi_get_value_bool(self.env, self.values[index], &raw mut flag) },
+            "read a boolean",
+        )?;
         Ok(flag)
     }
 
     pub(crate) fn text(&self, index: usize) -> Result<String> {
         let (value, mut length) = (self.values[index], 0);
         // SAFETY: a handle of the running callback; without a buffer only the length is written.
-        let status = unsafe { sys::napi_get_value_string_utf8(self.env, value, ptr::null_mut(), 0, &raw mut length) };
+        let status = unsafe {
+            sys::napi_get_value_string_utf8(self.env, value, ptr::null_mut(), 0, &raw mut length)
+        };
         checked(status, "read a string")?;
         let mut bytes = vec![0u8; length + 1];
         let (target, room) = (bytes.as_mut_ptr().cast(), bytes.len());
         // SAFETY: `target` has room for the bytes of the string and the zero that Node-API adds.
-        let status = unsafe { sys::napi_get_value_string_utf8(self.env, value, target, room, &raw mut length) };
+        let status = unsafe {
+            sys::napi_get_value_string_utf8(self.env, value, target, room, &raw mut length)
+        };
         checked(status, "read a string")?;
         bytes.truncate(length);
         String::from_utf8(bytes).map_err(|_| Failure::argument("a string is not valid UTF-8"))
@@ -91,7 +106,13 @@ impl Arguments {
         let (text, room, mut written) = (target.as_mut_ptr().cast(), TEXT_ROOM_BYTES, 0);
         // SAFETY: a handle of the running callback, room for the string and its zero, and a place for its length.
         unsafe {
-            let status = sys::napi_get_value_string_utf8(self.env, self.values[index], text, room, &raw mut written);
+            let status = sys::napi_get_value_string_utf8(
+                self.env,
+                self.values[index],
+                text,
+                room,
+                &raw mut written,
+            );
             checked(status, "read a string")?;
             target.set_len(written.min(room));
         }
@@ -117,14 +138,23 @@ impl Arguments {
     pub(crate) fn optional_bytes(&self, index: usize) -> Result<Option<&[u8]>> {
         let mut kind = 0;
         // SAFETY: a handle of the running callback, and a place for the type.
-        checked(unsafe { sys::napi_typeof(self.env, self.values[index], &raw mut kind) }, "read a type")?;
-        let is_missing = kind == sys::ValueType::napi_null || kind == sys::ValueType::napi_undefined;
+        checked(
+            unsafe { sys::napi_typeof(self.env, self.values[index], &raw mut kind) },
+            "read a type",
+        )?;
+        let is_missing =
+            kind == sys::ValueType::napi_null || kind == sys::ValueType::napi_undefined;
         if is_missing { Ok(None) } else { self.bytes(index).map(Some) }
     }
 
     /// Writes to the bytes of a Uint8Array from `start` on.
     #[inline(always)]
-    pub(crate) fn write_bytes<T>(&self, index: usize, start: u32, write: impl FnOnce(&mut [u8]) -> T) -> Result<T> {
+    pub(crate) fn write_bytes<T>(
+        &self,
+        index: usize,
+        start: u32,
+        write: impl FnOnce(&mut [u8]) -> T,
+    ) -> Result<T> {
         let (data, length) = self.buffer(index)?;
         // SAFETY: the array lives as long as the callback runs, and this is the only slice of its memory while `write`
         // runs: no call passes memory of a target as another argument, and those that may write to the scratch buffer
@@ -134,7 +164,11 @@ impl Arguments {
     }
 
     /// Writes to the numbers of an Int32Array.
-    pub(crate) fn write_lengths<T>(&self, index: usize, write: impl FnOnce(&mut [i32]) -> T) -> Result<T> {
+    pub(crate) fn write_lengths<T>(
+        &self,
+        index: usize,
+        write: impl FnOnce(&mut [i32]) -> T,
+    ) -> Result<T> {
         let (data, length) = self.typed(index, sys::TypedarrayType::int32_array)?;
         if length == 0 {
             return Ok(write(&mut []));
@@ -161,7 +195,15 @@ impl Arguments {
         // SAFETY: a handle of the running callback, places for kind, length and data; the last two are not needed.
         let status = unsafe {
             let (kind, length, data) = (&raw mut kind, &raw mut length, &raw mut data);
-            sys::napi_get_typedarray_info(self.env, value, kind, length, data, unset, ptr::null_mut())
+            sys::napi_get_typedarray_info(
+                self.env,
+                value,
+                kind,
+                length,
+                data,
+                unset,
+                ptr::null_mut(),
+            )
         };
         checked(status, "read a typed array")?;
         if kind != expected {
@@ -175,7 +217,9 @@ impl Arguments {
     fn buffer(&self, index: usize) -> Result<(*mut u8, usize)> {
         let (mut data, mut length) = (ptr::null_mut(), 0);
         // SAFETY: a handle of the running callback, and places for data and length.
-        let status = unsafe { sys::napi_get_buffer_info(self.env, self.values[index], &raw mut data, &raw mut length) };
+        let status = unsafe {
+            sys::napi_get_buffer_info(self.env, self.values[index], &raw mut data, &raw mut length)
+        };
         checked(status, "read a Uint8Array")?;
         if data.is_null() || length == 0 {
             return Ok((ptr::NonNull::dangling().as_ptr(), 0));

@@ -14,7 +14,8 @@ pub(super) fn bytes_of(env: Env, bytes: Vec<u8>) -> Result<Value> {
     let buffer = if bytes.is_empty() { copied(env, &bytes)? } else { shared(env, bytes)? };
     let kind = sys::TypedarrayType::uint8_array;
     // SAFETY: `buffer` is a handle of this callback with `length` bytes.
-    let status = unsafe { sys::napi_create_typedarray(env.0, kind, length, buffer, 0, &raw mut view) };
+    let status =
+        unsafe { sys::napi_create_typedarray(env.0, kind, length, buffer, 0, &raw mut view) };
     checked(status, "make a Uint8Array")?;
     Ok(view)
 }
@@ -26,7 +27,14 @@ fn shared(env: Env, bytes: Vec<u8>) -> Result<Value> {
     // SAFETY: the box owns the bytes until `free` drops it. If this fails it leaks, because the host may have freed it.
     let status = unsafe {
         let (data, length) = ((*owner).as_mut_ptr().cast(), (*owner).len());
-        sys::napi_create_external_arraybuffer(env.0, data, length, Some(free), owner.cast(), &raw mut buffer)
+        sys::napi_create_external_arraybuffer(
+            env.0,
+            data,
+            length,
+            Some(free),
+            owner.cast(),
+            &raw mut buffer,
+        )
     };
     if status == sys::Status::napi_no_external_buffers_allowed {
         // SAFETY: the host refused the bytes, so they are still owned here.
@@ -39,7 +47,9 @@ fn shared(env: Env, bytes: Vec<u8>) -> Result<Value> {
 fn copied(env: Env, bytes: &[u8]) -> Result<Value> {
     let (mut target, mut buffer) = (ptr::null_mut(), ptr::null_mut());
     // SAFETY: `env` is the current environment, the others are places for the results.
-    let status = unsafe { sys::napi_create_arraybuffer(env.0, bytes.len(), &raw mut target, &raw mut buffer) };
+    let status = unsafe {
+        sys::napi_create_arraybuffer(env.0, bytes.len(), &raw mut target, &raw mut buffer)
+    };
     checked(status, "make an ArrayBuffer")?;
     if !bytes.is_empty() {
         // SAFETY: the new buffer has as many bytes.

@@ -56,7 +56,8 @@ impl<C: Instance> Methods<C> {
 
     /// Makes the class of this environment, and the properties `scratch` and `cells` of its exports.
     pub(crate) fn define(&self, env: Env, exports: Value) -> Result<()> {
-        let ((scratch, scratch_view), (cells, cells_view)) = (Scratch::new(env.0)?, Cells::new(env.0)?);
+        let ((scratch, scratch_view), (cells, cells_view)) =
+            (Scratch::new(env.0)?, Cells::new(env.0)?);
         let mut class = ptr::null_mut();
         // SAFETY: `env` is the current environment, `exports` a handle of it; names and descriptors are copied; `class`
         // is a place for the result. Invariant 2: the instance data is the box, which the finalizer drops.
@@ -65,12 +66,23 @@ impl<C: Instance> Methods<C> {
             define(env.0, exports, c"cells", cells_view)?;
             let (name, length) = (C::CLASS.as_ptr(), C::CLASS.count_bytes() as isize);
             let (count, methods, data) = (self.all.len(), self.all.as_ptr(), ptr::null_mut());
-            let status =
-                sys::napi_define_class(env.0, name, length, Some(construct), data, count, methods, &raw mut class);
+            let status = sys::napi_define_class(
+                env.0,
+                name,
+                length,
+                Some(construct),
+                data,
+                count,
+                methods,
+                &raw mut class,
+            );
             checked(status, "make a class")?;
             let shared = Class { constructor: Reference::new(env.0, class)?, scratch, cells };
             let data = Box::into_raw(Box::new(shared)).cast();
-            checked(sys::napi_set_instance_data(env.0, data, Some(forget), ptr::null_mut()), "keep a class")
+            checked(
+                sys::napi_set_instance_data(env.0, data, Some(forget), ptr::null_mut()),
+                "keep a class",
+            )
         }
     }
 }
@@ -83,21 +95,36 @@ struct Class {
 }
 
 /// A new object of the class, whose methods run on the callee. The object keeps the callee.
-pub(super) fn instance<C: Instance>(env: Env, callee_of: impl FnOnce(Scratch, Cells) -> C) -> Result<(Value, Rc<C>)> {
+pub(super) fn instance<C: Instance>(
+    env: Env,
+    callee_of: impl FnOnce(Scratch, Cells) -> C,
+) -> Result<(Value, Rc<C>)> {
     let (mut data, mut object) = (ptr::null_mut(), ptr::null_mut());
     // SAFETY: `env` is the current environment, the others are places for the results; invariant 2.
     let callee = unsafe {
         checked(sys::napi_get_instance_data(env.0, &raw mut data), "find a class")?;
-        let Some(class) = data.cast::<Class>().as_ref() else { return Err(Failure::internal("no class")) };
+        let Some(class) = data.cast::<Class>().as_ref() else {
+            return Err(Failure::internal("no class"));
+        };
         let constructor = class.constructor.value()?;
-        checked(sys::napi_new_instance(env.0, constructor, 0, ptr::null(), &raw mut object), "make an object")?;
+        checked(
+            sys::napi_new_instance(env.0, constructor, 0, ptr::null(), &raw mut object),
+            "make an object",
+        )?;
         Rc::new(callee_of(class.scratch.clone(), class.cells.clone()))
     };
     let (data, tag) = (Rc::into_raw(Rc::clone(&callee)).cast_mut().cast::<c_void>(), tag_of::<C>());
     // SAFETY: `object` was just made. Invariant 1: the finalizer gives the count back. If the first call fails, the
     // count leaks; without a tag no method uses the object.
     unsafe {
-        let status = sys::napi_wrap(env.0, object, data, Some(release::<C>), ptr::null_mut(), ptr::null_mut());
+        let status = sys::napi_wrap(
+            env.0,
+            object,
+            data,
+            Some(release::<C>),
+            ptr::null_mut(),
+            ptr::null_mut(),
+        );
         checked(status, "wrap an object")?;
         checked(sys::napi_type_tag_object(env.0, object, &raw const tag), "mark an object")?;
     }
@@ -124,10 +151,18 @@ unsafe fn call_method<C: Instance>(
     info: sys::napi_callback_info,
     run: fn(&C, &Arguments) -> Result<Answer>,
 ) -> sys::napi_value {
-    let (mut values, mut count, mut this) = ([ptr::null_mut(); ARGUMENTS_MAX], ARGUMENTS_MAX, ptr::null_mut());
+    let (mut values, mut count, mut this) =
+        ([ptr::null_mut(); ARGUMENTS_MAX], ARGUMENTS_MAX, ptr::null_mut());
     // SAFETY: `info` belongs to this callback; `values` has room for `count` handles.
     unsafe {
-        sys::napi_get_cb_info(env, info, &raw mut count, values.as_mut_ptr(), &raw mut this, ptr::null_mut());
+        sys::napi_get_cb_info(
+            env,
+            info,
+            &raw mut count,
+            values.as_mut_ptr(),
+            &raw mut this,
+            ptr::null_mut(),
+        );
     }
     // SAFETY: `this` is a handle of this callback.
     match unsafe { callee_of::<C>(env, this) } {
@@ -140,7 +175,10 @@ unsafe fn call_method<C: Instance>(
 }
 
 // SAFETY: the caller promises that `object` is a handle of the running callback, which keeps it alive.
-unsafe fn callee_of<'callback, C: Instance>(env: sys::napi_env, object: Value) -> Result<&'callback C> {
+unsafe fn callee_of<'callback, C: Instance>(
+    env: sys::napi_env,
+    object: Value,
+) -> Result<&'callback C> {
     let (mut is_ours, mut data, tag) = (false, ptr::null_mut(), tag_of::<C>());
     // SAFETY: the caller promises it; both are places for the results.
     unsafe {
@@ -156,7 +194,10 @@ unsafe fn callee_of<'callback, C: Instance>(env: sys::napi_env, object: Value) -
 }
 
 // SAFETY: only Node-API calls it. `instance` wraps what it returns: the new object.
-unsafe extern "C" fn construct(_env: sys::napi_env, _info: sys::napi_callback_info) -> sys::napi_value {
+unsafe extern "C" fn construct(
+    _env: sys::napi_env,
+    _info: sys::napi_callback_info,
+) -> sys::napi_value {
     ptr::null_mut()
 }
 

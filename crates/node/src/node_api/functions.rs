@@ -113,8 +113,16 @@ unsafe fn add_function(
     };
     checked(status, "make a function")?;
     // SAFETY: as above. If this fails the count leaks, which keeps `data` valid for the function.
-    let status =
-        unsafe { sys::napi_add_finalizer(env, function, data, Some(finalizer), ptr::null_mut(), ptr::null_mut()) };
+    let status = unsafe {
+        sys::napi_add_finalizer(
+            env,
+            function,
+            data,
+            Some(finalizer),
+            ptr::null_mut(),
+            ptr::null_mut(),
+        )
+    };
     checked(status, "watch a function")?;
     // SAFETY: the caller promises it; `function` was just made.
     unsafe { define(env, object, name, function) }
@@ -140,7 +148,10 @@ pub(super) unsafe fn define(
         data: ptr::null_mut(),
     };
     // SAFETY: the caller promises the handles; the descriptor is read before this returns.
-    checked(unsafe { sys::napi_define_properties(env, object, 1, &raw const property) }, "add a property")
+    checked(
+        unsafe { sys::napi_define_properties(env, object, 1, &raw const property) },
+        "add a property",
+    )
 }
 
 /// The callback of a function. All share the code around the call.
@@ -183,10 +194,13 @@ unsafe fn call<C: Callee>(
     arguments_max: usize,
     run: impl FnOnce(&C, &Arguments) -> Result<Answer>,
 ) -> sys::napi_value {
-    let (mut values, mut count, mut data) = ([ptr::null_mut(); ARGUMENTS_MAX], arguments_max, ptr::null_mut());
+    let (mut values, mut count, mut data) =
+        ([ptr::null_mut(); ARGUMENTS_MAX], arguments_max, ptr::null_mut());
     let this = ptr::null_mut();
     // SAFETY: `info` belongs to this callback; `values` has room for `count` handles.
-    unsafe { sys::napi_get_cb_info(env, info, &raw mut count, values.as_mut_ptr(), this, &raw mut data) };
+    unsafe {
+        sys::napi_get_cb_info(env, info, &raw mut count, values.as_mut_ptr(), this, &raw mut data)
+    };
     if data.is_null() {
         return ptr::null_mut();
     }
@@ -218,7 +232,11 @@ pub(super) fn answer<C: Callee>(
 
 /// Gives back the count of a function or an object that the garbage collector has freed.
 // SAFETY: only Node-API calls it, with the data pointer given to `napi_add_finalizer` or `napi_wrap`.
-pub(super) unsafe extern "C" fn release<C: Callee>(_env: sys::napi_env, data: *mut c_void, _hint: *mut c_void) {
+pub(super) unsafe extern "C" fn release<C: Callee>(
+    _env: sys::napi_env,
+    data: *mut c_void,
+    _hint: *mut c_void,
+) {
     // SAFETY: invariant 1; Node-API calls a finalizer once.
     let callee = unsafe { Rc::from_raw(data.cast::<C>()) };
     // No caller is left to receive a panic; the process must live.

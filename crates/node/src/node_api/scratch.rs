@@ -28,7 +28,8 @@ pub(crate) struct Scratch {
 impl Scratch {
     /// Makes the buffer; the second value is its Uint8Array.
     pub(super) fn new(env: sys::napi_env) -> Result<(Self, sys::napi_value)> {
-        let memory = Memory::new(env, sys::TypedarrayType::uint8_array, SCRATCH_BYTES, SCRATCH_BYTES)?;
+        let memory =
+            Memory::new(env, sys::TypedarrayType::uint8_array, SCRATCH_BYTES, SCRATCH_BYTES)?;
         Ok((Self { _kept: Rc::new(memory.reference), data: memory.data.cast() }, memory.view))
     }
 }
@@ -57,7 +58,8 @@ pub(crate) struct Cells {
 impl Cells {
     /// Makes the numbers; the second value is their Int32Array.
     pub(super) fn new(env: sys::napi_env) -> Result<(Self, sys::napi_value)> {
-        let memory = Memory::new(env, sys::TypedarrayType::int32_array, size_of::<[i32; CELLS]>(), CELLS)?;
+        let memory =
+            Memory::new(env, sys::TypedarrayType::int32_array, size_of::<[i32; CELLS]>(), CELLS)?;
         Ok((Self { _kept: Rc::new(memory.reference), data: memory.data.cast() }, memory.view))
     }
 
@@ -86,7 +88,12 @@ pub(crate) struct Target {
 
 impl Target {
     /// `array` is a handle of the running callback, over `length` bytes at `data`.
-    pub(super) fn new(env: sys::napi_env, array: sys::napi_value, data: *mut u8, length: usize) -> Result<Self> {
+    pub(super) fn new(
+        env: sys::napi_env,
+        array: sys::napi_value,
+        data: *mut u8,
+        length: usize,
+    ) -> Result<Self> {
         Ok(Self { _kept: Reference::new(env, array)?, data, length })
     }
 
@@ -112,7 +119,10 @@ impl Reference {
     pub(super) fn new(env: sys::napi_env, value: sys::napi_value) -> Result<Self> {
         let mut raw = ptr::null_mut();
         // SAFETY: `env` is the current environment, `value` a handle of it.
-        checked(unsafe { sys::napi_create_reference(env, value, 1, &raw mut raw) }, "keep a value")?;
+        checked(
+            unsafe { sys::napi_create_reference(env, value, 1, &raw mut raw) },
+            "keep a value",
+        )?;
         Ok(Self { env, raw })
     }
 
@@ -120,7 +130,10 @@ impl Reference {
     pub(super) fn value(&self) -> Result<sys::napi_value> {
         let mut value = ptr::null_mut();
         // SAFETY: the reference exists until it is dropped, and so does `env`.
-        checked(unsafe { sys::napi_get_reference_value(self.env, self.raw, &raw mut value) }, "find a value")?;
+        checked(
+            unsafe { sys::napi_get_reference_value(self.env, self.raw, &raw mut value) },
+            "find a value",
+        )?;
         Ok(value)
     }
 }

@@ -69,24 +69,43 @@ pub(super) fn text_of(env: Env, text: &str) -> Result<Value> {
     let mut value = ptr::null_mut();
     let (data, length) = (text.as_ptr().cast(), text.len() as isize);
     // SAFETY: `env` is the current environment; the text is copied.
-    checked(unsafe { sys::napi_create_string_utf8(env.0, data, length, &raw mut value) }, "make a string")?;
+    checked(
+        unsafe { sys::napi_create_string_utf8(env.0, data, length, &raw mut value) },
+        "make a string",
+    )?;
     Ok(value)
 }
 
 /// Queues the job; its promise.
 pub(super) fn spawn(env: Env, task: Task) -> Result<Value> {
-    let (mut promise, mut deferred, name) = (ptr::null_mut(), ptr::null_mut(), text_of(env, "varve")?);
+    let (mut promise, mut deferred, name) =
+        (ptr::null_mut(), ptr::null_mut(), text_of(env, "varve")?);
     // SAFETY: `env` is the current environment, the others are places for the results.
-    checked(unsafe { sys::napi_create_promise(env.0, &raw mut deferred, &raw mut promise) }, "make a promise")?;
-    let work = Box::new(Work { job: Some(task.job), reply: None, deferred, handle: ptr::null_mut() });
+    checked(
+        unsafe { sys::napi_create_promise(env.0, &raw mut deferred, &raw mut promise) },
+        "make a promise",
+    )?;
+    let work =
+        Box::new(Work { job: Some(task.job), reply: None, deferred, handle: ptr::null_mut() });
     let data = Box::into_raw(work);
     // SAFETY: the handles are of this callback. `data` is valid until `complete` takes it back; only a work that was
     // queued is completed, so it is taken back here if that fails.
     unsafe {
         let (place, own) = (&raw mut (*data).handle, data.cast::<c_void>());
-        let created = sys::napi_create_async_work(env.0, promise, name, Some(execute), Some(complete), own, place);
-        let queued =
-            if created == sys::Status::napi_ok { sys::napi_queue_async_work(env.0, (*data).handle) } else { created };
+        let created = sys::napi_create_async_work(
+            env.0,
+            promise,
+            name,
+            Some(execute),
+            Some(complete),
+            own,
+            place,
+        );
+        let queued = if created == sys::Status::napi_ok {
+            sys::napi_queue_async_work(env.0, (*data).handle)
+        } else {
+            created
+        };
         if queued != sys::Status::napi_ok {
             let work = Box::from_raw(data);
             if created == sys::Status::napi_ok {

@@ -19,7 +19,11 @@ impl Progress {
     pub(crate) fn report(&self, done: u64, total: u64) -> ControlFlow<()> {
         self.done.store(done, Ordering::Relaxed);
         self.total.store(total, Ordering::Relaxed);
-        if self.cancelled.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if self.cancelled.load(Ordering::Relaxed) {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
     }
 
     /// Bytes done.

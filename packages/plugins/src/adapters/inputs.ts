@@ -50,7 +50,10 @@ export function inputsOf(files: readonly string[], folders: readonly string[], c
 
 function lookAt(files: readonly string[], folders: readonly string[], config: string): Held {
   const roots = folders.map((folder) => new Root(folder))
-  const configs = folders.flatMap((folder) => [...CONFIG_FILES.map((name) => join(folder, name)), ...namedModules(config, folder)])
+  const configs = folders.flatMap((folder) => [
+    ...CONFIG_FILES.map((name) => join(folder, name)),
+    ...namedModules(config, folder),
+  ])
   const { paths, manifests, variables } = localModules([...files, ...configs])
   const modules = [...new Set([...files, ...paths, ...manifests])]
   const looks = [...roots.flatMap((root) => identityFiles({}, root)), ...modules].map(observe)

@@ -15,8 +15,16 @@ const LAYOUT = 1
 
 /** Failures of the directory or of the machine, for which the adapter uses memory. Any other is a mistake of the caller. */
 const UNUSABLE: ReadonlySet<string> = new Set([
-  'SECRET_MISSING', 'PERMISSION', 'DISK_FULL', 'IO', 'DAMAGED', 'NEWER_FORMAT', 'BUSY', 'EXHAUSTED',
-  'ENGINE_UNAVAILABLE', 'INTERNAL',
+  'SECRET_MISSING',
+  'PERMISSION',
+  'DISK_FULL',
+  'IO',
+  'DAMAGED',
+  'NEWER_FORMAT',
+  'BUSY',
+  'EXHAUSTED',
+  'ENGINE_UNAVAILABLE',
+  'INTERNAL',
 ])
 
 /** The namespace of an adapter, opened at first use. */
@@ -66,7 +74,14 @@ export class LazyNamespace {
     const cache = await openUsable(wanted, warn)
     if (cache?.status().remote !== undefined) closeBeforeExit(this)
     const space = cache?.namespace(this.#tool, { version: `${LAYOUT} ${version}` }) ?? new MemoryNamespace()
-    return new OpenNamespace({ cache, space, isWritable: cache !== undefined && !readOnly, dataKind: this.#dataKind, shape: this.#shape, warn })
+    return new OpenNamespace({
+      cache,
+      space,
+      isWritable: cache !== undefined && !readOnly,
+      dataKind: this.#dataKind,
+      shape: this.#shape,
+      warn,
+    })
   }
 
   #warn(warning: VarveError): void {

@@ -79,7 +79,9 @@ export class OpenNamespace {
   /** The string keys that begin with `prefix`, in no particular order. */
   keys(prefix: string): string[] {
     this.#refresh(true)
-    return [...this.#parts.space.keys()].filter((key) => typeof key === 'string').filter((key) => key.startsWith(prefix))
+    return [...this.#parts.space.keys()]
+      .filter((key) => typeof key === 'string')
+      .filter((key) => key.startsWith(prefix))
   }
 
   /** The entries whose string keys begin with `prefix`, in no particular order. */

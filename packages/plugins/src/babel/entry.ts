@@ -1,5 +1,15 @@
 /** What is stored of a transformation: the plain part of Babel's result. */
-import { either, exactly, isAbsolutePath, isDictionary, isText, listOf, objectOf, optional, type Shape } from '../build/shape.ts'
+import {
+  either,
+  exactly,
+  isAbsolutePath,
+  isDictionary,
+  isText,
+  listOf,
+  objectOf,
+  optional,
+  type Shape,
+} from '../build/shape.ts'
 import { plainMap, type SourceMap, sourceMap } from '../build/source-map.ts'
 import { Uncacheable } from '../build/uncacheable.ts'
 
@@ -77,6 +87,15 @@ export function resultOf({ result }: Entry): Transformed | null {
 export function transformed(result: BabelResult | null): Transformed | null {
   if (result === null) return null
   const { code = null, map, metadata = {}, sourceType, externalDependencies = [], ast } = result
-  const rest = { code, map: mapOf(map), metadata: { ...metadata }, sourceType: isSourceType(sourceType) ? sourceType : undefined }
-  return { ...rest, externalDependencies: new Set(externalDependencies), ...(ast === null || ast === undefined ? {} : { ast }) }
+  const rest = {
+    code,
+    map: mapOf(map),
+    metadata: { ...metadata },
+    sourceType: isSourceType(sourceType) ? sourceType : undefined,
+  }
+  return {
+    ...rest,
+    externalDependencies: new Set(externalDependencies),
+    ...(ast === null || ast === undefined ? {} : { ast }),
+  }
 }

@@ -7,7 +7,10 @@ import type { Root } from './root.ts'
 import type { Shape } from './shape.ts'
 
 /** The parts of an input, if there are any; `key` distinguishes inputs of one name. */
-export type InputParts = (input: string, root: Root) => { readonly key: string; readonly parts: () => Parts } | undefined
+export type InputParts = (
+  input: string,
+  root: Root,
+) => { readonly key: string; readonly parts: () => Parts } | undefined
 
 /** The plugin that makes the calls, as known when a build begins. */
 export interface Caller {

@@ -55,7 +55,10 @@ export class Calls {
   /** `onIdle`: called when a server has no calls for a while, with a check whether this is still so. */
   constructor(options: CachedOptions, onIdle?: (isStillIdle: () => boolean) => void) {
     this.#options = options
-    this.#idle = [new Idle(COMMIT_IDLE_MS, () => void this.commit()), ...(onIdle === undefined ? [] : [new Idle(WORK_IDLE_MS, onIdle)])]
+    this.#idle = [
+      new Idle(COMMIT_IDLE_MS, () => void this.commit()),
+      ...(onIdle === undefined ? [] : [new Idle(WORK_IDLE_MS, onIdle)]),
+    ]
     this.#reads = new PluginReads(options)
   }
 
@@ -83,7 +86,8 @@ export class Calls {
   begin(caller: Caller | undefined, warn: Warn): Promise<void> {
     this.#builds += 1
     this.#name = caller?.name ?? this.#name
-    if (caller !== undefined && (this.#builds === 1 || caller.isServer === true)) this.#begun = unrecorded(() => this.#begin(caller, warn))
+    if (caller !== undefined && (this.#builds === 1 || caller.isServer === true))
+      this.#begun = unrecorded(() => this.#begin(caller, warn))
     return this.#begun
   }
 
@@ -136,7 +140,14 @@ export class Calls {
       return this.#keep(call, result, open, context)
     }
     const explain = explainer(call, open)
-    const request = { id: open.root.toRelative(call.id), inputs: call.inputs, files: call.files, accept, about: call.about, explain }
+    const request = {
+      id: open.root.toRelative(call.id),
+      inputs: call.inputs,
+      files: call.files,
+      accept,
+      about: call.about,
+      explain,
+    }
     const bytes = await this.#ask(() => task.run(request, work))
     if (live !== undefined) return live.result
     // A result that another run made at the same time did not go through `accept`, so it is read here.
@@ -153,7 +164,10 @@ export class Calls {
     if (server === undefined) return true
     for (const idle of this.#idle) idle.touch()
     if (server.areSame) return true
-    session.warnings.failed('is not used until the process is started again', new Error(`${server.changed ?? ''} has changed`))
+    session.warnings.failed(
+      'is not used until the process is started again',
+      new Error(`${server.changed ?? ''} has changed`),
+    )
     this.count('its inputs have changed while the server runs')
     return false
   }
@@ -202,7 +216,9 @@ export class Calls {
     const root = new Root(this.#options.root ?? caller.root)
     const cacheKey = this.#options.cacheKey ?? caller.keyOf(root)
     if (cacheKey === undefined) {
-      warn(`${caller.name} is not cached: its options are not visible to the cache; pass them also as option 'cacheKey'`)
+      warn(
+        `${caller.name} is not cached: its options are not visible to the cache; pass them also as option 'cacheKey'`,
+      )
       return
     }
     const identity = identityOf({ ...this.#options, cacheKey }, root)
@@ -212,7 +228,10 @@ export class Calls {
     // An entry that contains the root outside of known path fields is valid for that root only.
     const findInput = (name: string): unknown => ({ root: root.folder, [PLAIN_ROOT]: isPlainPath(root.folder) })[name]
     const scope = this.#reads.begin(caller, root.folder, warn)
-    const files = caller.isServer === true ? [...identityFiles(this.#options, root), ...localModules(caller.modules).paths] : undefined
+    const files =
+      caller.isServer === true
+        ? [...identityFiles(this.#options, root), ...localModules(caller.modules).paths]
+        : undefined
     const server = files === undefined ? undefined : new ServerInputs(files, this.#reads)
     const session = this.#open?.session ?? (await Session.acquire(caller.tool, this.#options, root, warn))
     const look = (): void => void server?.look()

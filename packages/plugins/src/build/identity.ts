@@ -23,7 +23,9 @@ export const CONFIG_FILES: readonly string[] = [
   'tsconfig.json',
   'tsconfig.app.json',
   'jsconfig.json',
-  ...['svelte', 'postcss', 'tailwind', 'uno'].flatMap((tool) => ['js', 'cjs', 'mjs', 'ts'].map((end) => `${tool}.config.${end}`)),
+  ...['svelte', 'postcss', 'tailwind', 'uno'].flatMap((tool) =>
+    ['js', 'cjs', 'mjs', 'ts'].map((end) => `${tool}.config.${end}`),
+  ),
   ...['', '.json', '.yaml', '.yml', '.js', '.cjs', '.mjs'].map((end) => `.postcssrc${end}`),
 ]
 
@@ -64,7 +66,11 @@ export function identityParts(options: CachedOptions, root: Root): Readonly<Reco
   const { packages, files = [], cacheKey } = options
   return {
     packages: () => (packages === undefined ? lockParts(root.folder) : namedParts(packages, root.folder)),
-    'config files': () => fileParts([...CONFIG_FILES, ...files].map((file) => resolve(root.folder, file)), root),
+    'config files': () =>
+      fileParts(
+        [...CONFIG_FILES, ...files].map((file) => resolve(root.folder, file)),
+        root,
+      ),
     options: () => valueParts(cacheKey, (text) => root.toRelative(text)),
   }
 }
@@ -76,7 +82,11 @@ function namedParts(packages: readonly string[], folder: string): Parts {
 /** Digests of files, by their paths relative to the root. */
 export function fileParts(paths: readonly string[], root: Root): Parts {
   const found = paths.map((path) => [path, contentOf(path)] as const)
-  return bounded(found.flatMap(([path, content]) => (content === undefined ? [] : [[nameIn(root, path), digestOfTexts([content])] as const])))
+  return bounded(
+    found.flatMap(([path, content]) =>
+      content === undefined ? [] : [[nameIn(root, path), digestOfTexts([content])] as const],
+    ),
+  )
 }
 
 function nameIn(root: Root, path: string): string {
@@ -136,7 +146,10 @@ function locksIn(folder: string): string[] {
 }
 
 function hasWorkspaces(folder: string): boolean {
-  return isFile(join(folder, 'pnpm-workspace.yaml')) || /"workspaces"\s*:/.test(contentOf(join(folder, 'package.json')) ?? '')
+  return (
+    isFile(join(folder, 'pnpm-workspace.yaml')) ||
+    /"workspaces"\s*:/.test(contentOf(join(folder, 'package.json')) ?? '')
+  )
 }
 
 /** The patches to packages, and the files that they patch: a patch in a checkout is applied later, by the installation. */
@@ -146,7 +159,11 @@ function patchesIn(folder: string): string[] {
     const names = readdirSync(patches, { recursive: true, encoding: 'utf8' }).sort()
     return names.flatMap((name) => {
       const patch = contentOf(join(patches, name)) ?? '-'
-      return [name, patch, ...Array.from(patch.matchAll(PATCHED), ([, path = '']) => contentOf(join(folder, path)) ?? '-')]
+      return [
+        name,
+        patch,
+        ...Array.from(patch.matchAll(PATCHED), ([, path = '']) => contentOf(join(folder, path)) ?? '-'),
+      ]
     })
   } catch {
     return []
@@ -165,14 +182,20 @@ function packageVersion(name: string, folder: string): string {
     const { version }: { version?: unknown } = JSON.parse(manifest)
     return String(version)
   }
-  throw new VarveError('INVALID_OPTION', `option 'packages' names '${name}', which is not installed; install it or remove the name`)
+  throw new VarveError(
+    'INVALID_OPTION',
+    `option 'packages' names '${name}', which is not installed; install it or remove the name`,
+  )
 }
 
 /** Where the manifest of a package may be, the nearest first. */
 function manifestsOf(name: string, folder: string): string[] {
   const manifest = join(folder, 'package.json')
   const plugged = pluggedFolder(name, manifest)
-  const folders = plugged === undefined ? (createRequire(manifest).resolve.paths(name) ?? []).map((base) => join(base, name)) : [plugged]
+  const folders =
+    plugged === undefined
+      ? (createRequire(manifest).resolve.paths(name) ?? []).map((base) => join(base, name))
+      : [plugged]
   return folders.map((one) => join(one, 'package.json'))
 }
 

@@ -38,9 +38,26 @@ const NOTHING = /(?!)/g
 
 const RECORDS: readonly InstallRecord[] = [
   { lock: 'pnpm-lock.yaml', record: 'node_modules/.pnpm/lock.yaml', installed: ENTRY, locked: ENTRY },
-  { lock: 'yarn.lock', record: 'node_modules/.yarn-state.yml', installed: /^"([^"]+)":$/gm, locked: RESOLUTION, leftOut: NOTHING },
-  { lock: 'yarn.lock', record: 'node_modules/.yarn-integrity', installed: /^ {4}"[^"]+": "([^"]+)",?$/gm, locked: /^ {2}resolved "([^"]+)"$/gm },
-  ...['.pnp.cjs', '.pnp.data.json'].map((record) => ({ lock: 'yarn.lock', record, installed: PLUGGED, locked: RESOLUTION, leftOut: LOCATION })),
+  {
+    lock: 'yarn.lock',
+    record: 'node_modules/.yarn-state.yml',
+    installed: /^"([^"]+)":$/gm,
+    locked: RESOLUTION,
+    leftOut: NOTHING,
+  },
+  {
+    lock: 'yarn.lock',
+    record: 'node_modules/.yarn-integrity',
+    installed: /^ {4}"[^"]+": "([^"]+)",?$/gm,
+    locked: /^ {2}resolved "([^"]+)"$/gm,
+  },
+  ...['.pnp.cjs', '.pnp.data.json'].map((record) => ({
+    lock: 'yarn.lock',
+    record,
+    installed: PLUGGED,
+    locked: RESOLUTION,
+    leftOut: LOCATION,
+  })),
 ]
 
 /** How Yarn names a package that it installs once for each set of peers. */
@@ -60,7 +77,9 @@ export function unlocked(lockPath: string, lock: string): string[] {
 export function installedBeside(lockPath: string, lock: string): string[] {
   const records = recordsBeside(lockPath).flatMap((record) => {
     const text = textIn(record, lockPath)
-    return record.leftOut === undefined || text === undefined ? unlockedIn(record, text, lock) : [text.replaceAll(record.leftOut, '')]
+    return record.leftOut === undefined || text === undefined
+      ? unlockedIn(record, text, lock)
+      : [text.replaceAll(record.leftOut, '')]
   })
   return [...records, ...['.store', '.bun'].flatMap((name) => namesOf(join(dirname(lockPath), 'node_modules', name)))]
 }

@@ -15,7 +15,22 @@ import { namedAnywhereIn, namedIn } from './named.ts'
 import { variablesIn } from './variables.ts'
 
 const IMPORT = /(?:\bfrom|\bimport|\bimport\s*\(|\brequire\s*\()\s*(['"`])([^'"`\n]+)\1/g
-const ENDS = ['', '.js', '.mjs', '.cjs', '.ts', '.mts', '.cts', '.jsx', '.tsx', '.json', '/index.js', '/index.mjs', '/index.cjs', '/index.ts']
+const ENDS = [
+  '',
+  '.js',
+  '.mjs',
+  '.cjs',
+  '.ts',
+  '.mts',
+  '.cts',
+  '.jsx',
+  '.tsx',
+  '.json',
+  '/index.js',
+  '/index.mjs',
+  '/index.cjs',
+  '/index.ts',
+]
 const OWN = dirname(dirname(fileURLToPath(import.meta.url)))
 const OWN_PACKAGES: ReadonlySet<string> = new Set(['varve', '@varve/plugins'])
 const CODE = /\.[cm]?[jt]sx?$/
@@ -126,7 +141,11 @@ function configOf(path: string): string[] {
   if (name === undefined) return []
   const folders = [dirname(path), process.cwd()]
   const isConfig = (one: string): boolean => one.startsWith(`${name}.`) && CODE.test(one)
-  return folders.flatMap((folder) => namesOf(folder).filter(isConfig).map((one) => join(folder, one)))
+  return folders.flatMap((folder) =>
+    namesOf(folder)
+      .filter(isConfig)
+      .map((one) => join(folder, one)),
+  )
 }
 
 function filesOf(specifier: string, from: string, found: Found): readonly string[] {
@@ -134,20 +153,26 @@ function filesOf(specifier: string, from: string, found: Found): readonly string
   const isPath = /^(?:\.{1,2}(?:\/|$)|\/|file:)/.test(specifier)
   const path = specifier.startsWith('file:') ? pathOfUrl(specifier) : resolve(from, specifier)
   if (isPath) return path === '' ? [] : once(found.imports, path, () => fileAt(path))
-  return once(found.imports, `${from}\0${specifier}`, () => [...ownFiles(specifier, from, found), ...entriesOf(specifier, from, found)])
+  return once(found.imports, `${from}\0${specifier}`, () => [
+    ...ownFiles(specifier, from, found),
+    ...entriesOf(specifier, from, found),
+  ])
 }
 
 /** The same of a text that may be no import. A directory does not count: a config names those of sources, too. */
 function filesNamed(specifier: string, from: string, found: Found): readonly string[] {
   if (!/^[./]/.test(specifier)) return filesOf(specifier, from, found)
-  return ENDS.filter((end) => !end.startsWith('/')).map((end) => `${resolve(from, specifier)}${end}`).filter(isFile)
+  return ENDS.filter((end) => !end.startsWith('/'))
+    .map((end) => `${resolve(from, specifier)}${end}`)
+    .filter(isFile)
 }
 
 /** The file that a path stands for, or the entry points of a directory with a manifest. */
 function fileAt(path: string): string[] {
   const candidates = [...ENDS.map((end) => `${path}${end}`), path.replace(/js$/, 'ts'), path.replace(/js$/, 'tsx')]
   const file = candidates.find(isFile)
-  if ((file === undefined || dirname(file) === path) && isFile(join(path, 'package.json'))) return packageEntries(path, '')
+  if ((file === undefined || dirname(file) === path) && isFile(join(path, 'package.json')))
+    return packageEntries(path, '')
   return file === undefined ? [] : [file]
 }
 
@@ -196,7 +221,10 @@ function entriesOf(specifier: string, from: string, { packages }: Found): string
   for (let folder = from; ; folder = dirname(folder)) {
     const path = join(folder, 'node_modules', name)
     const real = once(packages, path, () => realOf(path))
-    if (real !== undefined) return isInstalled(`${real}/`) ? [join(path, 'package.json')] : packageEntries(real, specifier.slice(name.length + 1))
+    if (real !== undefined)
+      return isInstalled(`${real}/`)
+        ? [join(path, 'package.json')]
+        : packageEntries(real, specifier.slice(name.length + 1))
     if (folder === dirname(folder)) return []
   }
 }

@@ -17,7 +17,8 @@ const TOKEN = /\/\/.*|\/\*[^]*?\*\/|'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)"|
 const EXTENDED = /\b(?:extends|configFile)\b['"]?\s*:\s*(?:require\.resolve\()?['"]([^'"\n]+)['"]/g
 
 /** What stands behind the directory of a module: `, 'tools', 'words.js'` or `}/tools/words.js`. */
-const BEHIND_FOLDER = /\b(?:__dirname|import\.meta\.dirname)\b(?:((?:\s*,\s*(?:'[^'\n]*'|"[^"\n]*"))+)|\s*\}\/([^`$\n]+)`)/g
+const BEHIND_FOLDER =
+  /\b(?:__dirname|import\.meta\.dirname)\b(?:((?:\s*,\s*(?:'[^'\n]*'|"[^"\n]*"))+)|\s*\}\/([^`$\n]+)`)/g
 
 /** The text before the bracket of a call, such as that of a plugin, whose arguments are options. */
 const CALL = /(?<!\bresolve)(?<=[\w$)\]])\s*$/
@@ -47,7 +48,7 @@ function itemsAt(text: string, start: number): string[] {
   /** The open brackets; `{` also stands for the one of a call. */
   const open: string[] = []
   let isLater = false
-  for (TOKEN.lastIndex = start; ; ) {
+  for (TOKEN.lastIndex = start; ;) {
     const found = TOKEN.exec(text)
     if (found === null) return items
     const [token, ...texts] = found
@@ -56,7 +57,11 @@ function itemsAt(text: string, start: number): string[] {
     if (item !== undefined) {
       if (!open.includes('{') && (lists === 1 || (lists === 2 && !isLater) || open[0] === '(')) items.push(item)
     } else if (/^[[({]/.test(token)) {
-      open.push(open.length > 0 && token === '(' && CALL.test(text.slice(Math.max(found.index - 20, 0), found.index)) ? '{' : token)
+      open.push(
+        open.length > 0 && token === '(' && CALL.test(text.slice(Math.max(found.index - 20, 0), found.index))
+          ? '{'
+          : token,
+      )
       isLater = false
     } else if (/^[\])}]/.test(token)) {
       if (open.pop() === undefined) return items
@@ -73,5 +78,10 @@ function specifiersOf(item: string): string[] {
   if (name === undefined) return []
   if (/^[./]/.test(name)) return [name]
   const [, scope = '', rest = ''] = /^(@[^/]+\/?)?(.*)$/.exec(name) ?? []
-  return [name, ...['plugin', 'preset'].map((kind) => (rest === '' ? `${scope.replace(/\/?$/, '/')}babel-${kind}` : `${scope}babel-${kind}-${rest}`))]
+  return [
+    name,
+    ...['plugin', 'preset'].map((kind) =>
+      rest === '' ? `${scope.replace(/\/?$/, '/')}babel-${kind}` : `${scope}babel-${kind}-${rest}`,
+    ),
+  ]
 }

@@ -40,7 +40,9 @@ export class OwnPath {
     for (const [index, line] of lines.entries()) {
       if (!line.includes(this.#path)) continue
       const pieces = line.split(this.#path)
-      const isLiteral = pieces.slice(0, -1).every((piece, at) => piece.endsWith('"') && /^["?]/.test(pieces[at + 1] ?? ''))
+      const isLiteral = pieces
+        .slice(0, -1)
+        .every((piece, at) => piece.endsWith('"') && /^["?]/.test(pieces[at + 1] ?? ''))
       if (!isLiteral || hasPositions(this.#map, index)) return code
       lines[index] = pieces.join(change(this.#path))
     }

@@ -52,7 +52,8 @@ export function unpack(packed: Uint8Array): unknown {
   let end = 4 * (count + 1)
   check(count > 0 && end <= buffer.length)
   const blocks: (Buffer | undefined)[] = []
-  for (let index = 1; index <= count; index++) blocks.push(buffer.subarray(end, (end += buffer.readUInt32LE(4 * index))))
+  for (let index = 1; index <= count; index++)
+    blocks.push(buffer.subarray(end, (end += buffer.readUInt32LE(4 * index))))
   check(end === buffer.length)
   const [json = Buffer.alloc(0), ...parts] = blocks
   check(json.length <= JSON_BYTES_MAX)
@@ -93,7 +94,8 @@ function lift(value: unknown, parts: Part[]): unknown {
   if (typeof value === 'number' && Number.isFinite(value) && !Object.is(value, -0)) return value
   if (typeof value === 'string') return isShort(value) ? value : `${MARK}t${parts.push(value) - 1}`
   if (value instanceof Uint8Array) return `${MARK}b${parts.push(value) - 1}`
-  if (typeof value !== 'object' || !isPlainData(value) || 'toJSON' in value) throw new Uncacheable('holds a value that is not plain data')
+  if (typeof value !== 'object' || !isPlainData(value) || 'toJSON' in value)
+    throw new Uncacheable('holds a value that is not plain data')
   if (Array.isArray(value)) return value.map((item: unknown) => (item === undefined ? UNDEFINED : lift(item, parts)))
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, lift(item, parts)]))
 }

@@ -48,7 +48,8 @@ export function packageParts(lock: string): Parts {
 
 function* lockedIn(lock: string): Generator<readonly [name: string, version: string]> {
   if (!lock.trimStart().startsWith('{') || !lock.includes('"lockfileVersion": ') || lock.includes('"workspaces": {')) {
-    for (const pattern of LOCKED) for (const [, name = '', version = ''] of lock.matchAll(pattern)) yield [name, version]
+    for (const pattern of LOCKED)
+      for (const [, name = '', version = ''] of lock.matchAll(pattern)) yield [name, version]
     return
   }
   const { packages }: { packages?: unknown } = JSON.parse(lock)
@@ -65,14 +66,20 @@ export function valueParts(value: unknown, change: (text: string) => string): Pa
   return bounded(leavesOf(value, '', change, 0))
 }
 
-function* leavesOf(value: unknown, name: string, change: (text: string) => string, depth: number): Generator<readonly [string, string]> {
+function* leavesOf(
+  value: unknown,
+  name: string,
+  change: (text: string) => string,
+  depth: number,
+): Generator<readonly [string, string]> {
   if (typeof value === 'string') yield [name, digestOfInput(change(value), name)]
   else if (depth > DEPTH_MAX || typeof value === 'function' || typeof value === 'symbol') yield [name, typeof value]
   else if (Array.isArray(value)) {
     for (const [index, item] of value.entries()) yield* leavesOf(item, `${name}[${index}]`, change, depth + 1)
   } else if (typeof value === 'object' && value !== null) {
     if (!isPlain(value)) return yield [name, digestOfInput(String(value), name)]
-    for (const [key, item] of Object.entries(value)) yield* leavesOf(item, name === '' ? key : `${name}.${key}`, change, depth + 1)
+    for (const [key, item] of Object.entries(value))
+      yield* leavesOf(item, name === '' ? key : `${name}.${key}`, change, depth + 1)
   } else yield [name, digestOfInput(value, name)]
 }
 

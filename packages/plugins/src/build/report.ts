@@ -49,7 +49,11 @@ export interface ReportedBuild {
 }
 
 /** Prints the line through `info`, if `report` requests it. A summary that cannot be written is ignored. */
-export function reportBuild(report: ReportOption, { tool, counts, remote }: ReportedBuild, info: (text: string) => void): void {
+export function reportBuild(
+  report: ReportOption,
+  { tool, counts, remote }: ReportedBuild,
+  info: (text: string) => void,
+): void {
   if (report === false) return
   const line = `${lineOf(counts)}${remote === undefined ? '' : `; remote: ${remoteLineOf(remote)}`}`
   info(`varve: ${line}`)

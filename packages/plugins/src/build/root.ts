@@ -58,7 +58,10 @@ export class Root {
   constructor(folder: string, links: readonly string[] = []) {
     this.folder = resolve(folder)
     const withSlashes = slashed(this.folder)
-    const marks = new Map([[this.folder, WINDOWS_MARK], [withSlashes, MARK]])
+    const marks = new Map([
+      [this.folder, WINDOWS_MARK],
+      [withSlashes, MARK],
+    ])
     // The pattern does not match a directory whose name only begins or ends with the root.
     const pattern = (start: string): RegExp => new RegExp(`(?<![\\w.@+-])${escape(start)}(?![\\w.@+-])`, 'g')
     const spelling = ([start, mark]: [string, string]): Spelling => ({ start, mark, pattern: pattern(start) })
@@ -67,15 +70,22 @@ export class Root {
     const parent = dirname(this.folder)
     const near = slashed(parent).endsWith('/') ? this.folder : parent
     this.top = near === parent && !this.#above.has(parent) ? parent : undefined
-    this.#spellings = [...new Set([near, ...links].flatMap((path) => [slashed(path), path, JSON.stringify(path).slice(1, -1)]))]
-    this.pathLengthMin = Math.min(...[ANY_MARK, ...marks.keys(), ...this.#above.keys(), ...this.#spellings].map(({ length }) => length))
+    this.#spellings = [
+      ...new Set([near, ...links].flatMap((path) => [slashed(path), path, JSON.stringify(path).slice(1, -1)])),
+    ]
+    this.pathLengthMin = Math.min(
+      ...[ANY_MARK, ...marks.keys(), ...this.#above.keys(), ...this.#spellings].map(({ length }) => length),
+    )
   }
 
   /** A text with the mark instead of the root. A text that is a directory above the root becomes relative, too. */
   toRelative(text: string): string {
     const above = this.#above.get(text)
     if (above !== undefined) return above
-    return this.#marked.reduce((changed, { start, mark, pattern }) => (changed.includes(start) ? changed.replace(pattern, mark) : changed), text)
+    return this.#marked.reduce(
+      (changed, { start, mark, pattern }) => (changed.includes(start) ? changed.replace(pattern, mark) : changed),
+      text,
+    )
   }
 
   /** Plain data with the mark instead of the root, and whether it is valid for this root only. `own` makes code relative. */
@@ -139,13 +149,20 @@ export function checkMark(text: string): void {
 }
 
 /** A copy of plain data. `change` replaces each text and each Uint8Array, and gets the name of its field. */
-export function mapLeaves(value: unknown, field: string, change: (leaf: string | Uint8Array, field: string) => unknown, depth = 0): unknown {
+export function mapLeaves(
+  value: unknown,
+  field: string,
+  change: (leaf: string | Uint8Array, field: string) => unknown,
+  depth = 0,
+): unknown {
   if (typeof value === 'string' || value instanceof Uint8Array) return change(value, field)
   if (typeof value !== 'object' || value === null) return value
   if (depth > DEPTH_MAX) throw new Uncacheable('holds a value that contains itself, or is nested too deeply')
   if (!isPlainData(value)) return value // `pack` refuses it
   if (Array.isArray(value)) return value.map((item) => mapLeaves(item, field, change, depth + 1))
-  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, mapLeaves(item, name, change, depth + 1)]))
+  return Object.fromEntries(
+    Object.entries(value).map(([name, item]) => [name, mapLeaves(item, name, change, depth + 1)]),
+  )
 }
 
 /** Whether a path occurs, and not only as the beginning of a longer name: `/work` is not in `/worker`. */

@@ -69,7 +69,10 @@ export function changedInput(root: Root, { packages, files }: CachedOptions, ide
   const now = HELD.map((name): [string, string] => [name, identity[name] ?? ''])
   const before = held.get(key) ?? now
   const changed = before.find(([, digest], index) => digest !== now[index]?.[1])
-  held.set(key, changed === undefined ? before : before.map(([name, digest]) => [name, name === changed[0] ? 'changed' : digest]))
+  held.set(
+    key,
+    changed === undefined ? before : before.map(([name, digest]) => [name, name === changed[0] ? 'changed' : digest]),
+  )
   return changed?.[0]
 }
 

@@ -99,7 +99,11 @@ export class Session {
     await this.#cache?.close().catch((error: unknown) => this.warnings.failed('cannot be closed', error))
   }
 
-  async #open(tool: string, { dir, engine, maxBytes, readOnly }: CachedOptions, root: Root): Promise<Cache | undefined> {
+  async #open(
+    tool: string,
+    { dir, engine, maxBytes, readOnly }: CachedOptions,
+    root: Root,
+  ): Promise<Cache | undefined> {
     try {
       this.#cache = await openCache({
         name: tool,

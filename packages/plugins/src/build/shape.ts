@@ -18,7 +18,8 @@ export const isBytes: Shape<Uint8Array> = (value) => value instanceof Uint8Array
 export const isFlag: Shape<boolean> = (value) => typeof value === 'boolean'
 
 /** A count or an index: a 32-bit unsigned integer. */
-export const isIndex: Shape<number> = (value): value is number => Number.isInteger(value) && Number(value) >= 0 && Number(value) < 2 ** 32
+export const isIndex: Shape<number> = (value): value is number =>
+  Number.isInteger(value) && Number(value) >= 0 && Number(value) < 2 ** 32
 
 /** A number of bytes. */
 export const isCount: Shape<number> = (value): value is number => Number.isSafeInteger(value) && Number(value) >= 0
@@ -28,11 +29,15 @@ export const isPath: Shape<string> = (value): value is string => isText(value) &
 export const isAbsolutePath: Shape<string> = (value): value is string => isPath(value) && isAbsolute(value)
 
 /** An object whose values may be anything. */
-export const isDictionary: Shape<Readonly<Record<string, unknown>>> = (value): value is Readonly<Record<string, unknown>> =>
+export const isDictionary: Shape<Readonly<Record<string, unknown>>> = (
+  value,
+): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !isBytes(value)
 
 /** One of these values. */
-export function exactly<const Values extends readonly (string | boolean | null)[]>(...values: Values): Shape<Values[number]> {
+export function exactly<const Values extends readonly (string | boolean | null)[]>(
+  ...values: Values
+): Shape<Values[number]> {
   return (value): value is Values[number] => values.some((one) => one === value)
 }
 
@@ -41,8 +46,11 @@ export function listOf<T>(item: Shape<T>): Shape<T[]> {
 }
 
 /** A list of exactly these items; trailing items may be left out if their shapes accept undefined. */
-export function tupleOf<T extends readonly unknown[]>(...items: { readonly [Index in keyof T]: Shape<T[Index]> }): Shape<T> {
-  return (value): value is T => Array.isArray(value) && value.length <= items.length && items.every((item, at) => item(value[at]))
+export function tupleOf<T extends readonly unknown[]>(
+  ...items: { readonly [Index in keyof T]: Shape<T[Index]> }
+): Shape<T> {
+  return (value): value is T =>
+    Array.isArray(value) && value.length <= items.length && items.every((item, at) => item(value[at]))
 }
 
 /** An object with these fields and no other. */
@@ -59,11 +67,14 @@ export function objectOf<T extends object>(fields: { readonly [Name in keyof T]-
 /** An object with these fields, and any others, which the tool checks or ignores. */
 export function hasFields<T extends object>(fields: { readonly [Name in keyof T]-?: Shape<T[Name]> }): Shape<T> {
   const shapes = Object.entries<Shape<unknown>>(fields)
-  return (value): value is T => isDictionary(value) && shapes.every(([name, shape]) => shape(Object.hasOwn(value, name) ? value[name] : undefined))
+  return (value): value is T =>
+    isDictionary(value) && shapes.every(([name, shape]) => shape(Object.hasOwn(value, name) ? value[name] : undefined))
 }
 
 /** A value of one of these shapes. */
-export function either<T extends readonly unknown[]>(...shapes: { readonly [Index in keyof T]: Shape<T[Index]> }): Shape<T[number]> {
+export function either<T extends readonly unknown[]>(
+  ...shapes: { readonly [Index in keyof T]: Shape<T[Index]> }
+): Shape<T[number]> {
   return (value): value is T[number] => shapes.some((shape) => shape(value))
 }
 

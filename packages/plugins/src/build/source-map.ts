@@ -82,7 +82,14 @@ interface Counts {
 function areSegments(lines: readonly (readonly (readonly number[])[])[], { sources, names }: Counts): boolean {
   return lines.every((line) =>
     line.every(([column = -1, source = 0, row = 0, place = 0, name = 0, ...more]) => {
-      return more.length === 0 && column >= 0 && isBelow(source, sources) && row >= 0 && place >= 0 && isBelow(name, Math.max(names, 1))
+      return (
+        more.length === 0 &&
+        column >= 0 &&
+        isBelow(source, sources) &&
+        row >= 0 &&
+        place >= 0 &&
+        isBelow(name, Math.max(names, 1))
+      )
     }),
   )
 }
@@ -91,7 +98,8 @@ const isBelow = (value: number, count: number): boolean => value >= 0 && value <
 
 /** Values of the base64 digits; 64 for all other characters. */
 const DIGITS = new Uint8Array(128).fill(64)
-for (const [value, letter] of [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'].entries()) DIGITS[letter.charCodeAt(0)] = value
+for (const [value, letter] of [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'].entries())
+  DIGITS[letter.charCodeAt(0)] = value
 const [COMMA, SEMICOLON] = [44, 59]
 
 /** Limits of a number in `mappings`: 30 bits, of which one is the sign. */

@@ -9,7 +9,10 @@ export type Fields<Options> = { readonly [Name in keyof Required<Options>]: Fiel
 
 export const STRING: Field = ['a string', (value) => typeof value === 'string']
 export const TEXT: Field = ['a string that is not empty', (value) => typeof value === 'string' && value !== '']
-export const TEXTS: Field = ['an array of strings', (value) => Array.isArray(value) && value.every((item) => typeof item === 'string')]
+export const TEXTS: Field = [
+  'an array of strings',
+  (value) => Array.isArray(value) && value.every((item) => typeof item === 'string'),
+]
 export const BOOLEAN: Field = ['true or false', (value) => typeof value === 'boolean']
 export const FUNCTION: Field = ['a function', (value) => typeof value === 'function']
 export const ANYTHING: Field = ['anything', () => true]
@@ -90,10 +93,18 @@ function differsLittle(given: string, option: string): boolean {
 /** Throws INVALID_ARGUMENT unless this is one plugin. Many packages make several plugins, or a promise of one. */
 export function checkPlugin(plugin: unknown): void {
   if (Array.isArray(plugin)) {
-    throw new VarveError('INVALID_ARGUMENT', 'cached() takes one plugin, not an array of plugins; wrap those that are slow')
+    throw new VarveError(
+      'INVALID_ARGUMENT',
+      'cached() takes one plugin, not an array of plugins; wrap those that are slow',
+    )
   }
   const isObject = typeof plugin === 'object' && plugin !== null
   if (isObject && typeof Reflect.get(plugin, 'name') === 'string') return
-  const advice = isObject && 'then' in plugin ? 'a promise; await it first' : isObject ? 'an object without a name' : describe(plugin)
+  const advice =
+    isObject && 'then' in plugin
+      ? 'a promise; await it first'
+      : isObject
+        ? 'an object without a name'
+        : describe(plugin)
   throw new VarveError('INVALID_ARGUMENT', `cached() takes a plugin, not ${advice}`)
 }

@@ -20,7 +20,9 @@ const NAME = /^\s*['"]?([A-Za-z_]\w*)/
 /** Names of variables, some perhaps twice. */
 export function variablesIn(code: string): string[] {
   if (!/\bprocess\b/.test(code)) return []
-  const aliases = ALIASES.flatMap((pattern) => Array.from(code.matchAll(pattern), ([, alias = 'env']) => alias.replaceAll('$', '\\$')))
+  const aliases = ALIASES.flatMap((pattern) =>
+    Array.from(code.matchAll(pattern), ([, alias = 'env']) => alias.replaceAll('$', '\\$')),
+  )
   const env = `(?<![.\\w$])(?:(?:\\w+\\.)*process\\s*\\??\\.\\s*env${aliases.map((alias) => `|${alias}`).join('')})`
   const named = [
     new RegExp(`${env}\\s*\\??\\.\\s*([A-Za-z_]\\w*)`, 'g'),
@@ -29,7 +31,10 @@ export function variablesIn(code: string): string[] {
   ]
   const lists = [new RegExp(`\\{([^{}]*)\\}\\s*=\\s*${env}\\b(?!\\s*\\??[.[])`, 'g'), NESTED]
   const one = named.flatMap((pattern) => Array.from(code.matchAll(pattern), ([, name = '']) => name))
-  return [...one, ...lists.flatMap((pattern) => Array.from(code.matchAll(pattern), ([, list = '']) => namesIn(list)).flat())]
+  return [
+    ...one,
+    ...lists.flatMap((pattern) => Array.from(code.matchAll(pattern), ([, list = '']) => namesIn(list)).flat()),
+  ]
 }
 
 /** The names in a destructuring pattern. */

@@ -22,7 +22,9 @@ export function sharedParts(caller: Caller, options: CachedOptions, root: Root):
   const own = identityParts(options, root)
   return (input) => {
     const parts = own[input]
-    return caller.parts?.(input, root) ?? (parts && { key: input === 'packages' ? input : `${input} ${caller.name}`, parts })
+    return (
+      caller.parts?.(input, root) ?? (parts && { key: input === 'packages' ? input : `${input} ${caller.name}`, parts })
+    )
   }
 }
 

@@ -22,7 +22,8 @@ export function wrapPlugin(plugin: Plugin, options: CachedOptions): Plugin {
       // Warnings of the cache become warnings of the build. esbuild accepts them when a build starts and when it ends.
       const warnings: { text: string }[] = []
       // When a build starts, all plugins have been set up, and may have changed its options.
-      const begin = (): Promise<void> => calls.begin({ ...callerOf(plugin, build, folder), modules }, (text) => void warnings.push({ text }))
+      const begin = (): Promise<void> =>
+        calls.begin({ ...callerOf(plugin, build, folder), modules }, (text) => void warnings.push({ text }))
       build.onStart(() => withWarnings(begin, warnings))
       const runUncached: RunUncached = (work) => calls.reads.runEarly(plugin.name, folder, work)
       const done = runUncached(() => plugin.setup(recordingBuild(build, calls, runUncached)))
@@ -35,7 +36,10 @@ export function wrapPlugin(plugin: Plugin, options: CachedOptions): Plugin {
 }
 
 /** Does some work, and returns the warnings so far. */
-async function withWarnings(work: () => Promise<void>, warnings: { text: string }[]): Promise<OnStartResult & OnEndResult> {
+async function withWarnings(
+  work: () => Promise<void>,
+  warnings: { text: string }[],
+): Promise<OnStartResult & OnEndResult> {
   await work()
   return { warnings: warnings.splice(0) }
 }
@@ -50,13 +54,17 @@ function callerOf(plugin: Plugin, build: PluginBuild, folder: string): Omit<Call
   // esbuild has no logger for plugins. It prints its own summary to standard error.
   const info = (text: string): void => void process.stderr.write(`${text}\n`)
   const parts: InputParts = (input) =>
-    input === 'config' ? { key: input, parts: () => valueParts(deciding(build.initialOptions), (text) => root.toRelative(text)) } : undefined
+    input === 'config'
+      ? { key: input, parts: () => valueParts(deciding(build.initialOptions), (text) => root.toRelative(text)) }
+      : undefined
   return { tool: 'esbuild', name: plugin.name, root: folder, keyOf: () => undefined, inputs, parts, info }
 }
 
 /** Options for entry points, output and logging. Results of plugins do not depend on them. */
 const LEFT_OUT: readonly string[] =
-  'plugins entryPoints stdin outdir outfile outbase absWorkingDir write metafile logLevel logLimit logOverride color'.split(' ')
+  'plugins entryPoints stdin outdir outfile outbase absWorkingDir write metafile logLevel logLimit logOverride color'.split(
+    ' ',
+  )
 
 /** The other options of a build. */
 function deciding(options: BuildOptions): unknown {

@@ -16,7 +16,23 @@ import {
 } from '../build/shape.ts'
 
 const loader: Shape<Loader> = exactly(
-  ...(['base64', 'binary', 'copy', 'css', 'dataurl', 'default', 'empty', 'file', 'js', 'json', 'jsx', 'local-css', 'text', 'ts', 'tsx'] as const),
+  ...([
+    'base64',
+    'binary',
+    'copy',
+    'css',
+    'dataurl',
+    'default',
+    'empty',
+    'file',
+    'js',
+    'json',
+    'jsx',
+    'local-css',
+    'text',
+    'ts',
+    'tsx',
+  ] as const),
 )
 
 const location = objectOf<Partial<Location>>({
@@ -41,7 +57,10 @@ const warning = objectOf<PartialMessage>({
 })
 
 /** The stored part of a result. */
-export type Entry = Pick<OnLoadResult, 'pluginName' | 'warnings' | 'resolveDir' | 'loader' | 'watchFiles' | 'watchDirs'> & {
+export type Entry = Pick<
+  OnLoadResult,
+  'pluginName' | 'warnings' | 'resolveDir' | 'loader' | 'watchFiles' | 'watchDirs'
+> & {
   readonly contents: string | Uint8Array
 }
 

@@ -51,7 +51,18 @@ function keep(loaded: Loaded, reasons: readonly string[]): Kept | undefined {
   if (loaded === null || loaded === undefined || loaded.contents === undefined) return undefined
   const [reason] = reasons
   if (reason !== undefined) throw new Uncacheable(reason)
-  const { pluginName, errors, warnings, contents, resolveDir, loader, pluginData, watchFiles = [], watchDirs = [], ...rest } = loaded
+  const {
+    pluginName,
+    errors,
+    warnings,
+    contents,
+    resolveDir,
+    loader,
+    pluginData,
+    watchFiles = [],
+    watchDirs = [],
+    ...rest
+  } = loaded
   if (errors !== undefined && errors.length > 0) throw new Uncacheable('returns errors')
   if (pluginData !== undefined && pluginData !== null) throw new Uncacheable('returns pluginData')
   const [unknown] = Object.keys(rest)

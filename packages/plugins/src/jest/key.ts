@@ -21,7 +21,10 @@ export class KeyMaker {
   constructor(loaded: Loaded, transformerConfig: unknown) {
     this.#loaded = loaded
     this.#options = textOfConfig(transformerConfig)
-    this.#base = createHash('sha256').update(loaded.package).update(lenientDigest(transformerConfig, (text) => text)).digest('hex')
+    this.#base = createHash('sha256')
+      .update(loaded.package)
+      .update(lenientDigest(transformerConfig, (text) => text))
+      .digest('hex')
   }
 
   key({ digest }: Inputs, text: string, path: string, options: TransformOptions, own: string | undefined): string {
@@ -67,5 +70,9 @@ function textOfConfig(transformerConfig: unknown): string {
 
 /** What Jest demands of the code: coverage, and the syntax that need not be transformed. */
 export function demandsOf(options: TransformOptions): string {
-  return JSON.stringify(Object.entries(options).filter(([name]) => name === 'instrument' || name.startsWith('supports')).sort())
+  return JSON.stringify(
+    Object.entries(options)
+      .filter(([name]) => name === 'instrument' || name.startsWith('supports'))
+      .sort(),
+  )
 }

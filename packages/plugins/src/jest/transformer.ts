@@ -49,9 +49,14 @@ export async function loadTransformer(name: string, config: unknown): Promise<Lo
   const file = resolveFrom(process.cwd(), name)
   const module: unknown = await import(pathToFileURL(file).href)
   const exported = unwrap(unwrap(module))
-  const made: unknown = hasMethod(exported, 'createTransformer') ? await exported.createTransformer(config ?? {}) : exported
+  const made: unknown = hasMethod(exported, 'createTransformer')
+    ? await exported.createTransformer(config ?? {})
+    : exported
   if (!isTransformer(made)) {
-    throw new VarveError('INVALID_OPTION', `option 'transformer': '${file}' exports neither process, processAsync nor createTransformer`)
+    throw new VarveError(
+      'INVALID_OPTION',
+      `option 'transformer': '${file}' exports neither process, processAsync nor createTransformer`,
+    )
   }
   return { transformer: made, file, package: packageOf(file) }
 }
@@ -70,8 +75,16 @@ function unwrap(module: unknown): unknown {
   return typeof module === 'object' && module !== null && 'default' in module ? module.default : module
 }
 
-function hasMethod(value: unknown, name: 'createTransformer'): value is { createTransformer(config: unknown): unknown } {
-  return typeof value === 'object' && value !== null && name in value && typeof value[name as keyof typeof value] === 'function'
+function hasMethod(
+  value: unknown,
+  name: 'createTransformer',
+): value is { createTransformer(config: unknown): unknown } {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    name in value &&
+    typeof value[name as keyof typeof value] === 'function'
+  )
 }
 
 function isTransformer(value: unknown): value is Transformer {

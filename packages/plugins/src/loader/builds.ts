@@ -20,7 +20,13 @@ export interface BuildingCompiler {
 }
 
 /** Follows the builds of `compiler`; `isBuilding`: a build has begun already. */
-export function followBuilds(name: string, compiler: BuildingCompiler, cache: LoaderCache, build: Build, isBuilding = false): void {
+export function followBuilds(
+  name: string,
+  compiler: BuildingCompiler,
+  cache: LoaderCache,
+  build: Build,
+  isBuilding = false,
+): void {
   let isOpen = isBuilding
   if (isOpen) cache.begin(build)
   const end = async (isWatching: boolean): Promise<void> => {

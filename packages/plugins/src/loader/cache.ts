@@ -209,7 +209,8 @@ export class LoaderCache {
   #reasonAgainst({ resourcePath, loaders, loaderIndex }: ChainContext): string | undefined {
     if (!isAbsolute(resourcePath) || !isFile(resourcePath)) return 'does not load a file'
     const behind = loaders.slice(loaderIndex + 1)
-    if (behind.some(({ path }) => path.startsWith('builtin:'))) return 'has a builtin loader, whose calls cannot be recorded'
+    if (behind.some(({ path }) => path.startsWith('builtin:')))
+      return 'has a builtin loader, whose calls cannot be recorded'
     if (this.#options.cacheKey !== undefined) return undefined
     try {
       digest(behind.map(optionsOf), 'options')
@@ -219,12 +220,16 @@ export class LoaderCache {
     }
   }
 
-  #callOf(context: ChainContext, calls: Calls): Pick<Call<Result, Entry>, 'kind' | 'id' | 'inputs' | 'parts' | 'files' | 'about'> {
+  #callOf(
+    context: ChainContext,
+    calls: Calls,
+  ): Pick<Call<Result, Entry>, 'kind' | 'id' | 'inputs' | 'parts' | 'files' | 'about'> {
     const { resource, resourcePath, loaders, loaderIndex, mode, target, sourceMap, hot } = context
     const root = calls.root ?? new Root(context.rootContext)
     const chain = loaders.map((loader, index) => [loader.path, index > loaderIndex ? optionsOf(loader) : ''] as const)
     const toRelative = (text: string): string => root.toRelative(text)
-    const parts = (): Parts => valueParts(Object.fromEntries(chain.map(([path, options]) => [loaderName(path, context), options])), toRelative)
+    const parts = (): Parts =>
+      valueParts(Object.fromEntries(chain.map(([path, options]) => [loaderName(path, context), options])), toRelative)
     return {
       kind: 'chain',
       id: resource,
@@ -244,7 +249,12 @@ export class LoaderCache {
 
 /** The name of a chain, which `onStats` and `varve why` show: the packages or paths of the loaders after the current one. */
 function nameOf({ loaders, loaderIndex, rootContext }: ChainContext): string {
-  return loaders.slice(loaderIndex + 1).map(({ path }) => loaderName(path, { rootContext })).join(' + ') || 'no loader'
+  return (
+    loaders
+      .slice(loaderIndex + 1)
+      .map(({ path }) => loaderName(path, { rootContext }))
+      .join(' + ') || 'no loader'
+  )
 }
 
 /** The package of a loader, or its path. */

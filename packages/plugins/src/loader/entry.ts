@@ -38,7 +38,12 @@ const callOf = (loaders: number): Shape<ContextCall> =>
   either(
     objectOf({
       method: exactly('emitFile'),
-      args: tupleOf<[string, string | Uint8Array, unknown, unknown]>(isPath, either(isText, isBytes), nullable(sourceMap), nullable(isDictionary)),
+      args: tupleOf<[string, string | Uint8Array, unknown, unknown]>(
+        isPath,
+        either(isText, isBytes),
+        nullable(sourceMap),
+        nullable(isDictionary),
+      ),
     }),
     objectOf({
       method: exactly('emitWarning'),

@@ -53,8 +53,12 @@ export class Recording {
       // If the tool does not allow replacing a method, its calls are not recorded.
       Reflect.set(context, method, recording)
     }
-    record('emitFile', ([name, content, map, info]) => this.#calls.push({ method: 'emitFile', args: [name, content, plainMap(map), info] }))
-    record('emitWarning', ([warning]) => this.#calls.push({ method: 'emitWarning', loaderIndex: context.loaderIndex, ...plainError(warning) }))
+    record('emitFile', ([name, content, map, info]) =>
+      this.#calls.push({ method: 'emitFile', args: [name, content, plainMap(map), info] }),
+    )
+    record('emitWarning', ([warning]) =>
+      this.#calls.push({ method: 'emitWarning', loaderIndex: context.loaderIndex, ...plainError(warning) }),
+    )
     record('addBuildDependency', ([path]) => this.#calls.push({ method: 'addBuildDependency', path: String(path) }))
     record('cacheable', ([isCacheable]) => void (isCacheable === false && this.refuse('calls this.cacheable(false)')))
     for (const method of REFUSED) record(method, () => this.refuse(`uses this.${method}`))

@@ -4,7 +4,16 @@ import { type Parts, valueParts } from '../build/parts.ts'
 import type { ChainContext } from './context.ts'
 
 /** Options of the output that loaders read. Where the output goes decides no module. */
-const OUTPUT = ['environment', 'uniqueName', 'publicPath', 'module', 'hashFunction', 'hashDigest', 'hashDigestLength', 'hashSalt']
+const OUTPUT = [
+  'environment',
+  'uniqueName',
+  'publicPath',
+  'module',
+  'hashFunction',
+  'hashDigest',
+  'hashDigestLength',
+  'hashSalt',
+]
 
 const known: WeakMap<object, string> = new WeakMap()
 
@@ -28,7 +37,11 @@ export function settingsParts(context: ChainContext, toRelative: (text: string) 
 function deciding(options: object): Readonly<Record<string, unknown>> {
   const output = objectIn(options, 'output') ?? {}
   const read = OUTPUT.map((name): [string, unknown] => [name, Reflect.get(output, name)])
-  return { resolve: Reflect.get(options, 'resolve'), loader: Reflect.get(options, 'loader'), output: Object.fromEntries(read) }
+  return {
+    resolve: Reflect.get(options, 'resolve'),
+    loader: Reflect.get(options, 'loader'),
+    output: Object.fromEntries(read),
+  }
 }
 
 function optionsIn(context: ChainContext): object | undefined {

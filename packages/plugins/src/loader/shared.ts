@@ -73,7 +73,11 @@ function compilerOf(context: LoaderContext): AnyCompiler | undefined {
 }
 
 function isCompiler(value: unknown): value is AnyCompiler {
-  return typeof value === 'object' && value !== null && ['root', 'hooks', 'getInfrastructureLogger'].every((name) => name in value)
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    ['root', 'hooks', 'getInfrastructureLogger'].every((name) => name in value)
+  )
 }
 
 function makeAlone(id: string, options: CachedOptions, context: LoaderContext): Alone {

@@ -32,7 +32,7 @@ export async function putContents(space: OpenNamespace, key: string, contents: C
   const id = randomUUID()
   let [pieces, bytes, waiting, waitingBytes]: [number, number, Uint8Array[], number] = [0, 0, [], 0]
   for await (const chunk of contents) {
-    for (let start = 0; start < chunk.length; ) {
+    for (let start = 0; start < chunk.length;) {
       const part = chunk.subarray(start, start + PIECE_BYTES_MAX - waitingBytes)
       waiting.push(part)
       waitingBytes += part.length
@@ -89,7 +89,8 @@ export function deleteContents(space: OpenNamespace, key: string): void {
 const pieceKey = (key: string, id: string, index: number): string => `${key} ${id} ${index}`
 
 function deletePieces(space: OpenNamespace, key: string, { id, pieces }: Head): void {
-  for (let number = 0; number < pieces && space.has(pieceKey(key, id, number)); number++) space.delete(pieceKey(key, id, number))
+  for (let number = 0; number < pieces && space.has(pieceKey(key, id, number)); number++)
+    space.delete(pieceKey(key, id, number))
 }
 
 function headOf(space: OpenNamespace, key: string): Head | undefined {

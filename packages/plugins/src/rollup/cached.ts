@@ -80,7 +80,9 @@ export class PluginCache {
       name: plugin.name,
       root: tool.root(),
       keyOf: (root) => tool.key(root),
-      inputs: { plugin: `${plugin.name} ${versionOf(plugin)}${placeAmong(tool.plugins?.() ?? pluginsIn(options), plugin)}` },
+      inputs: {
+        plugin: `${plugin.name} ${versionOf(plugin)}${placeAmong(tool.plugins?.() ?? pluginsIn(options), plugin)}`,
+      },
       // Options that the user did not pass are the text of the config.
       parts: (input, root) => {
         const parts = input === 'options' && !this.#hasKey && tool.keyParts?.bind(tool, root)
@@ -133,7 +135,12 @@ export class PluginCache {
   /** Runs a hook, or a call of one for this file, that is not cached. */
   runUncached<T>(context: object, work: (context: object) => T, file?: string): T {
     if (!this.#tool.isOn()) return work(context)
-    return this.#calls.reads.runEarly(this.#plugin.name, this.#tool.root(), () => work(unrecordedContext(context)), file)
+    return this.#calls.reads.runEarly(
+      this.#plugin.name,
+      this.#tool.root(),
+      () => work(unrecordedContext(context)),
+      file,
+    )
   }
 
   /** Answers a call from the cache, or runs it. */
@@ -162,14 +169,18 @@ export class PluginCache {
         // A hook that leaves the id to other plugins is cheaper to run again.
         if (hook !== 'transform' && (returned === null || returned === undefined)) return undefined
         const entry = recording.finish(returned)
-        const own = file !== undefined && namesOwnPath(this.#plugin.name, file, inputs['code']) ? new OwnPath(file, mapOf(entry)) : undefined
+        const own =
+          file !== undefined && namesOwnPath(this.#plugin.name, file, inputs['code'])
+            ? new OwnPath(file, mapOf(entry))
+            : undefined
         return { entry, watched: recording.watched, own }
       },
       shape: ENTRIES[hook],
       accepts: (entry) => isComplete(entry, context),
       replay: (entry) => {
         const returned = replay(entry, context)
-        if (isServer && hook === 'transform' && id === file && hasHotUpdates(this.#plugin)) this.#owe(file, context, work)
+        if (isServer && hook === 'transform' && id === file && hasHotUpdates(this.#plugin))
+          this.#owe(file, context, work)
         return returned
       },
     })
@@ -199,7 +210,8 @@ function fileOf(id: string): string | undefined {
 
 /** The place of a plugin among those of its name, whose options may differ; empty for the first. A config may have a copy of a plugin. */
 function placeAmong(all: readonly HookedPlugin[], plugin: HookedPlugin): string {
-  const isSame = (one: HookedPlugin): boolean => one === plugin || HOOKS_CACHED.every((hook) => one[hook] === plugin[hook])
+  const isSame = (one: HookedPlugin): boolean =>
+    one === plugin || HOOKS_CACHED.every((hook) => one[hook] === plugin[hook])
   const place = all.filter(({ name }) => name === plugin.name).findIndex(isSame)
   return place > 0 ? ` ${place}` : ''
 }

@@ -12,7 +12,14 @@ import { recordedFiles, unrecorded } from 'varve/reads'
 const COVERED: ReadonlySet<PropertyKey> = new Set(['meta', 'environment', 'error', 'parse'])
 
 /** Members of an environment of Vite that depend only on its config. */
-const COVERED_OF_ENVIRONMENT: ReadonlySet<string> = new Set(['name', 'mode', 'config', 'plugins', 'getTopLevelConfig', 'constructor'])
+const COVERED_OF_ENVIRONMENT: ReadonlySet<string> = new Set([
+  'name',
+  'mode',
+  'config',
+  'plugins',
+  'getTopLevelConfig',
+  'constructor',
+])
 
 /** A call that is being recorded. */
 export interface Recorder {
@@ -97,8 +104,13 @@ class Context implements ProxyHandler<object> {
   }
 
   get(_: object, name: PropertyKey): unknown {
-    const value: unknown = this.#isInner ? outsideOfCall(() => Reflect.get(this.#original, name)) : Reflect.get(this.#original, name)
-    const recorder = this.#recorderFor(`uses this.${String(name)} of another call`, value === undefined || isCovered(name))
+    const value: unknown = this.#isInner
+      ? outsideOfCall(() => Reflect.get(this.#original, name))
+      : Reflect.get(this.#original, name)
+    const recorder = this.#recorderFor(
+      `uses this.${String(name)} of another call`,
+      value === undefined || isCovered(name),
+    )
     const method = value === undefined ? undefined : recorder?.method(name)
     if (method !== undefined) return method
     if (value !== undefined && !isCovered(name)) recorder?.refuse(`uses this.${String(name)}`)
@@ -151,9 +163,17 @@ function methodOfTool(method: Function, original: object): (...args: unknown[]) 
 function watchEnvironment(environment: unknown): void {
   if (typeof environment !== 'object' || environment === null || environments.has(environment)) return
   environments.add(environment)
-  for (let from: object | null = environment; from !== null && from !== Object.prototype; from = Reflect.getPrototypeOf(from)) {
+  for (
+    let from: object | null = environment;
+    from !== null && from !== Object.prototype;
+    from = Reflect.getPrototypeOf(from)
+  ) {
     for (const name of Object.getOwnPropertyNames(from)) {
-      if (!COVERED_OF_ENVIRONMENT.has(name) && !name.startsWith('_') && (from === environment || !Object.hasOwn(environment, name))) {
+      if (
+        !COVERED_OF_ENVIRONMENT.has(name) &&
+        !name.startsWith('_') &&
+        (from === environment || !Object.hasOwn(environment, name))
+      ) {
         watchMember(environment, name, from)
       }
     }

@@ -43,7 +43,8 @@ export interface Entry {
 const reference: Shape<string> = (value): value is string => isText(value) && /^[\w$-]{4,64}$/.test(value)
 
 /** A name below the output directory. */
-const fileName: Shape<string> = (value): value is string => isPath(value) && !/^(?:\/|\.[/.])/.test(value) && !isAbsolute(value)
+const fileName: Shape<string> = (value): value is string =>
+  isPath(value) && !/^(?:\/|\.[/.])/.test(value) && !isAbsolute(value)
 
 const emitted: Shape<object> = either(
   objectOf({
@@ -79,7 +80,11 @@ const position = either(isIndex, objectOf({ line: withCheck(isIndex, (line) => l
 const call: Shape<ContextCall> = either(
   objectOf({ method: exactly('addWatchFile'), path: isPath }),
   objectOf({ method: exactly('emitFile'), file: emitted, referenceId: reference }),
-  objectOf({ method: exactly('warn', 'info', 'debug'), log: optional(either(isText, message)), position: nullable(position) }),
+  objectOf({
+    method: exactly('warn', 'info', 'debug'),
+    log: optional(either(isText, message)),
+    position: nullable(position),
+  }),
 )
 
 const calls: Shape<readonly ContextCall[]> = withCheck(listOf(call), (list) => {

@@ -31,18 +31,41 @@ export type CachedHook = 'resolveId' | 'load' | 'transform'
 export const HOOKS_CACHED: readonly CachedHook[] = ['resolveId', 'load', 'transform']
 
 /** Other hooks in which plugins may read inputs of later results. */
-export type OtherHook = 'config' | 'options' | 'resolveDynamicImport' | 'shouldTransformCachedModule' | 'moduleParsed' | 'closeBundle'
+export type OtherHook =
+  | 'config'
+  | 'options'
+  | 'resolveDynamicImport'
+  | 'shouldTransformCachedModule'
+  | 'moduleParsed'
+  | 'closeBundle'
 
 type HookName = CachedHook | LifeHook | OtherHook
 
 /** All hooks that run before the bundle is generated. Results may depend on what these hooks read. */
 export const HOOKS: readonly HookName[] = [
-  'config', 'configResolved', 'options', 'buildStart', 'resolveId', 'resolveDynamicImport', 'load', 'shouldTransformCachedModule', 'transform',
-  'moduleParsed', 'buildEnd', 'watchChange',
+  'config',
+  'configResolved',
+  'options',
+  'buildStart',
+  'resolveId',
+  'resolveDynamicImport',
+  'load',
+  'shouldTransformCachedModule',
+  'transform',
+  'moduleParsed',
+  'buildEnd',
+  'watchChange',
 ]
 
 /** The hooks that mark the beginning and the end of a build or a server. */
-export type LifeHook = 'configResolved' | 'configureServer' | 'configureVitest' | 'buildStart' | 'buildEnd' | 'closeWatcher' | 'watchChange'
+export type LifeHook =
+  | 'configResolved'
+  | 'configureServer'
+  | 'configureVitest'
+  | 'buildStart'
+  | 'buildEnd'
+  | 'closeWatcher'
+  | 'watchChange'
 
 /** The function of a hook; `this` is the plugin's context. */
 export type Handler = (this: object, ...args: unknown[]) => unknown
@@ -55,7 +78,8 @@ export function wrapHook(plugin: HookedPlugin, name: HookName, around: (handler:
   const hook = plugin[name]
   if (isHandler(hook)) setHook(plugin, name, around(hook))
   else if (!isHookObject(hook)) return false
-  else if (!define(hook, 'handler', around(hook.handler))) setHook(plugin, name, { ...hook, handler: around(hook.handler) })
+  else if (!define(hook, 'handler', around(hook.handler)))
+    setHook(plugin, name, { ...hook, handler: around(hook.handler) })
   return true
 }
 
@@ -70,21 +94,29 @@ function define(target: object, name: PropertyKey, value: unknown): boolean {
 
 /** The error for a plugin whose hooks cannot be replaced in place. */
 export function unchangeable({ name }: HookedPlugin): VarveError {
-  return new VarveError('INVALID_OPTION', `the hooks of plugin '${name}' cannot be replaced, for example because it is frozen. Wrap it with cached()`)
+  return new VarveError(
+    'INVALID_OPTION',
+    `the hooks of plugin '${name}' cannot be replaced, for example because it is frozen. Wrap it with cached()`,
+  )
 }
 
 /** Whether the hooks of a plugin can be replaced in place. Vite fails to copy an object with a property that is a getter of its class. */
 export function isChangeable(plugin: object): boolean {
   const own = Object.values(Object.getOwnPropertyDescriptors(plugin))
   const inherited = inheritedBy(plugin).flatMap((from) => Object.values(Object.getOwnPropertyDescriptors(from)))
-  return Object.isExtensible(plugin) && own.every(({ configurable }) => configurable) && inherited.every(({ get }) => get === undefined)
+  return (
+    Object.isExtensible(plugin) &&
+    own.every(({ configurable }) => configurable) &&
+    inherited.every(({ get }) => get === undefined)
+  )
 }
 
 /** A copy of a plugin with everything that its class has. */
 export function copyOf<P extends object>(plugin: P): P {
   const copy: P = Object.create(Object.prototype)
   for (const from of [plugin, ...inheritedBy(plugin)]) {
-    for (const name of Reflect.ownKeys(from)) if (name !== 'constructor' && !Object.hasOwn(copy, name)) define(copy, name, Reflect.get(plugin, name))
+    for (const name of Reflect.ownKeys(from))
+      if (name !== 'constructor' && !Object.hasOwn(copy, name)) define(copy, name, Reflect.get(plugin, name))
   }
   return copy
 }
@@ -99,11 +131,16 @@ function inheritedBy(plugin: object): object[] {
  * all plugins in turn and then wait for them, so a hook that is called later runs after those of other plugins.
  */
 export function runBefore(plugin: HookedPlugin, name: LifeHook, before: Handler): void {
-  const isThere = wrapHook(plugin, name, (handler) => function (...args) {
-    const begun = before.apply(this, args)
-    if (!(begun instanceof Promise)) return handler.apply(this, args)
-    return bothOf(begun, (async () => handler.apply(this, args))())
-  })
+  const isThere = wrapHook(
+    plugin,
+    name,
+    (handler) =>
+      function (...args) {
+        const begun = before.apply(this, args)
+        if (!(begun instanceof Promise)) return handler.apply(this, args)
+        return bothOf(begun, (async () => handler.apply(this, args))())
+      },
+  )
   if (!isThere) setHook(plugin, name, before)
 }
 
@@ -116,13 +153,18 @@ async function bothOf(before: Promise<unknown>, own: Promise<unknown>): Promise<
 
 /** Runs `after` after the plugin's own hook, even if that throws. Adds the hook if the plugin does not have it. */
 export function runAfter(plugin: HookedPlugin, name: LifeHook, after: Handler): void {
-  const isThere = wrapHook(plugin, name, (handler) => async function (...args) {
-    try {
-      return await handler.apply(this, args)
-    } finally {
-      await after.apply(this, args)
-    }
-  })
+  const isThere = wrapHook(
+    plugin,
+    name,
+    (handler) =>
+      async function (...args) {
+        try {
+          return await handler.apply(this, args)
+        } finally {
+          await after.apply(this, args)
+        }
+      },
+  )
   if (!isThere) setHook(plugin, name, after)
 }
 

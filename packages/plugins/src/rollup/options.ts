@@ -21,7 +21,10 @@ const HOOKS: readonly unknown[] = HOOKS_CACHED
 /** The checks of these options. */
 const PLUGIN_FIELDS: Fields<CachedPluginOptions> = {
   ...FIELDS,
-  hooks: ["an array of 'resolveId', 'load' and 'transform'", (value) => Array.isArray(value) && value.every((hook) => HOOKS.includes(hook))],
+  hooks: [
+    "an array of 'resolveId', 'load' and 'transform'",
+    (value) => Array.isArray(value) && value.every((hook) => HOOKS.includes(hook)),
+  ],
 }
 
 /** Throws INVALID_OPTION if an option is unknown or of the wrong kind, or if the `cacheKey` cannot be compared. */

@@ -51,7 +51,8 @@ export class OwedRuns {
 export function mutedContext(original: object): object {
   return new Proxy(original, {
     get(target, name) {
-      if (name === 'addWatchFile' || name === 'emitFile' || name === 'warn' || name === 'info' || name === 'debug') return () => ''
+      if (name === 'addWatchFile' || name === 'emitFile' || name === 'warn' || name === 'info' || name === 'debug')
+        return () => ''
       const value: unknown = Reflect.get(target, name)
       return typeof value === 'function' ? value.bind(target) : value
     },

@@ -56,17 +56,23 @@ export class Recording implements Recorder {
 
   #makeMethods(): Record<ContextCall['method'], (...args: never[]) => unknown> {
     const { original } = this
-    const pass = (name: string, args: readonly unknown[]): unknown => runOfTool(() => Reflect.apply(Reflect.get(original, name), original, args))
-    const log = (method: LogMethod) => (given: unknown, position?: unknown): unknown => {
-      const call: { method: LogMethod; log?: unknown; position: unknown } = { method, position }
-      this.#note(call)
-      const note = (made: unknown): unknown => {
-        call.log = copyOf(plainLog(made))
-        return made
+    const pass = (name: string, args: readonly unknown[]): unknown =>
+      runOfTool(() => Reflect.apply(Reflect.get(original, name), original, args))
+    const log =
+      (method: LogMethod) =>
+      (given: unknown, position?: unknown): unknown => {
+        const call: { method: LogMethod; log?: unknown; position: unknown } = { method, position }
+        this.#note(call)
+        const note = (made: unknown): unknown => {
+          call.log = copyOf(plainLog(made))
+          return made
+        }
+        // A tool makes the message of a function at once, or never if its level is not logged.
+        return pass(method, [
+          typeof given === 'function' ? AsyncResource.bind(() => note(given())) : note(given),
+          position,
+        ])
       }
-      // A tool makes the message of a function at once, or never if its level is not logged.
-      return pass(method, [typeof given === 'function' ? AsyncResource.bind(() => note(given())) : note(given), position])
-    }
     return {
       addWatchFile: (path: string) => {
         this.#note({ method: 'addWatchFile', path })
@@ -75,7 +81,11 @@ export class Recording implements Recorder {
       emitFile: (file: object) => {
         const referenceId = String(pass('emitFile', [file]))
         if (isWithoutSource(file)) this.refuse('emits an asset without a source')
-        this.#note({ method: 'emitFile', file: 'map' in file ? { ...file, map: plainMap(file.map) } : { ...file }, referenceId })
+        this.#note({
+          method: 'emitFile',
+          file: 'map' in file ? { ...file, map: plainMap(file.map) } : { ...file },
+          referenceId,
+        })
         return referenceId
       },
       warn: log('warn'),

@@ -11,7 +11,8 @@ export function isComplete({ calls }: Entry, context: object): boolean {
     throw new Error('this message was not made')
   }
   try {
-    for (const one of calls) if (isMessage(one) && one.log === undefined) Reflect.apply(Reflect.get(context, one.method), context, [refuse])
+    for (const one of calls)
+      if (isMessage(one) && one.log === undefined) Reflect.apply(Reflect.get(context, one.method), context, [refuse])
     return true
   } catch {
     return false
@@ -31,7 +32,8 @@ function isMessage(call: ContextCall): call is Extract<ContextCall, { method: Lo
  * call has been repeated.
  */
 export function replay({ returned, calls }: Entry, context: object): unknown {
-  const call = (name: Replayed, args: readonly unknown[]): unknown => Reflect.apply(Reflect.get(context, name), context, args)
+  const call = (name: Replayed, args: readonly unknown[]): unknown =>
+    Reflect.apply(Reflect.get(context, name), context, args)
   const renamed = new Map<string, string>()
   for (const one of calls) {
     if (one.method !== 'emitFile') continue
@@ -40,7 +42,8 @@ export function replay({ returned, calls }: Entry, context: object): unknown {
   }
   for (const one of calls) {
     if (one.method === 'addWatchFile') call(one.method, [one.path])
-    else if (isMessage(one) && one.log !== undefined) call(one.method, [one.log, ...(isNone(one.position) ? [] : [one.position])])
+    else if (isMessage(one) && one.log !== undefined)
+      call(one.method, [one.log, ...(isNone(one.position) ? [] : [one.position])])
   }
   return renamed.size === 0 ? returned : withReferences(returned, renamed)
 }

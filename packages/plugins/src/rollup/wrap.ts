@@ -44,22 +44,33 @@ export function wrapOthers(plugin: HookedPlugin, hooks: readonly CachedHook[], c
   const wrapped: readonly string[] = hooks
   for (const name of HOOKS) {
     if (wrapped.includes(name)) continue
-    wrapHook(plugin, name, (handler) => function (...args) {
-      return cache.runUncached(this, (context) => handler.apply(context, args))
-    })
+    wrapHook(
+      plugin,
+      name,
+      (handler) =>
+        function (...args) {
+          return cache.runUncached(this, (context) => handler.apply(context, args))
+        },
+    )
   }
   // After the build nothing is recorded, but a plugin may look up what it keeps by context.
   for (const name of ['closeBundle', 'closeWatcher'] as const) {
-    wrapHook(plugin, name, (handler) => function (...args) {
-      return handler.apply(unrecordedContext(this), args)
-    })
+    wrapHook(
+      plugin,
+      name,
+      (handler) =>
+        function (...args) {
+          return handler.apply(unrecordedContext(this), args)
+        },
+    )
   }
 }
 
 /** Opens and closes `cache` with the builds of the plugin. */
 export function wrapLife(plugin: HookedPlugin, cache: PluginCache): void {
   runBefore(plugin, 'buildStart', function (options) {
-    const logged = (level: 'warn' | 'info') => (text: string) => void Reflect.apply(Reflect.get(this, level), this, [text])
+    const logged = (level: 'warn' | 'info') => (text: string) =>
+      void Reflect.apply(Reflect.get(this, level), this, [text])
     return cache.begin(logged('warn'), logged('info'), options)
   })
   runAfter(plugin, 'buildEnd', function () {

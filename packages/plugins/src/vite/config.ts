@@ -59,7 +59,11 @@ export class ViteTool implements Tool {
 
   inputs(context: object, root: Root): Readonly<Record<string, string>> {
     const [name, config] = this.#configOf(context)
-    return { tool: versionsOf(context), environment: name, config: config === undefined ? '' : this.#digestOf(config, root) }
+    return {
+      tool: versionsOf(context),
+      environment: name,
+      config: config === undefined ? '' : this.#digestOf(config, root),
+    }
   }
 
   parts(context: object, input: string, root: Root): ReturnType<InputParts> {
@@ -88,9 +92,33 @@ export class ViteTool implements Tool {
 
 /** Sections of the config that plugins read. The text of the config file covers the functions in them. */
 const SECTIONS = [
-  'command', 'mode', 'isProduction', 'isWorker', 'base', 'consumer', 'define', 'env', 'resolve', 'css', 'json', 'oxc', 'esbuild', 'html',
+  'command',
+  'mode',
+  'isProduction',
+  'isWorker',
+  'base',
+  'consumer',
+  'define',
+  'env',
+  'resolve',
+  'css',
+  'json',
+  'oxc',
+  'esbuild',
+  'html',
 ]
-const BUILD_SECTIONS = ['target', 'cssTarget', 'sourcemap', 'minify', 'cssMinify', 'cssCodeSplit', 'assetsInlineLimit', 'ssr', 'lib', 'assetsDir']
+const BUILD_SECTIONS = [
+  'target',
+  'cssTarget',
+  'sourcemap',
+  'minify',
+  'cssMinify',
+  'cssCodeSplit',
+  'assetsInlineLimit',
+  'ssr',
+  'lib',
+  'assetsDir',
+]
 
 function isConfig(config: unknown): config is ResolvedConfig {
   return typeof config === 'object' && config !== null && 'root' in config && 'command' in config
@@ -100,9 +128,15 @@ function isConfig(config: unknown): config is ResolvedConfig {
 function deciding(config: object): Readonly<Record<string, unknown>> {
   const build: unknown = Reflect.get(config, 'build')
   const server: unknown = Reflect.get(config, 'server')
-  const hasHotUpdates = Reflect.get(config, 'command') === 'serve' && isObject(server) && Reflect.get(server, 'hmr') !== false
+  const hasHotUpdates =
+    Reflect.get(config, 'command') === 'serve' && isObject(server) && Reflect.get(server, 'hmr') !== false
   const origin: unknown = isObject(server) ? Reflect.get(server, 'origin') : undefined
-  return { ...pick(config, SECTIONS), build: isObject(build) ? pick(build, BUILD_SECTIONS) : null, origin, hasHotUpdates }
+  return {
+    ...pick(config, SECTIONS),
+    build: isObject(build) ? pick(build, BUILD_SECTIONS) : null,
+    origin,
+    hasHotUpdates,
+  }
 }
 
 function isObject(value: unknown): value is object {
@@ -114,7 +148,8 @@ function pick(from: object, names: readonly string[]): Readonly<Record<string, u
 }
 
 function environmentOf(environment: unknown): [name: string, config: object] | undefined {
-  if (typeof environment !== 'object' || environment === null || !('name' in environment) || !('config' in environment)) return undefined
+  if (typeof environment !== 'object' || environment === null || !('name' in environment) || !('config' in environment))
+    return undefined
   const { name, config } = environment
   return typeof name === 'string' && typeof config === 'object' && config !== null ? [name, config] : undefined
 }

@@ -12,7 +12,10 @@ import { watchRequests } from './requests.ts'
 import { addToKeys, type VitestPlugin } from './vitest.ts'
 
 /** A plugin with its own options, which override the shared ones. */
-export interface PluginChoice extends Omit<CachedPluginOptions, 'root' | 'dir' | 'engine' | 'maxBytes' | 'readOnly' | 'report'> {
+export interface PluginChoice extends Omit<
+  CachedPluginOptions,
+  'root' | 'dir' | 'engine' | 'maxBytes' | 'readOnly' | 'report'
+> {
   /** As in `VarveViteOptions.plugins`. */
   readonly name: string
 }
@@ -28,7 +31,10 @@ export interface VarveViteOptions extends CachedOptions {
 
 const VARVE_FIELDS: Fields<VarveViteOptions> = {
   ...FIELDS,
-  plugins: ["an array of names such as 'vue', or of { name, cacheKey }", (value) => Array.isArray(value) && value.every(isChoice)],
+  plugins: [
+    "an array of names such as 'vue', or of { name, cacheKey }",
+    (value) => Array.isArray(value) && value.every(isChoice),
+  ],
 }
 
 /** The plugin. Throws INVALID_OPTION. */
@@ -37,7 +43,8 @@ export function makeVarve(options: VarveViteOptions): Plugin & VitestPlugin {
   const { plugins: choices, ...shared } = options
   const tool = new ViteTool()
   const caches = new Map<HookedPlugin, PluginCache>()
-  const all = (work: (cache: PluginCache) => Promise<void>): Promise<unknown> => Promise.all([...caches.values()].map(work))
+  const all = (work: (cache: PluginCache) => Promise<void>): Promise<unknown> =>
+    Promise.all([...caches.values()].map(work))
   return {
     name: 'varve',
     configResolved: {
@@ -53,7 +60,12 @@ export function makeVarve(options: VarveViteOptions): Plugin & VitestPlugin {
       addToKeys(context, tool, () => caches.values())
     },
     async buildStart() {
-      await all((cache) => cache.begin((text) => this.warn(text), (text) => this.info(text)))
+      await all((cache) =>
+        cache.begin(
+          (text) => this.warn(text),
+          (text) => this.info(text),
+        ),
+      )
     },
     async buildEnd() {
       await all((cache) => cache.end(isWatching(this)))
@@ -90,5 +102,8 @@ function shortName(name: string): string {
 }
 
 function isChoice(value: unknown): boolean {
-  return typeof value === 'string' || (typeof value === 'object' && value !== null && 'name' in value && typeof value.name === 'string')
+  return (
+    typeof value === 'string' ||
+    (typeof value === 'object' && value !== null && 'name' in value && typeof value.name === 'string')
+  )
 }

@@ -23,10 +23,16 @@ export function addToKeys(context: unknown, tool: ViteTool, caches: () => Iterab
     if (!tool.hasEnvironment(environment)) return undefined // of another project, whose plugins answer
     const all = [...caches()].map((cache) => cache.inputsIn({ environment }))
     // An input that changed while the process runs may be in memory of a plugin, as it was.
-    return all.every((inputs) => inputs !== undefined) ? digestOfTexts(all.flatMap((inputs) => Object.entries(inputs).flat())) : false
+    return all.every((inputs) => inputs !== undefined)
+      ? digestOfTexts(all.flatMap((inputs) => Object.entries(inputs).flat()))
+      : false
   })
 }
 
 function hasKeys(context: unknown): context is { readonly experimental_defineCacheKeyGenerator: Define } {
-  return typeof context === 'object' && context !== null && typeof Reflect.get(context, 'experimental_defineCacheKeyGenerator') === 'function'
+  return (
+    typeof context === 'object' &&
+    context !== null &&
+    typeof Reflect.get(context, 'experimental_defineCacheKeyGenerator') === 'function'
+  )
 }

@@ -78,7 +78,8 @@ export class BuildReport {
 
   #reasonOf(module: Module, changed: readonly string[]): string {
     const [first, ...others] = changed
-    if (first !== undefined) return `changed ${first.replace(/ changed$/, '')}${others.length > 0 ? ` and ${others.length} more` : ''}`
+    if (first !== undefined)
+      return `changed ${first.replace(/ changed$/, '')}${others.length > 0 ? ` and ${others.length} more` : ''}`
     if (module.buildInfo?.cacheable === false) return 'not cacheable'
     if (this.#missed.has(`${MODULES}${module.identifier()}`)) return 'new'
     const cause = this.#causes.get(module)

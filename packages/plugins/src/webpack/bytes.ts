@@ -121,7 +121,7 @@ class Source {
 
   take(size: number): Buffer[] {
     const taken: Buffer[] = []
-    for (let left = size; left > 0; ) {
+    for (let left = size; left > 0;) {
       const piece = this.#pieces[this.#index]?.subarray(this.#position, this.#position + left)
       if (piece === undefined) throw new Error('a list ends early')
       taken.push(piece)

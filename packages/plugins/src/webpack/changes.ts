@@ -63,7 +63,8 @@ export function causeOf(module: Module, { valueCacheVersions }: Compilation): st
   const before = valuesOf(module)
   for (const [name, old] of Object.entries(before)) {
     const now = valueCacheVersions.get(`${DEFINED}${name.slice('define '.length)}`)
-    if (typeof now === 'string' && now !== old) return changeOf(name, digestOfInput(old, name), digestOfInput(now, name))
+    if (typeof now === 'string' && now !== old)
+      return changeOf(name, digestOfInput(old, name), digestOfInput(now, name))
   }
   const resource: unknown = Reflect.get(module, 'resource')
   if (typeof resource !== 'string' || !isInstalled(resource)) return undefined
@@ -72,7 +73,9 @@ export function causeOf(module: Module, { valueCacheVersions }: Compilation): st
 
 function definedValue(key: unknown, values: ReadonlyMap<unknown, unknown>): [name: string, text: string][] {
   const text = values.get(key)
-  return typeof key === 'string' && key.startsWith(DEFINED) && typeof text === 'string' ? [[`define ${key.slice(DEFINED.length)}`, text]] : []
+  return typeof key === 'string' && key.startsWith(DEFINED) && typeof text === 'string'
+    ? [[`define ${key.slice(DEFINED.length)}`, text]]
+    : []
 }
 
 /** The paths that a snapshot found missing. */
@@ -81,7 +84,11 @@ export function missingIn(snapshot: unknown): string[] {
 }
 
 /** What a snapshot and those that it shares have of each path. */
-function* foundIn(snapshot: unknown, field: 'managedItemInfo' | 'missingExistence', depth: number): Generator<[path: string, found: unknown]> {
+function* foundIn(
+  snapshot: unknown,
+  field: 'managedItemInfo' | 'missingExistence',
+  depth: number,
+): Generator<[path: string, found: unknown]> {
   if (typeof snapshot !== 'object' || snapshot === null || depth > DEPTH_MAX) return
   const found: unknown = Reflect.get(snapshot, field)
   for (const [path, one] of found instanceof Map ? found : []) if (typeof path === 'string') yield [path, one]
@@ -92,7 +99,9 @@ function* foundIn(snapshot: unknown, field: 'managedItemInfo' | 'missingExistenc
 /** Name and version of an installed package, as webpack writes them; empty if there is none. */
 function installedAt(path: string): string {
   try {
-    const { name, version }: { name?: unknown; version?: unknown } = JSON.parse(readFileSync(join(path, 'package.json'), 'utf8'))
+    const { name, version }: { name?: unknown; version?: unknown } = JSON.parse(
+      readFileSync(join(path, 'package.json'), 'utf8'),
+    )
     return `${String(name ?? '')}@${String(version ?? '')}`
   } catch {
     return ''

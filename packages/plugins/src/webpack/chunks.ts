@@ -56,13 +56,16 @@ export class Contents {
     // A damaged pack may claim any length.
     if (length > VALUE_BYTES_MAX || !chunks.every(({ key }) => this.#packs.has(key))) return undefined
     const parts = await this.#packs.getManyAsync(chunks.map(({ key }) => key))
-    const found = parts.filter((part, chunk) => part?.length === sizeOf(chunks[chunk])).filter((part) => part !== undefined)
+    const found = parts
+      .filter((part, chunk) => part?.length === sizeOf(chunks[chunk]))
+      .filter((part) => part !== undefined)
     return found.length === chunks.length ? joined(found, length) : undefined
   }
 
   /** Deletes the contents of a pack, which have these lengths. */
   delete(pack: string, lengths: readonly number[]): void {
-    for (const [index, length] of lengths.entries()) for (const { key } of chunksOf(pack, index, length)) this.#packs.delete(key)
+    for (const [index, length] of lengths.entries())
+      for (const { key } of chunksOf(pack, index, length)) this.#packs.delete(key)
   }
 }
 

@@ -39,7 +39,11 @@ interface Run {
 }
 
 /** Serialises the values of a pack; undefined if webpack cannot serialise one of them, or if they are too large, or as `serialize` stops. */
-export function encodePack(codec: ValueCodec, values: object, isStopping = false): Encoded | undefined | Promise<Encoded | undefined> {
+export function encodePack(
+  codec: ValueCodec,
+  values: object,
+  isStopping = false,
+): Encoded | undefined | Promise<Encoded | undefined> {
   const join = (serialized: Serialized | undefined): Encoded | undefined => {
     if (serialized === undefined) return undefined
     const { pieces, isBound } = serialized
@@ -124,7 +128,8 @@ function isContent({ length }: Buffer): boolean {
 /** Throws if these are not the bytes of a pack. */
 function runsOf(bytes: Buffer): Run[] {
   const count = bytes.readUInt32LE(COUNT_AT)
-  if (count > (bytes.length - HEAD_BYTES) / RUN_BYTES) throw new Error(`a pack of ${bytes.length} bytes cannot have ${count} parts`)
+  if (count > (bytes.length - HEAD_BYTES) / RUN_BYTES)
+    throw new Error(`a pack of ${bytes.length} bytes cannot have ${count} parts`)
   return Array.from({ length: count }, (_, index) => {
     const at = HEAD_BYTES + index * RUN_BYTES
     return { isOutside: bytes.readUInt8(at) === 1, bytes: bytes.readUInt32LE(at + 1) }

@@ -59,7 +59,12 @@ export function dependencyFiles(info: FileSystemInfo, packages: Packages, gone: 
 }
 
 /** Resolves files that are named by a file of the same installed package, and leaves all others to `resolve`. */
-function resolvedWithin(isOfPackage: (path: string) => boolean, fs: Fs, pathOf: typeof byPath, resolve: Resolve): Resolve {
+function resolvedWithin(
+  isOfPackage: (path: string) => boolean,
+  fs: Fs,
+  pathOf: typeof byPath,
+  resolve: Resolve,
+): Resolve {
   return (folder, request, context, callback) => {
     const lookFor = ([path, ...others]: readonly string[]): void => {
       if (path === undefined) resolve(folder, request, context, callback)
@@ -92,7 +97,10 @@ function rootOf(folder: string): string {
 function realPathOf(fs: Fs, path: string, found: Map<string, Promise<string>>): Promise<string> {
   const known = found.get(path)
   if (known !== undefined) return known
-  const real = dirname(path) === path ? Promise.resolve(path) : realPathIn(fs, realPathOf(fs, dirname(path), found), basename(path))
+  const real =
+    dirname(path) === path
+      ? Promise.resolve(path)
+      : realPathIn(fs, realPathOf(fs, dirname(path), found), basename(path))
   found.set(path, real)
   return real
 }

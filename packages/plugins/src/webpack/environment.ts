@@ -15,12 +15,35 @@ import { aboveOf, pathsAbove, presentAbove } from './above.ts'
 import { changedPackages, changesOf, missingIn } from './changes.ts'
 import { dependencyFiles, type FileSystemInfo } from './dependency-files.ts'
 import type { Entries } from './entries.ts'
-import { type CurrentEnvironment, type Dependencies, type EnvironmentRecord, isRecord, type Resolution } from './environment-record.ts'
-import { decodeGenerations, encodeGenerations, type EntriesName, entriesOf, type Generation, nextGeneration } from './generations.ts'
+import {
+  type CurrentEnvironment,
+  type Dependencies,
+  type EnvironmentRecord,
+  isRecord,
+  type Resolution,
+} from './environment-record.ts'
+import {
+  decodeGenerations,
+  encodeGenerations,
+  type EntriesName,
+  entriesOf,
+  type Generation,
+  nextGeneration,
+} from './generations.ts'
 import type { Identity } from './identity.ts'
 import { Packages } from './packages.ts'
 import { idOf, isOf } from './pointer.ts'
-import { changedInputs, changesIn, digestsOf, inputsOfMissing, isUnchanged, namesOf, pathsIn, pathsOf, unknownInputs } from './recorded.ts'
+import {
+  changedInputs,
+  changesIn,
+  digestsOf,
+  inputsOfMissing,
+  isUnchanged,
+  namesOf,
+  pathsIn,
+  pathsOf,
+  unknownInputs,
+} from './recorded.ts'
 import type { BuildReads } from './reads.ts'
 import { isUnchangedSince, takeSnapshot } from './snapshots.ts'
 import type { ValueCodec } from './value.ts'
@@ -124,7 +147,8 @@ export class Environments {
   /** The id of an environment that is known to cover these dependencies. */
   covering({ all, inputs }: Dependencies): string | undefined {
     const current = this.#current
-    const isCovered = current?.isFresh === true && isSubset(all, current.dependencies) && isSubset(inputs, current.known)
+    const isCovered =
+      current?.isFresh === true && isSubset(all, current.dependencies) && isSubset(inputs, current.known)
     return isCovered ? current.id : undefined
   }
 
@@ -144,7 +168,11 @@ export class Environments {
     const { optional } = dependencies
     const all = new Set([...(this.#current?.dependencies ?? []), ...dependencies.all])
     const present = digestsOf(new Set([...(this.#current?.inputs.keys() ?? []), ...dependencies.inputs]))
-    const inputs = new Map([...present, ...(this.#current?.inputs ?? []), ...[...this.#reads.found.digests].filter(([input]) => present.has(input))])
+    const inputs = new Map([
+      ...present,
+      ...(this.#current?.inputs ?? []),
+      ...[...this.#reads.found.digests].filter(([input]) => present.has(input)),
+    ])
     const paths = pathsOf(inputs.keys())
     // A file that has been removed since counts as missing, which is part of the environment.
     const mayBeMissing = new Set([...optional, ...[...all].filter((dependency) => isAbsolute(dependency))])
@@ -164,7 +192,10 @@ export class Environments {
     const read = [...all, ...files, ...directories, ...missing, ...steps.files, ...steps.directories, ...steps.missing]
     const { names, isBound } = aboveOf(this.#root, [...read, ...pathsIn(inputs)])
     const above = new Set([...names, ...(this.#current?.above ?? [])])
-    return this.#put({ dependencies: all, resolveResults: resolution.resolveResults, resolving, contents, inputs, above }, isBound)
+    return this.#put(
+      { dependencies: all, resolveResults: resolution.resolveResults, resolving, contents, inputs, above },
+      isBound,
+    )
   }
 
   async #put(record: EnvironmentRecord, isBound: boolean): Promise<string> {
@@ -187,7 +218,10 @@ export class Environments {
     if (!isRecord(record)) return false
     const [resolving, contents]: [string[], string[]] = [[], []]
     const info = this.fileSystemInfo
-    const compared = [isUnchangedSince(info, record.resolving, resolving), isUnchangedSince(info, record.contents, contents)] as const
+    const compared = [
+      isUnchangedSince(info, record.resolving, resolving),
+      isUnchangedSince(info, record.contents, contents),
+    ] as const
     const [isFresh, isSame] = await Promise.all(compared)
     const found = presentAbove(this.#root, record.above)
     const isEqual = isSame && found.length === 0 && isUnchanged(record.inputs)
@@ -206,8 +240,11 @@ export class Environments {
     const { context } = this.#compiler
     const known = new Map([...changedPackages(contents), ...changesIn(inputs, context)])
     const missing = new Set(missingIn(contents))
-    const wordOf = (path: string): string => (!existsSync(path) ? 'is gone' : missing.has(path) ? 'appeared' : 'changed')
-    const others = changed.filter((path) => !known.has(path)).map((path) => `${namesOf([path], context)[0] ?? path} ${wordOf(path)}`)
+    const wordOf = (path: string): string =>
+      !existsSync(path) ? 'is gone' : missing.has(path) ? 'appeared' : 'changed'
+    const others = changed
+      .filter((path) => !known.has(path))
+      .map((path) => `${namesOf([path], context)[0] ?? path} ${wordOf(path)}`)
     return [...new Set([...known.values(), ...others])]
   }
 
@@ -263,7 +300,10 @@ export class Environments {
       const { context, options } = this.#compiler
       const info = dependencyFiles(this.fileSystemInfo, new Packages(options.snapshot), gone)
       // In versions of webpack without optional build dependencies, the callback is the third parameter.
-      const call = info.resolveBuildDependencies.length < 4 ? [context, dependencies, done] : [context, dependencies, optional, done]
+      const call =
+        info.resolveBuildDependencies.length < 4
+          ? [context, dependencies, done]
+          : [context, dependencies, optional, done]
       Reflect.apply(info.resolveBuildDependencies, info, call)
     })
   }
@@ -271,7 +311,10 @@ export class Environments {
   /** Compares files without their imports, for files whose imports webpack cannot follow. They must not cost the whole cache. */
   async #resolveNames(dependencies: ReadonlySet<string>, optional: ReadonlySet<string>): Promise<Resolution> {
     const isFile = (dependency: string): boolean => isAbsolute(dependency) && !/[\\/]$/.test(dependency)
-    const resolution = await this.#resolve(new Set([...dependencies].filter((dependency) => !isFile(dependency))), optional)
+    const resolution = await this.#resolve(
+      new Set([...dependencies].filter((dependency) => !isFile(dependency))),
+      optional,
+    )
     for (const dependency of dependencies) {
       if (isFile(dependency)) (existsSync(dependency) ? resolution.files : resolution.missing).add(dependency)
     }
@@ -279,7 +322,9 @@ export class Environments {
   }
   #resolvesAsBefore({ resolveResults }: EnvironmentRecord): Promise<boolean> {
     return new Promise((resolve) => {
-      this.fileSystemInfo.checkResolveResultsValid(resolveResults, (error, isValid) => resolve(!error && isValid === true))
+      this.fileSystemInfo.checkResolveResultsValid(resolveResults, (error, isValid) =>
+        resolve(!error && isValid === true),
+      )
     })
   }
 }

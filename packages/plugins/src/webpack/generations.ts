@@ -42,7 +42,9 @@ export function nextGeneration(known: readonly Generation[]): number {
 
 /** The newest generations; of two with one number, the first. */
 export function encodeGenerations(all: readonly Generation[]): Buffer {
-  const firsts = all.filter(({ generation }, index) => all.findIndex((other) => other.generation === generation) === index)
+  const firsts = all.filter(
+    ({ generation }, index) => all.findIndex((other) => other.generation === generation) === index,
+  )
   const kept = firsts.toSorted((one, other) => other.generation - one.generation).slice(0, KEPT)
   return Buffer.from(kept.map(lineOf).join('\n'))
 }
@@ -52,7 +54,14 @@ export function decodeGenerations(record: string): Generation[] {
   return record.split('\n', KEPT).flatMap((line) => {
     const [, generation, digest = '', id = '', inputs = ''] = /^(\d{1,12}) (\w+) (\w+) (.*)$/.exec(line) ?? []
     if (generation === undefined) return []
-    return [{ generation: Number(generation), digest, id: Buffer.from(id, 'hex').toString('latin1'), inputs: readNamed(inputs) }]
+    return [
+      {
+        generation: Number(generation),
+        digest,
+        id: Buffer.from(id, 'hex').toString('latin1'),
+        inputs: readNamed(inputs),
+      },
+    ]
   })
 }
 

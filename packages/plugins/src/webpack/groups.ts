@@ -36,7 +36,10 @@ export function kindOf(identifier: string): string {
 }
 
 /** Yields pending values in groups of one kind. Calls `size` before each group. */
-export function* groupsOf(pending: ReadonlyMap<string, Pending>, size: (kind: string) => number): Generator<[string, Pending][]> {
+export function* groupsOf(
+  pending: ReadonlyMap<string, Pending>,
+  size: (kind: string) => number,
+): Generator<[string, Pending][]> {
   const kinds = new Map<string, [string, Pending][]>()
   for (const one of pending) {
     const kind = kindOf(one[0])

@@ -61,7 +61,8 @@ export function identityOf(compiler: Compiler, options: VarveWebpackOptions, pla
   const inputs = { webpack: compiler.webpack.version, node, version: options.version ?? '' }
   const deciding = decidingOptions(compiler, place.root)
   hash.update(JSON.stringify([LAYOUT, inputs, mode, target, deciding]))
-  for (const dependency of buildDependencies) hash.update(`\n${place.root.toRelative(dependency)}\n`).update(contentOf(compiler, dependency))
+  for (const dependency of buildDependencies)
+    hash.update(`\n${place.root.toRelative(dependency)}\n`).update(contentOf(compiler, dependency))
   return {
     name: options.name ?? `${defaultNameOf(compiler, projectOf(compiler, place))}${ordinal > 1 ? ` #${ordinal}` : ''}`,
     digest: hash.digest('hex').slice(0, 16),
@@ -87,7 +88,9 @@ function decidingOptions({ options }: Compiler, root: Root): Readonly<Record<str
     optimization: [innerGraph, providedExports, sideEffects, usedExports],
     resolve: [options.resolve, resolveLoader],
   }
-  return Object.fromEntries(Object.entries(all).map(([name, value]) => [name, lenientDigest(value, (text) => root.toRelative(text))]))
+  return Object.fromEntries(
+    Object.entries(all).map(([name, value]) => [name, lenientDigest(value, (text) => root.toRelative(text))]),
+  )
 }
 
 function digestsOf(inputs: Readonly<Record<string, string>>): NamedDigests {

@@ -43,7 +43,9 @@ export class InUse {
     const keys = new Set(Array.from(paths, keyOf))
     return [...keys].filter((key) => {
       const now = stampOf(lookAt(key))
-      return [this.#read.get(key), code.get(key)].some((stamp) => stamp !== undefined && stamp !== now) && !isWritten(key)
+      return (
+        [this.#read.get(key), code.get(key)].some((stamp) => stamp !== undefined && stamp !== now) && !isWritten(key)
+      )
     })
   }
 }

@@ -54,7 +54,8 @@ export function cliConfigs(compiler: Compiler): string[] {
   for (const plugin of compiler.options.plugins) {
     const isCli = typeof plugin === 'object' && plugin !== null && plugin.constructor.name === 'CLIPlugin'
     const options: unknown = isCli ? Reflect.get(plugin, 'options') : undefined
-    const paths: unknown = typeof options === 'object' && options !== null ? Reflect.get(options, 'configPath') : undefined
+    const paths: unknown =
+      typeof options === 'object' && options !== null ? Reflect.get(options, 'configPath') : undefined
     for (const path of [paths].flat()) if (typeof path === 'string') found.push(resolve(pathOf(path)))
   }
   return [...new Set(found)]

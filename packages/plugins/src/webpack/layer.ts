@@ -109,10 +109,17 @@ export class DiskLayer {
     this.#compilation = compilation
     if (this.#open !== undefined) this.#open.environments.fileSystemInfo = fileSystemInfo
     this.#open?.environments.noteBuild(Date.now())
-    this.#beginning ??= this.#begin(fileSystemInfo, Date.now()).catch((error: unknown) => this.#warnings.failed('cannot be read', error))
+    this.#beginning ??= this.#begin(fileSystemInfo, Date.now()).catch((error: unknown) =>
+      this.#warnings.failed('cannot be read', error),
+    )
   }
 
-  get(identifier: string, etag: Etag | null, gotHandlers: GotHandler[], callback: (error: null, value: unknown) => void): void {
+  get(
+    identifier: string,
+    etag: Etag | null,
+    gotHandlers: GotHandler[],
+    callback: (error: null, value: unknown) => void,
+  ): void {
     const answer = (value: unknown): void => {
       if (value === undefined) {
         this.#stats.misses += 1
@@ -129,7 +136,11 @@ export class DiskLayer {
     if (pending !== undefined) answer(textOf(pending.etag) === textOf(etag) ? pending.data : undefined)
     else if (this.#open !== undefined) settle(this.#read(this.#open, identifier, etag), answer)
     else if (this.#beginning === undefined) answer(undefined)
-    else settle(this.#beginning.then(() => this.#open && this.#read(this.#open, identifier, etag)), answer)
+    else
+      settle(
+        this.#beginning.then(() => this.#open && this.#read(this.#open, identifier, etag)),
+        answer,
+      )
   }
 
   store(identifier: string, etag: Etag | null, data: unknown): void {
@@ -161,8 +172,12 @@ export class DiskLayer {
     writeBeforeExit(this)
     // Early and on its own, because a process that exits without closing the compiler has no time for it.
     const open = this.#open
-    open?.environments.capture(this.#wanted).then(open.commit).catch(() => undefined)
-    const { idleTimeout = IDLE_TIMEOUT_MS, idleTimeoutForInitialStore = IDLE_TIMEOUT_FOR_INITIAL_STORE_MS } = this.#options
+    open?.environments
+      .capture(this.#wanted)
+      .then(open.commit)
+      .catch(() => undefined)
+    const { idleTimeout = IDLE_TIMEOUT_MS, idleTimeoutForInitialStore = IDLE_TIMEOUT_FOR_INITIAL_STORE_MS } =
+      this.#options
     const delay = this.#isInitialStore ? Math.min(idleTimeout, idleTimeoutForInitialStore) : idleTimeout
     this.#idleTimer = setTimeout(() => {
       this.#isIdle = true
@@ -231,7 +246,15 @@ export class DiskLayer {
     const { dir, engine, secret, requireSecret, maxBytes, readOnly } = this.#options
     try {
       const where = { name: 'webpack', dir: cacheFolder(dir, this.#compiler.context, 'webpack') }
-      return await openCache({ ...where, engine, secret, requireSecret, maxBytes, readOnly, onWarning: this.#warnings.report })
+      return await openCache({
+        ...where,
+        engine,
+        secret,
+        requireSecret,
+        maxBytes,
+        readOnly,
+        onWarning: this.#warnings.report,
+      })
     } catch (error) {
       this.#warnings.failed('cannot be opened', error)
       return undefined
@@ -246,12 +269,22 @@ export class DiskLayer {
     const root = unrecordedNow(() => checkoutOf(this.#compiler.context))
     const codec = new ValueCodec(this.#compiler.webpack, root)
     const identity = identityOf(this.#compiler, this.#options, { folder: this.#folder, root }, this.#ordinal ?? 1)
-    for (const dependency of [...identity.buildDependencies, ...(this.#reads.isOn ? loadedFiles() : [])]) this.#dependencies.add(dependency)
+    for (const dependency of [...identity.buildDependencies, ...(this.#reads.isOn ? loadedFiles() : [])])
+      this.#dependencies.add(dependency)
     if (this.#reads.isOn) this.#reads.noteConfig(this.#dependencies)
     const records = new Entries(cache.namespace('webpack environments', { version: String(LAYOUT) }), root)
     const why = new Why(cache, identity, this.#compiler.context)
     this.#reads.found.inUse.noteCode(this.#dependencies, beganMs, this.#reads.isWritten)
-    const parts = { compiler: this.#compiler, records, identity, fileSystemInfo, why, codec, root: root.folder, reads: this.#reads }
+    const parts = {
+      compiler: this.#compiler,
+      records,
+      identity,
+      fileSystemInfo,
+      why,
+      codec,
+      root: root.folder,
+      reads: this.#reads,
+    }
     const environments = new Environments(parts)
     environments.noteBuild(beganMs)
     const changed = (this.#stats.changed = await environments.begin())
@@ -260,14 +293,21 @@ export class DiskLayer {
     const pointers = new Entries(cache.namespace(`webpack ${name}`, { version }), root)
     const commit = this.counting.over(cache)
     const ofPacks = `webpack packs ${name}`
-    const packs = new Packs(pointers, cache.namespace(ofPacks, { version }), new Parts(cache, ofPacks, version, root), codec, commit)
+    const packs = new Packs(
+      pointers,
+      cache.namespace(ofPacks, { version }),
+      new Parts(cache, ofPacks, version, root),
+      codec,
+      commit,
+    )
     if (cache.status().engine === 'native') packs.readAhead()
     this.#open = { commit, packs, environments }
   }
 
   /** The value of an entry with this etag and a valid environment; undefined if there is none. */
   #read({ packs, environments }: Open, identifier: string, etag: Etag | null): unknown {
-    const cannotRestore = (error: unknown): void => this.#warnings.failed(`has an entry that cannot be restored (${identifier})`, error)
+    const cannotRestore = (error: unknown): void =>
+      this.#warnings.failed(`has an entry that cannot be restored (${identifier})`, error)
     try {
       const pointer = packs.find(identifier)
       if (pointer?.etag !== textOf(etag)) return undefined
@@ -287,11 +327,18 @@ export class DiskLayer {
     if (this.#compilation !== undefined) return
     if (this.#writing.isDone && (this.#options.readOnly === true || !open.environments.relist())) return
     if (this.#writing.pending.size > 0) {
-      const { why, entries: { version } } = open.environments
+      const {
+        why,
+        entries: { version },
+      } = open.environments
       const environment = await open.environments.capture(this.#wanted)
       const isIdle = isSliced ? () => this.#isIdle : undefined
       // If the next build has begun, its commit writes what has been put so far.
-      if (!(await why.putModules(version, isIdle)) || !(await this.#writing.putAll(open, environment, isIdle, this.#compiler.watchMode))) return
+      if (
+        !(await why.putModules(version, isIdle)) ||
+        !(await this.#writing.putAll(open, environment, isIdle, this.#compiler.watchMode))
+      )
+        return
     }
     if (!isSliced) await open.packs.tidy((id) => open.environments.isValid(id))
     this.#isInitialStore = false

@@ -1,7 +1,17 @@
 /** Options of VarveWebpackPlugin. */
 import type { EngineChoice } from 'varve'
 import { REPORT, type ReportOption } from '../build/report.ts'
-import { ANYTHING, BOOLEAN, checkOptions, type Field, type Fields, oneOf, SIZE, STRING, TEXT } from '../build/validate.ts'
+import {
+  ANYTHING,
+  BOOLEAN,
+  checkOptions,
+  type Field,
+  type Fields,
+  oneOf,
+  SIZE,
+  STRING,
+  TEXT,
+} from '../build/validate.ts'
 
 /** Options of `new VarveWebpackPlugin(options)`. */
 export interface VarveWebpackOptions {

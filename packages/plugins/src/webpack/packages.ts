@@ -28,7 +28,10 @@ export class Packages {
     if (!isInstalled(path)) return false
     if (isPlugged() || manifestOf(path) === undefined) return true
     const { managedPaths = [], unmanagedPaths = [] } = this.#options
-    return managedPaths.some((one) => isDefault(one) || isMatch(one, path)) && !unmanagedPaths.some((one) => isMatch(one, path))
+    return (
+      managedPaths.some((one) => isDefault(one) || isMatch(one, path)) &&
+      !unmanagedPaths.some((one) => isMatch(one, path))
+    )
   }
 
   /** The path of a source that is read through a link among the packages; any other path as it is. */
@@ -55,7 +58,9 @@ function isDefault(pattern: string | RegExp): boolean {
 }
 
 function isMatch(pattern: string | RegExp, path: string): boolean {
-  return typeof pattern === 'string' ? path.startsWith(/[\\/]$/.test(pattern) ? pattern : `${pattern}${sep}`) : pattern.test(path)
+  return typeof pattern === 'string'
+    ? path.startsWith(/[\\/]$/.test(pattern) ? pattern : `${pattern}${sep}`)
+    : pattern.test(path)
 }
 
 function realOf(folder: string): string {

@@ -47,7 +47,13 @@ export class Packs {
   /** Packs with a value that was stored again, and their bytes: they may be unused now. */
   readonly #replaced: Map<string, number> = new Map()
 
-  constructor(pointers: Entries, packs: Namespace<Uint8Array>, parts: Parts, codec: ValueCodec, commit: () => Promise<unknown>) {
+  constructor(
+    pointers: Entries,
+    packs: Namespace<Uint8Array>,
+    parts: Parts,
+    codec: ValueCodec,
+    commit: () => Promise<unknown>,
+  ) {
     this.#pointers = pointers
     this.#packs = packs
     this.#parts = parts
@@ -108,7 +114,8 @@ export class Packs {
       for (const { pack } of made) written.add(pack)
     }
     // If one pack was not written, its values are still in the old packs. A pack may also be rewritten to the same bytes.
-    for (const [use] of packs) if (use !== undefined && isComplete && !written.has(use.pack)) this.#delete(use.pack, use.packBytes)
+    for (const [use] of packs)
+      if (use !== undefined && isComplete && !written.has(use.pack)) this.#delete(use.pack, use.packBytes)
     this.#replaced.clear()
     this.#restored.clear()
   }
@@ -139,7 +146,8 @@ export class Packs {
     const bound = await this.#boundOf(items)
     const written: Written[][] = []
     for (const part of [items.filter((item) => !bound.has(item)), [...bound]]) {
-      if (part.length > 0) written.push(await this.#putEncoded(environment, part, await tryEncode(this.#codec, part, false)))
+      if (part.length > 0)
+        written.push(await this.#putEncoded(environment, part, await tryEncode(this.#codec, part, false)))
     }
     return written.every(({ length }) => length > 0) ? written.flat() : []
   }
@@ -225,7 +233,9 @@ export class Packs {
   #decode(pack: string, bytes: Uint8Array | undefined): Values | Promise<Values> {
     if (bytes === undefined) return NO_VALUES
     if (!isOf(pack, bytes)) throw new Error('a pack is not what was written under its name')
-    const value = decodePack(this.#codec, asBuffer(bytes), (index, length) => this.#contents.get(keyOf(pack), index, length))
+    const value = decodePack(this.#codec, asBuffer(bytes), (index, length) =>
+      this.#contents.get(keyOf(pack), index, length),
+    )
     return value instanceof Promise ? value.then(valuesOf) : valuesOf(value)
   }
 }
@@ -253,9 +263,12 @@ function valuesIn(items: readonly Item[]): Values {
 }
 
 function valuesOf(found: unknown): Values {
-  if (typeof found !== 'object' || found === null || !('values' in found && 'identifiers' in found && 'etags' in found)) return NO_VALUES
+  if (typeof found !== 'object' || found === null || !('values' in found && 'identifiers' in found && 'etags' in found))
+    return NO_VALUES
   const { identifiers, etags, values } = found
-  return Array.isArray(identifiers) && Array.isArray(etags) && Array.isArray(values) ? { identifiers, etags, values } : NO_VALUES
+  return Array.isArray(identifiers) && Array.isArray(etags) && Array.isArray(values)
+    ? { identifiers, etags, values }
+    : NO_VALUES
 }
 
 /** Whether the place that a pointer names has the value of this identifier and etag. */

@@ -30,7 +30,10 @@ export class Parts {
   /** Puts the parts of a pack of modules. */
   put(key: string, items: readonly { readonly identifier: string; readonly data: unknown }[]): void {
     if (kindOf(items[0]?.identifier ?? '') !== MODULES) return
-    this.#namespace.put(key, items.map(({ identifier, data }) => [this.#root.toRelative(pathOf(identifier)), ...weightOf(data)]))
+    this.#namespace.put(
+      key,
+      items.map(({ identifier, data }) => [this.#root.toRelative(pathOf(identifier)), ...weightOf(data)]),
+    )
   }
 
   delete(key: string): void {

@@ -48,12 +48,17 @@ export function pathSerializers(webpack: Compiler['webpack'], root: Root): PathS
   const Made = buffersSerializer.constructor
   if (!isLazyParts(lazyParts)) return undefined
   const list = [single, objects, new PathStep(root, lazyParts)]
-  return { toBytes: Reflect.construct(Made, [[...list, new BytesStep(lazyParts, binary)]]), toList: Reflect.construct(Made, [list]) }
+  return {
+    toBytes: Reflect.construct(Made, [[...list, new BytesStep(lazyParts, binary)]]),
+    toList: Reflect.construct(Made, [list]),
+  }
 }
 
 function isLazyParts(found: unknown): found is LazyParts {
   if (typeof found !== 'function') return false
-  return ['createLazy', 'getLazySerializedValue', 'serializeLazy', 'deserializeLazy'].every((name) => typeof Reflect.get(found, name) === 'function')
+  return ['createLazy', 'getLazySerializedValue', 'serializeLazy', 'deserializeLazy'].every(
+    (name) => typeof Reflect.get(found, name) === 'function',
+  )
 }
 
 /** The step between objects and bytes. */
@@ -111,7 +116,9 @@ class PathStep {
   #lazy(lazy: Lazy, binding: Binding): Lazy {
     const known = this.#lazyParts.getLazySerializedValue(lazy)
     const own: Binding = { isBound: this.#bound.has(lazy) }
-    const made = isLazy(known) ? known : this.#lazyParts.serializeLazy(lazy, (list) => this.#makeRelative([...list], own))
+    const made = isLazy(known)
+      ? known
+      : this.#lazyParts.serializeLazy(lazy, (list) => this.#makeRelative([...list], own))
     if (made !== known && made() instanceof Promise) own.isBound = true
     if (own.isBound) this.#bound.add(lazy)
     binding.isBound ||= own.isBound

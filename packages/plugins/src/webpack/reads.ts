@@ -12,7 +12,16 @@
  */
 import { tmpdir } from 'node:os'
 import { basename, dirname, resolve } from 'node:path'
-import { installReads, inUse, isArchive, isCountedVariable, isPlugged, recordedFiles, startUpDigest, unrecordedNow } from 'varve/reads'
+import {
+  installReads,
+  inUse,
+  isArchive,
+  isCountedVariable,
+  isPlugged,
+  recordedFiles,
+  startUpDigest,
+  unrecordedNow,
+} from 'varve/reads'
 import type { Compilation, Compiler, NormalModule } from 'webpack'
 import { localModules, manifestOf } from '../build/modules.ts'
 import { wrapFileSystem } from './file-system.ts'
@@ -158,7 +167,13 @@ export class BuildReads {
     for (const path of own.paths) if (!contexts.some((context) => isBelow(path, context))) this.#outside.add(path)
     own.paths.clear()
     for (const path of own.contents) {
-      if (reported.has(path) || packages.isInstalled(path) || this.#isIgnored(path) || this.#sink?.written.has(path) === true) continue
+      if (
+        reported.has(path) ||
+        packages.isInstalled(path) ||
+        this.#isIgnored(path) ||
+        this.#sink?.written.has(path) === true
+      )
+        continue
       addTo(buildInfo, 'fileDependencies', path)
       this.#added.add(path)
     }
@@ -230,7 +245,10 @@ function assetsOf(compilation: Compilation, outputPath: string): Set<string> {
   return new Set(compilation.getAssets().map(({ name }) => resolve(folder, name.replace(/\?.*$/, ''))))
 }
 
-function pathsIn(info: BuildInfo, name: 'fileDependencies' | 'missingDependencies' | 'contextDependencies'): Iterable<string> {
+function pathsIn(
+  info: BuildInfo,
+  name: 'fileDependencies' | 'missingDependencies' | 'contextDependencies',
+): Iterable<string> {
   const found: unknown = Reflect.get(info, name)
   return isPathSet(found) ? found : []
 }

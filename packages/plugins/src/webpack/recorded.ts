@@ -14,7 +14,15 @@
 import { existsSync } from 'node:fs'
 import { dirname, isAbsolute, relative } from 'node:path'
 import { randomUUID } from 'node:crypto'
-import { digestOfInput, digestOfRead, readKindOf, sentenceOf, startUpDigest, STORED_KINDS, type StoredKind } from 'varve/reads'
+import {
+  digestOfInput,
+  digestOfRead,
+  readKindOf,
+  sentenceOf,
+  startUpDigest,
+  STORED_KINDS,
+  type StoredKind,
+} from 'varve/reads'
 
 /** The kinds of inputs. */
 export type InputKind = StoredKind | 'existence' | 'variable'
@@ -76,7 +84,8 @@ export function namesOfKinds(inputs: Iterable<string>, ...kinds: readonly InputK
 /** Whether the inputs that webpack does not compare are unchanged: names in directories, links, packages in archives, and variables. */
 export function isUnchanged(digests: Digests): boolean {
   for (const [input, digest] of digests) {
-    if (digest.startsWith(UNKNOWN) || (!/^(?:content|existence) /.test(input) && digestOf(input) !== digest)) return false
+    if (digest.startsWith(UNKNOWN) || (!/^(?:content|existence) /.test(input) && digestOf(input) !== digest))
+      return false
     if (startedWith(input, digests) !== undefined) return false
   }
   return true
@@ -99,7 +108,9 @@ function presentOf(input: string, digests: Digests): string {
 
 /** The names of all changed inputs: variables, and absolute paths. */
 export function changedInputs(digests: Digests): string[] {
-  return Array.from(digests).filter(([input, digest]) => presentOf(input, digests) !== digest).map(([input]) => partsOf(input)[1])
+  return Array.from(digests)
+    .filter(([input, digest]) => presentOf(input, digests) !== digest)
+    .map(([input]) => partsOf(input)[1])
 }
 
 /** What has changed in inputs, in words, by name: variables, and absolute paths. */

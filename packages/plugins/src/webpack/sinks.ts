@@ -44,7 +44,13 @@ export class BuildSink implements Sink {
   isOver = false
 
   /** `around`: the sink of the code that begins the build, perhaps that of another build. */
-  constructor(release: () => void, found: Found, { written, variables }: Changes, packages: Packages, around: Sink | undefined) {
+  constructor(
+    release: () => void,
+    found: Found,
+    { written, variables }: Changes,
+    packages: Packages,
+    around: Sink | undefined,
+  ) {
     this.outer = around instanceof ModuleSink || around instanceof BuildSink ? around.outer : around
     this.#release = release
     this.packages = packages
@@ -60,7 +66,10 @@ export class BuildSink implements Sink {
   }
 
   /** The work around depends on what the build depends on, also on modules that came from the cache. */
-  forward({ fileDependencies, contextDependencies, missingDependencies, buildDependencies }: Compilation, inputs: Iterable<string>): void {
+  forward(
+    { fileDependencies, contextDependencies, missingDependencies, buildDependencies }: Compilation,
+    inputs: Iterable<string>,
+  ): void {
     const { outer } = this
     if (outer === undefined) return
     for (const path of fileDependencies) outer.read('content', path)
@@ -106,7 +115,8 @@ export class BuildSink implements Sink {
     this.written.add(path)
     const { digests } = this.#found
     digests.delete(inputOf('list', dirname(path)))
-    for (const input of digests.keys()) if (input.startsWith('tree ') && isBelow(path, input.slice('tree '.length))) digests.delete(input)
+    for (const input of digests.keys())
+      if (input.startsWith('tree ') && isBelow(path, input.slice('tree '.length))) digests.delete(input)
   }
 
   #note(kind: ReadKind, path: string): void {
@@ -118,7 +128,8 @@ export class BuildSink implements Sink {
   /** Leaves out variables that were only listed, as when a process starts: listing them shows no use of one. */
   variable(name: string, isListed: boolean): void {
     this.outer?.variable(name, isListed)
-    if (this.isOver || isListed || this.names.has(name) || this.#variables.has(name) || !isCountedVariable(name, false)) return
+    if (this.isOver || isListed || this.names.has(name) || this.#variables.has(name) || !isCountedVariable(name, false))
+      return
     this.names.add(name)
     noteDigest(this.#found.digests, inputOf('variable', name))
   }
@@ -186,7 +197,11 @@ export class ModuleSink implements Sink {
 
 /** Notes an input as it is now, unless it is noted already. */
 export function noteDigest(digests: Map<string, string>, input: string): void {
-  if (!digests.has(input)) digests.set(input, unrecordedNow(() => digestOf(input)))
+  if (!digests.has(input))
+    digests.set(
+      input,
+      unrecordedNow(() => digestOf(input)),
+    )
 }
 
 /** Whether `path` is `folder` or below it. Both are absolute and normalised. */

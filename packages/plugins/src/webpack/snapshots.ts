@@ -16,7 +16,11 @@ export interface Paths {
 }
 
 /** Makes a snapshot. */
-export function takeSnapshot(info: FileSystemInfo, paths: Paths, how: SnapshotOptions = SNAPSHOT_OPTIONS): Promise<Snapshot> {
+export function takeSnapshot(
+  info: FileSystemInfo,
+  paths: Paths,
+  how: SnapshotOptions = SNAPSHOT_OPTIONS,
+): Promise<Snapshot> {
   return new Promise((resolve, reject) => {
     info.createSnapshot(undefined, paths.files, paths.directories, paths.missing, how, (error, snapshot) => {
       if (snapshot === null || snapshot === undefined) reject(error ?? new Error('webpack made no snapshot'))

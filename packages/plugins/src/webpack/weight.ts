@@ -29,7 +29,8 @@ export function weightOf(value: unknown): number {
     const { part: one, depth } = found[next] ?? { part: {}, depth: 0 }
     const isTop = next === 0 || isSource(one)
     if (!isTop && (depth > DEPTH_MAX || !isPlain(one))) continue
-    const parts: Iterable<unknown> = one instanceof Map || one instanceof Set || Array.isArray(one) ? one.values() : Object.values(one)
+    const parts: Iterable<unknown> =
+      one instanceof Map || one instanceof Set || Array.isArray(one) ? one.values() : Object.values(one)
     for (const part of parts) {
       bytes += weigh(part, isTop ? 1 : depth + 1, found)
       if (found.length > LOOKS_MAX) break

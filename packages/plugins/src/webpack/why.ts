@@ -69,7 +69,14 @@ export class Why {
     for (const module of partsOf(modules)) {
       const resource: unknown = Reflect.get(module, 'resource')
       const snapshot = module.buildInfo?.snapshot
-      if (typeof resource !== 'string' || resource === '' || !snapshot || !builtModules.has(module) || isInstalled(resource)) continue
+      if (
+        typeof resource !== 'string' ||
+        resource === '' ||
+        !snapshot ||
+        !builtModules.has(module) ||
+        isInstalled(resource)
+      )
+        continue
       this.#built.set(resource, { files: filesIn(snapshot), values: valuesOf(module) })
     }
     for (const child of children) this.note(child)
@@ -92,7 +99,9 @@ export class Why {
   /** Puts a record unless the newest one still holds. A failure costs an explanation, never an entry. */
   async #put(id: string, inputs: TaskInputs, files: ReadonlySet<string>, env: readonly string[]): Promise<void> {
     const explain = (input: string, before: string | undefined, after: string | undefined): string | undefined =>
-      input === GENERATION ? this.changes.slice(0, CHANGES_MAX).join(', ') : before && after && `${input} ${before} -> ${after}`
+      input === GENERATION
+        ? this.changes.slice(0, CHANGES_MAX).join(', ')
+        : before && after && `${input} ${before} -> ${after}`
     await this.#task.run({ id, inputs, files: [...files], env, explain }, () => undefined).catch(() => undefined)
   }
 }

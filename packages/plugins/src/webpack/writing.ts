@@ -54,7 +54,12 @@ export class Writing {
    * Puts pending values; with `isIdle`, while it returns true. Small packs store and restore much more than large ones, so only
    * webpack in watch mode gets packs that take a slice of time. Returns whether all were put.
    */
-  async putAll({ packs }: Target, environment: string, isIdle: (() => boolean) | undefined, isWatching = false): Promise<boolean> {
+  async putAll(
+    { packs }: Target,
+    environment: string,
+    isIdle: (() => boolean) | undefined,
+    isWatching = false,
+  ): Promise<boolean> {
     const isSliced = isIdle !== undefined && isWatching
     let items = isSliced ? ITEMS_FIRST : Number.POSITIVE_INFINITY
     for (const group of groupsOf(this.pending, (kind) => Math.min(items, this.#sizes.of(kind)))) {

@@ -41,11 +41,17 @@ function abilitiesOf({ capabilities: { compareAndSwap, list, delete: canDelete }
 async function heads(remote: Remote, signal: AbortSignal): Promise<RemoteFinding[]> {
   const startMs = performance.now()
   const found = await manifestsOf(remote, [], signal)
-  const connection = { what: 'connection', found: `answers, the first time within ${Math.ceil(performance.now() - startMs)} ms` }
+  const connection = {
+    what: 'connection',
+    found: `answers, the first time within ${Math.ceil(performance.now() - startMs)} ms`,
+  }
   const scopes = found.map(({ scope, manifest }) => {
     if (manifest === undefined) return { what: 'scope', found: `${scope.name}: nothing is published` }
     const { generation, layers } = manifest
-    return { what: 'scope', found: `${scope.name}: generation ${generation}, ${layers.length} layers, ${bytesOf(layers)} bytes` }
+    return {
+      what: 'scope',
+      found: `${scope.name}: generation ${generation}, ${layers.length} layers, ${bytesOf(layers)} bytes`,
+    }
   })
   return [connection, ...scopes]
 }
@@ -61,15 +67,24 @@ async function timing({ store, scopes: [scope] }: Remote, signal: AbortSignal): 
 }
 
 /** Writes an object, reads it and removes it. Its name is that of no scope. */
-async function writing({ store, scopes: [{ domain }], signingKey }: Remote, signal: AbortSignal): Promise<RemoteFinding> {
+async function writing(
+  { store, scopes: [{ domain }], signingKey }: Remote,
+  signal: AbortSignal,
+): Promise<RemoteFinding> {
   // A store that cannot delete keeps one probe for each key.
   const name = `v1/${domain}/probe/${store.capabilities.delete ? randomUUID() : (signingKey?.id ?? '')}`
   const bytes = new Uint8Array(Buffer.from('written by varve remote doctor'))
-  const isWritten = (await failureOf(store.put(name, bytes, { signal }))) ?? (await failureOf(readBack(store, name, bytes, signal)))
+  const isWritten =
+    (await failureOf(store.put(name, bytes, { signal }))) ?? (await failureOf(readBack(store, name, bytes, signal)))
   const isRemoved = isWritten ?? (await failureOf(store.delete?.([name], { signal })))
-  if (isWritten !== undefined) return { what: 'writing', found: 'refused or lost', advice: `${isWritten}. Readers need VARVE_REMOTE_MODE=read` }
-  if (isRemoved !== undefined) return { what: 'writing', found: 'works, deleting does not', note: `${isRemoved}. 'npx varve remote gc' needs it` }
-  return { what: 'writing', found: store.capabilities.delete ? 'an object was written, read and removed' : 'an object was written and read' }
+  if (isWritten !== undefined)
+    return { what: 'writing', found: 'refused or lost', advice: `${isWritten}. Readers need VARVE_REMOTE_MODE=read` }
+  if (isRemoved !== undefined)
+    return { what: 'writing', found: 'works, deleting does not', note: `${isRemoved}. 'npx varve remote gc' needs it` }
+  return {
+    what: 'writing',
+    found: store.capabilities.delete ? 'an object was written, read and removed' : 'an object was written and read',
+  }
 }
 
 async function readBack(store: BlobStore, name: string, written: Uint8Array, signal: AbortSignal): Promise<void> {

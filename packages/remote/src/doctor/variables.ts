@@ -4,10 +4,26 @@ import { readPublicKey, readSigningKey } from '../keys.ts'
 import type { Environment } from '../environment.ts'
 
 /** Variables whose values are secret. */
-const SECRET = ['VARVE_SIGNING_KEY', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN', 'VARVE_REMOTE_TOKEN', 'VARVE_REMOTE_PASSWORD']
+const SECRET = [
+  'VARVE_SIGNING_KEY',
+  'AWS_SECRET_ACCESS_KEY',
+  'AWS_SESSION_TOKEN',
+  'VARVE_REMOTE_TOKEN',
+  'VARVE_REMOTE_PASSWORD',
+]
 const PUBLIC = [
-  'VARVE_REMOTE', 'VARVE_REMOTE_MODE', 'VARVE_REMOTE_PREFETCH', 'VARVE_REMOTE_SCOPE', 'VARVE_REMOTE_BASE', 'VARVE_TRUSTED_KEYS',
-  'VARVE_UNTRUSTED_KEYS', 'VARVE_REMOTE_ALLOW_INSECURE', 'VARVE_REMOTE_USER', 'VARVE_OFFLINE', 'AWS_ACCESS_KEY_ID', 'AWS_REGION',
+  'VARVE_REMOTE',
+  'VARVE_REMOTE_MODE',
+  'VARVE_REMOTE_PREFETCH',
+  'VARVE_REMOTE_SCOPE',
+  'VARVE_REMOTE_BASE',
+  'VARVE_TRUSTED_KEYS',
+  'VARVE_UNTRUSTED_KEYS',
+  'VARVE_REMOTE_ALLOW_INSECURE',
+  'VARVE_REMOTE_USER',
+  'VARVE_OFFLINE',
+  'AWS_ACCESS_KEY_ID',
+  'AWS_REGION',
 ]
 
 /** Variables that resemble those of a remote, so an unknown one of them is misspelled. */
@@ -28,7 +44,11 @@ export function checkVariables(environment: Environment): RemoteFinding[] {
 function misspelled(environment: Environment): RemoteFinding[] {
   const unknown = Object.keys(environment).filter((name) => OURS.test(name) && ![...PUBLIC, ...SECRET].includes(name))
   const known = [...PUBLIC, ...SECRET].filter((name) => name.startsWith('VARVE_')).join(', ')
-  return unknown.map((name) => ({ what: 'variables', found: `${name} is unknown`, advice: `unset it, or correct its name: ${known}` }))
+  return unknown.map((name) => ({
+    what: 'variables',
+    found: `${name} is unknown`,
+    advice: `unset it, or correct its name: ${known}`,
+  }))
 }
 
 /** Modes, and what builds do besides reading. */
@@ -44,7 +64,9 @@ function modeOf({ VARVE_REMOTE_MODE: mode = '', VARVE_OFFLINE: offline = '' }: E
   const isOffline = offline !== '' && offline !== '0'
   return [
     { what: 'mode', found, ...(note === undefined ? {} : { note }) },
-    ...(isOffline ? [{ what: 'connections', found: 'VARVE_OFFLINE forbids them', note: 'unset it to check the store' }] : []),
+    ...(isOffline
+      ? [{ what: 'connections', found: 'VARVE_OFFLINE forbids them', note: 'unset it to check the store' }]
+      : []),
   ]
 }
 
@@ -54,12 +76,20 @@ function trustOf({ VARVE_TRUSTED_KEYS: trusted = '' }: Environment): RemoteFindi
     const note = 'all who can write to the store decide what builds emit; name the keys of your publishers instead'
     return [{ what: 'trusted keys', found: 'none: every manifest counts', note }]
   }
-  const ids = trusted.split(',').map((key) => idOf(readPublicKey, key)).filter((id) => id !== undefined)
+  const ids = trusted
+    .split(',')
+    .map((key) => idOf(readPublicKey, key))
+    .filter((id) => id !== undefined)
   return ids.length === 0 ? [] : [{ what: 'trusted keys', found: ids.join(', ') }]
 }
 
 function signing(environment: Environment): RemoteFinding[] {
-  const { VARVE_SIGNING_KEY: key = '', VARVE_REMOTE_MODE: mode = '', VARVE_REMOTE_SCOPE: scope = '', VARVE_TRUSTED_KEYS: trusted = '' } = environment
+  const {
+    VARVE_SIGNING_KEY: key = '',
+    VARVE_REMOTE_MODE: mode = '',
+    VARVE_REMOTE_SCOPE: scope = '',
+    VARVE_TRUSTED_KEYS: trusted = '',
+  } = environment
   const id = idOf(readSigningKey, key)
   if (id === undefined) return []
   const readers = trusted.split(',').map((one) => idOf(readPublicKey, one))

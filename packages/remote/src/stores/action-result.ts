@@ -24,7 +24,7 @@ export const ACTION_RESULT_EXTRA = 4096
 /** The bytes in a message; undefined if it is none. */
 export function decodeActionResult(message: Uint8Array): Uint8Array | undefined {
   let found = new Uint8Array()
-  for (let at = 0; at < message.length; ) {
+  for (let at = 0; at < message.length;) {
     const key = decodeNumber(message, at)
     const first = key === undefined ? undefined : decodeNumber(message, key.end)
     if (key === undefined) return undefined

@@ -7,7 +7,9 @@ export type HttpCredentials = { readonly username: string; readonly password: st
 export type CredentialsOption = HttpCredentials | (() => HttpCredentials | Promise<HttpCredentials>)
 
 /** The `authorization` header of a request; none without credentials. */
-export async function authorizationOf(option: CredentialsOption | undefined): Promise<{ readonly authorization?: string }> {
+export async function authorizationOf(
+  option: CredentialsOption | undefined,
+): Promise<{ readonly authorization?: string }> {
   const credentials = typeof option === 'function' ? await option() : option
   if (credentials === undefined) return {}
   if ('token' in credentials) return { authorization: `Bearer ${credentials.token}` }

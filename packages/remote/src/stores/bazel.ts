@@ -66,7 +66,11 @@ class BazelBlobs implements WholeBlobs {
     const { status, bytes } = await this.#send({ name, method: 'GET', expected: [200, 404], bytesMax: most, signal })
     if (status === 404) return undefined
     const found = digest === undefined ? decodeActionResult(bytes) : bytes
-    if (found === undefined) throw new VarveError('REMOTE_UNTRUSTED', `'${name}' of the remote is not used: ${this.label} has no ActionResult there`)
+    if (found === undefined)
+      throw new VarveError(
+        'REMOTE_UNTRUSTED',
+        `'${name}' of the remote is not used: ${this.label} has no ActionResult there`,
+      )
     if (found.length > bytesMax) throw tooLarge(name, bytesMax)
     return found
   }
@@ -81,11 +85,16 @@ class BazelBlobs implements WholeBlobs {
   }
 
   #send(call: Omit<Call, 'url' | 'headers'>): Promise<Answer> {
-    return send({ ...call, url: `${this.#url}/${this.#pathOf(call.name)}`, headers: () => authorizationOf(this.#credentials) }, this)
+    return send(
+      { ...call, url: `${this.#url}/${this.#pathOf(call.name)}`, headers: () => authorizationOf(this.#credentials) },
+      this,
+    )
   }
 
   #pathOf(name: string): string {
     const digest = digestIn(name)
-    return digest === undefined ? `ac/${createHash('sha256').update(`${this.#instance}/${name}`).digest('hex')}` : `cas/${digest}`
+    return digest === undefined
+      ? `ac/${createHash('sha256').update(`${this.#instance}/${name}`).digest('hex')}`
+      : `cas/${digest}`
   }
 }

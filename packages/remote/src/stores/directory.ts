@@ -22,7 +22,16 @@ import { VarveError } from 'varve'
 import { codeOf } from '../error-code.ts'
 import { invalidOption } from '../options.ts'
 import {
-  type BlobStore, encodeSegment, type Fetched, type GetOptions, type Head, type Listed, type PutOptions, type PutOutcome, segmentsOf, tooLarge,
+  type BlobStore,
+  encodeSegment,
+  type Fetched,
+  type GetOptions,
+  type Head,
+  type Listed,
+  type PutOptions,
+  type PutOutcome,
+  segmentsOf,
+  tooLarge,
 } from './store.ts'
 
 const TEMPORARY = '.temporary'
@@ -35,13 +44,21 @@ const TEMPORARY_MS = 86_400_000
 
 /** A store in a directory, which the first write creates. The file system needs hard links. */
 export function directory(path: string): BlobStore {
-  if (typeof path !== 'string' || path === '') throw invalidOption('path of directory()', "a directory, for example '/mnt/team/varve'")
+  if (typeof path !== 'string' || path === '')
+    throw invalidOption('path of directory()', "a directory, for example '/mnt/team/varve'")
   return new DirectoryStore(resolve(path))
 }
 
 class DirectoryStore implements BlobStore {
   readonly label: string
-  readonly capabilities = { range: true, createOnly: true, compareAndSwap: true, list: true, delete: true, bytesMax: 2 ** 31 }
+  readonly capabilities = {
+    range: true,
+    createOnly: true,
+    compareAndSwap: true,
+    list: true,
+    delete: true,
+    bytesMax: 2 ** 31,
+  }
   readonly #root: string
   #isTidied = false
 
@@ -50,9 +67,12 @@ class DirectoryStore implements BlobStore {
     this.label = `directory '${root}'`
   }
 
-  async get(name: string, { range, ifNoneMatch, bytesMax = this.capabilities.bytesMax, signal }: GetOptions = {}): Promise<Fetched | undefined> {
+  async get(
+    name: string,
+    { range, ifNoneMatch, bytesMax = this.capabilities.bytesMax, signal }: GetOptions = {},
+  ): Promise<Fetched | undefined> {
     const path = this.#pathOf(name)
-    for (let missing = 1; ; ) {
+    for (let missing = 1; ;) {
       signal?.throwIfAborted()
       const version = await newestVersion(path)
       const etag = String(version)
@@ -132,7 +152,8 @@ class DirectoryStore implements BlobStore {
     const folder = join(this.#root, TEMPORARY)
     for (const name of (await absentAsUndefined(readdir(folder))) ?? []) {
       const stats = await absentAsUndefined(stat(join(folder, name)))
-      if (stats !== undefined && Date.now() - stats.mtimeMs > TEMPORARY_MS) await rm(join(folder, name), { force: true })
+      if (stats !== undefined && Date.now() - stats.mtimeMs > TEMPORARY_MS)
+        await rm(join(folder, name), { force: true })
     }
   }
 
@@ -175,7 +196,10 @@ async function readAll(file: FileHandle, start: number, size: number): Promise<U
 /** The name of the blob of a file, by its path below the root; undefined for a file that this store has not written. */
 function nameOf(path: string): string | undefined {
   try {
-    const names = path.replace(/@\/\d+$/, '').split('/').map(decodeURIComponent)
+    const names = path
+      .replace(/@\/\d+$/, '')
+      .split('/')
+      .map(decodeURIComponent)
     return segmentsOf(names.join('/')).length === names.length ? names.join('/') : undefined
   } catch {
     return undefined
@@ -189,7 +213,9 @@ function versionPath(path: string, version: number): string {
 /** The number of the newest version, 1 if there is none. */
 async function newestVersion(path: string): Promise<number> {
   const names = await absentAsUndefined(readdir(`${path}@`))
-  return (names ?? []).filter((name) => /^[1-9]\d{0,14}$/.test(name)).reduce((newest, name) => Math.max(newest, Number(name)), 1)
+  return (names ?? [])
+    .filter((name) => /^[1-9]\d{0,14}$/.test(name))
+    .reduce((newest, name) => Math.max(newest, Number(name)), 1)
 }
 
 /** Whether the file became this version. */

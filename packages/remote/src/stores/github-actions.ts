@@ -64,7 +64,12 @@ class ActionsBlobs implements WholeBlobs {
   readonly #token: string
   readonly #prefix: string
 
-  constructor({ url: given, token, prefix = 'varve', requestMs = 5000 }: GithubActionsOptions & { readonly url: string; readonly token: string }) {
+  constructor({
+    url: given,
+    token,
+    prefix = 'varve',
+    requestMs = 5000,
+  }: GithubActionsOptions & { readonly url: string; readonly token: string }) {
     const url = serverUrl('url', given, false)
     this.label = `cache of GitHub Actions (${prefix})`
     this.requestMs = requestMs
@@ -76,7 +81,10 @@ class ActionsBlobs implements WholeBlobs {
   async read(name: string, bytesMax: number, signal: AbortSignal | undefined): Promise<Uint8Array | undefined> {
     const url = await this.#find(name, signal)
     if (url === undefined) return undefined
-    const { status, bytes } = await send({ name, method: 'GET', url, headers: () => ({}), bytesMax, expected: [200, 404], signal }, this)
+    const { status, bytes } = await send(
+      { name, method: 'GET', url, headers: () => ({}), bytesMax, expected: [200, 404], signal },
+      this,
+    )
     return status === 404 ? undefined : bytes
   }
 
@@ -88,7 +96,8 @@ class ActionsBlobs implements WholeBlobs {
     const fixed = digestIn(name) === undefined ? undefined : '0'
     // A publisher that has ended may have occupied the key of a digest without uploading anything.
     const done = fixed !== undefined && (await this.#upload(name, fixed, bytes, signal))
-    if (!done && !(await this.#upload(name, `${Date.now()}-${randomUUID()}`, bytes, signal))) throw this.#unexpected(name)
+    if (!done && !(await this.#upload(name, `${Date.now()}-${randomUUID()}`, bytes, signal)))
+      throw this.#unexpected(name)
   }
 
   /** Writes an entry. Returns whether its key was free. */
@@ -99,7 +108,12 @@ class ActionsBlobs implements WholeBlobs {
     const url = this.#addressIn(name, created['signed_upload_url'] ?? created['signedUploadUrl'])
     const headers = { 'x-ms-blob-type': 'BlockBlob', 'content-type': 'application/octet-stream' }
     await send({ name, method: 'PUT', url, headers: () => headers, body: bytes, expected: [200, 201], signal }, this)
-    const finalized = await this.#call('FinalizeCacheEntryUpload', name, { ...entry, size_bytes: String(bytes.length) }, signal)
+    const finalized = await this.#call(
+      'FinalizeCacheEntryUpload',
+      name,
+      { ...entry, size_bytes: String(bytes.length) },
+      signal,
+    )
     if (finalized?.['ok'] !== true) throw this.#unexpected(name)
     return true
   }
@@ -107,16 +121,35 @@ class ActionsBlobs implements WholeBlobs {
   /** The address of the newest entry of a blob; undefined if there is none. */
   async #find(name: string, signal: AbortSignal | undefined): Promise<string | undefined> {
     const key = `${this.#keyOf(name)}-`
-    const found = await this.#call('GetCacheEntryDownloadURL', name, { key, restore_keys: [key], version: VERSION }, signal)
-    return found?.['ok'] === true ? this.#addressIn(name, found['signed_download_url'] ?? found['signedDownloadUrl']) : undefined
+    const found = await this.#call(
+      'GetCacheEntryDownloadURL',
+      name,
+      { key, restore_keys: [key], version: VERSION },
+      signal,
+    )
+    return found?.['ok'] === true
+      ? this.#addressIn(name, found['signed_download_url'] ?? found['signedDownloadUrl'])
+      : undefined
   }
 
   /** The answer to a call; undefined if the key exists. */
-  async #call(method: string, name: string, body: object, signal: AbortSignal | undefined): Promise<Readonly<Record<string, unknown>> | undefined> {
+  async #call(
+    method: string,
+    name: string,
+    body: object,
+    signal: AbortSignal | undefined,
+  ): Promise<Readonly<Record<string, unknown>> | undefined> {
     const headers = async (): Promise<Record<string, string>> => {
       return { ...(await authorizationOf({ token: this.#token })), 'content-type': 'application/json' }
     }
-    const request = { name, action: method, method: 'POST', url: `${this.#url}/${method}`, headers, body: Buffer.from(JSON.stringify(body)) }
+    const request = {
+      name,
+      action: method,
+      method: 'POST',
+      url: `${this.#url}/${method}`,
+      headers,
+      body: Buffer.from(JSON.stringify(body)),
+    }
     const { status, bytes } = await send({ ...request, expected: [200, 409], signal }, this)
     if (status === 409) return undefined
     const answer = jsonOf(bytes)
@@ -132,7 +165,10 @@ class ActionsBlobs implements WholeBlobs {
   }
 
   #unexpected(name: string): VarveError {
-    return new VarveError('REMOTE_UNAVAILABLE', `cannot use '${name}' of the ${this.label}: the service has sent an unexpected answer`)
+    return new VarveError(
+      'REMOTE_UNAVAILABLE',
+      `cannot use '${name}' of the ${this.label}: the service has sent an unexpected answer`,
+    )
   }
 
   #keyOf(name: string): string {

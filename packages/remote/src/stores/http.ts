@@ -73,7 +73,11 @@ export async function send(call: Call, server: Server): Promise<Answer> {
     if (!(outcome instanceof Refusal)) return outcome
     if (attempt === ATTEMPTS || !outcome.isTransient || outcome.delayMs > DELAY_MS_MAX) throw outcome.error
     const backoff = DELAY_MS * 2 ** attempt * (0.5 + Math.random() / 2)
-    await delay(Math.max(backoff, outcome.delayMs), undefined, call.signal === undefined ? {} : { signal: call.signal }).catch(() => {
+    await delay(
+      Math.max(backoff, outcome.delayMs),
+      undefined,
+      call.signal === undefined ? {} : { signal: call.signal },
+    ).catch(() => {
       throw outcome.error
     })
   }
@@ -179,12 +183,18 @@ function statusError(status: number, failed: string, body: Uint8Array): VarveErr
   // S3 names the cause in one word; the rest of its answer repeats the request.
   const [, cause] = /<Code>([A-Za-z]{1,60})<\/Code>/.exec(new TextDecoder().decode(body)) ?? []
   const text = `${failed}: status ${status}${cause === undefined ? '' : ` (${cause})`}`
-  if (status === 401 || status === 403) return new VarveError('REMOTE_DENIED', `${text}. Check the credentials and what they allow`)
+  if (status === 401 || status === 403)
+    return new VarveError('REMOTE_DENIED', `${text}. Check the credentials and what they allow`)
   return new VarveError('REMOTE_UNAVAILABLE', text)
 }
 
 /** The body, as long as it is not larger than allowed; of an answer that is not expected, its beginning. Leaving the loop ends the connection. */
-async function bodyOf({ headers, body }: Response, name: string, bytesMax: number, isExpected: boolean): Promise<Uint8Array> {
+async function bodyOf(
+  { headers, body }: Response,
+  name: string,
+  bytesMax: number,
+  isExpected: boolean,
+): Promise<Uint8Array> {
   const isDeclaredTooLarge = isExpected && Number(headers['content-length'] ?? 0) > bytesMax
   const chunks: Uint8Array[] = []
   let size = 0
@@ -211,11 +221,17 @@ export function serverUrl(option: string, given: string, allowInsecure: boolean)
     throw invalidOption(`option '${option}'`, "an http or https address, for example 'https://example.com/cache'")
   }
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
-    throw new VarveError('INVALID_OPTION', `option '${option}' has credentials, a query or a fragment; pass credentials in their own options`)
+    throw new VarveError(
+      'INVALID_OPTION',
+      `option '${option}' has credentials, a query or a fragment; pass credentials in their own options`,
+    )
   }
   if (url.protocol === 'http:' && !isLoopback(url.hostname) && !allowInsecure) {
     const risk = 'everyone on the way could read credentials and values'
-    throw new VarveError('INVALID_OPTION', `option '${option}' is plain http to '${url.host}': ${risk}. Use https, or set 'allowInsecure: true'`)
+    throw new VarveError(
+      'INVALID_OPTION',
+      `option '${option}' is plain http to '${url.host}': ${risk}. Use https, or set 'allowInsecure: true'`,
+    )
   }
   url.pathname = url.pathname.replace(/\/+$/, '')
   return url

@@ -54,7 +54,13 @@ export async function openServer({ url, credentials, connectMs }: RedisAddress):
 }
 
 /** Connects to a server of the cluster when a command needs it, so one that is down fails only what it has. */
-export async function openCluster({ url, known, credentials, connectMs, allowInsecure }: RedisAddress): Promise<RedisClient> {
+export async function openCluster({
+  url,
+  known,
+  credentials,
+  connectMs,
+  allowInsecure,
+}: RedisAddress): Promise<RedisClient> {
   const { createCluster, RESP_TYPES } = await loadRedis()
   const { protocol } = new URL(url)
   const { socket, ...options } = optionsOf(credentials, connectMs)
@@ -67,7 +73,10 @@ export async function openCluster({ url, known, credentials, connectMs, allowIns
   }
   const cluster = createCluster({
     // The connection that asks for the servers is one that `destroy` does not know.
-    rootNodes: [url, ...known.map((address) => `${protocol}//${address}`)].map((each) => ({ url: each, socket: { socketTimeout: connectMs } })),
+    rootNodes: [url, ...known.map((address) => `${protocol}//${address}`)].map((each) => ({
+      url: each,
+      socket: { socketTimeout: connectMs },
+    })),
     nodeAddressMap,
     defaults: { ...options, socket: protocol === 'rediss:' ? { ...socket, tls: true } : socket },
     minimizeConnections: true,
@@ -104,7 +113,10 @@ function hostOf(address: string): string {
 function elsewhere(address: string): VarveError {
   const risk = 'everyone on the way could read credentials and values'
   const fix = "Use rediss, or set 'allowInsecure: true'"
-  return new VarveError('INVALID_OPTION', `the cluster of redis() names the server '${address}', without TLS: ${risk}. ${fix}`)
+  return new VarveError(
+    'INVALID_OPTION',
+    `the cluster of redis() names the server '${address}', without TLS: ${risk}. ${fix}`,
+  )
 }
 
 function optionsOf(credentials: RedisCredentials | undefined, connectMs: number) {
@@ -126,6 +138,10 @@ async function loadRedis(): Promise<typeof client> {
   try {
     return await import('@redis/client')
   } catch (cause) {
-    throw new VarveError('INVALID_OPTION', "a store in Redis needs '@redis/client': run 'npm install --save-dev @redis/client'", { cause })
+    throw new VarveError(
+      'INVALID_OPTION',
+      "a store in Redis needs '@redis/client': run 'npm install --save-dev @redis/client'",
+      { cause },
+    )
   }
 }

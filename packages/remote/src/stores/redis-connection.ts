@@ -10,7 +10,14 @@ import { VarveError } from 'varve'
 import { transportCode } from '../error-code.ts'
 import { invalidOption } from '../options.ts'
 import { isLoopback } from './http.ts'
-import { type Arguments, openCluster, openServer, type RedisAddress, type RedisClient, type RedisCredentials } from './redis-client.ts'
+import {
+  type Arguments,
+  openCluster,
+  openServer,
+  type RedisAddress,
+  type RedisClient,
+  type RedisCredentials,
+} from './redis-client.ts'
 import { budgetOf } from './store.ts'
 
 type CredentialsOption = RedisCredentials | (() => RedisCredentials | Promise<RedisCredentials>)
@@ -34,7 +41,13 @@ export class RedisConnection {
   #pending = 0
   #waiting = 0
 
-  constructor(label: string, url: string, requestMs: number, credentials: CredentialsOption | undefined, allowInsecure: boolean) {
+  constructor(
+    label: string,
+    url: string,
+    requestMs: number,
+    credentials: CredentialsOption | undefined,
+    allowInsecure: boolean,
+  ) {
     this.#allowInsecure = allowInsecure
     this.#label = label
     this.#url = url
@@ -46,7 +59,13 @@ export class RedisConnection {
    * Sends a command that transfers about so many bytes. `name` is the blob, for messages, which contain nothing else of the command.
    * Without a number of a server, the key of the command chooses it.
    */
-  async send(name: string, args: Arguments, bytes: number, signal: AbortSignal | undefined, server?: number): Promise<unknown> {
+  async send(
+    name: string,
+    args: Arguments,
+    bytes: number,
+    signal: AbortSignal | undefined,
+    server?: number,
+  ): Promise<unknown> {
     for (let attempt = 1; ; attempt++) {
       signal?.throwIfAborted()
       const open = this.#open
@@ -66,7 +85,8 @@ export class RedisConnection {
           continue
         }
         if (reply === undefined) this.#close(client)
-        if (reply !== undefined || error instanceof Overdue || attempt === ATTEMPTS) throw this.#failure(name, args[0], reply, error)
+        if (reply !== undefined || error instanceof Overdue || attempt === ATTEMPTS)
+          throw this.#failure(name, args[0], reply, error)
       } finally {
         // A server that owes a reply to no caller would keep the process running.
         if (--this.#waiting === 0 && this.#pending > 0) this.#close(client)
@@ -127,7 +147,10 @@ export class RedisConnection {
     if (reply !== undefined && DENIED.has(reply)) {
       return new VarveError('REMOTE_DENIED', `${failed}: ${reply}. Check the credentials and what they allow`)
     }
-    return new VarveError('REMOTE_UNAVAILABLE', `${failed}: ${reply ?? (error instanceof Overdue ? error.message : transportCode(error))}`)
+    return new VarveError(
+      'REMOTE_UNAVAILABLE',
+      `${failed}: ${reply ?? (error instanceof Overdue ? error.message : transportCode(error))}`,
+    )
   }
 }
 
@@ -158,15 +181,26 @@ function replyCode(error: unknown): string | undefined {
 /** The address of a server. Throws INVALID_OPTION for credentials in it, and without TLS for another machine. */
 export function redisUrl(given: string, allowInsecure: boolean): URL {
   const url = URL.canParse(given) ? new URL(given) : undefined
-  if (url === undefined || !/^rediss?:$/.test(url.protocol) || url.hostname === '' || !/^(?:\/\d{0,4})?$/.test(url.pathname)) {
+  if (
+    url === undefined ||
+    !/^rediss?:$/.test(url.protocol) ||
+    url.hostname === '' ||
+    !/^(?:\/\d{0,4})?$/.test(url.pathname)
+  ) {
     throw invalidOption("option 'url' of redis()", "an address such as 'rediss://cache.example.com:6379/0'")
   }
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
-    throw new VarveError('INVALID_OPTION', "option 'url' of redis() has credentials, a query or a fragment; pass credentials in option 'credentials'")
+    throw new VarveError(
+      'INVALID_OPTION',
+      "option 'url' of redis() has credentials, a query or a fragment; pass credentials in option 'credentials'",
+    )
   }
   if (url.protocol === 'redis:' && !isLoopback(url.hostname) && !allowInsecure) {
     const risk = 'everyone on the way could read credentials and values'
-    throw new VarveError('INVALID_OPTION', `option 'url' of redis() has no TLS to '${url.host}': ${risk}. Use rediss, or set 'allowInsecure: true'`)
+    throw new VarveError(
+      'INVALID_OPTION',
+      `option 'url' of redis() has no TLS to '${url.host}': ${risk}. Use rediss, or set 'allowInsecure: true'`,
+    )
   }
   return url
 }

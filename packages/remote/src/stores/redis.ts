@@ -11,7 +11,16 @@ import { checkOptions, checkValues, invalidOption, SERVER, TEXT } from '../optio
 import type { RedisCredentials } from './redis-client.ts'
 import { RedisConnection, redisUrl } from './redis-connection.ts'
 import {
-  type BlobStore, checkSize, type Fetched, type GetOptions, type Head, type Listed, type PutOptions, type PutOutcome, segmentsOf, tooLarge,
+  type BlobStore,
+  checkSize,
+  type Fetched,
+  type GetOptions,
+  type Head,
+  type Listed,
+  type PutOptions,
+  type PutOutcome,
+  segmentsOf,
+  tooLarge,
 } from './store.ts'
 
 /** Options of `redis`. */
@@ -79,11 +88,21 @@ export function redis(options: RedisOptions): BlobStore {
   return new RedisStore(options)
 }
 
-type RangeOptions = Pick<GetOptions, 'signal'> & { readonly range: NonNullable<GetOptions['range']>; readonly bytesMax: number }
+type RangeOptions = Pick<GetOptions, 'signal'> & {
+  readonly range: NonNullable<GetOptions['range']>
+  readonly bytesMax: number
+}
 
 class RedisStore implements BlobStore {
   readonly label: string
-  readonly capabilities = { range: true, createOnly: true, compareAndSwap: true, list: true, delete: true, bytesMax: 64 << 20 }
+  readonly capabilities = {
+    range: true,
+    createOnly: true,
+    compareAndSwap: true,
+    list: true,
+    delete: true,
+    bytesMax: 64 << 20,
+  }
   readonly #prefix: string
   readonly #connection: RedisConnection
 
@@ -94,10 +113,18 @@ class RedisStore implements BlobStore {
     this.#connection = new RedisConnection(this.label, url.href, requestMs, credentials, allowInsecure)
   }
 
-  async get(name: string, { range, ifNoneMatch = '', bytesMax = this.capabilities.bytesMax, signal }: GetOptions = {}): Promise<Fetched | undefined> {
+  async get(
+    name: string,
+    { range, ifNoneMatch = '', bytesMax = this.capabilities.bytesMax, signal }: GetOptions = {},
+  ): Promise<Fetched | undefined> {
     const key = this.#keyOf(name)
     if (range !== undefined) return this.#getRange(key, name, { range, bytesMax, signal })
-    const reply = await this.#connection.send(name, ['EVAL', GET, '1', key, ifNoneMatch, String(bytesMax)], bytesMax, signal)
+    const reply = await this.#connection.send(
+      name,
+      ['EVAL', GET, '1', key, ifNoneMatch, String(bytesMax)],
+      bytesMax,
+      signal,
+    )
     if (!Array.isArray(reply)) return undefined
     const [kind, value] = reply.map((each) => (Buffer.isBuffer(each) ? each : Buffer.from(String(each))))
     if (kind?.toString() === 'same') return { bytes: new Uint8Array(), etag: ifNoneMatch, unchanged: true }
@@ -116,7 +143,12 @@ class RedisStore implements BlobStore {
     if (ifAbsent === true && bytes.length > PROBED_BYTES && (await this.#exists(key, name, signal))) return 'exists'
     // An empty etag, of a blob that was not found, matches none.
     const condition = ifAbsent === true ? 'absent' : ifMatch === undefined ? '' : ifMatch || 'none'
-    const reply = await this.#connection.send(name, ['EVAL', PUT, '1', key, condition, Buffer.from(bytes)], bytes.length, signal)
+    const reply = await this.#connection.send(
+      name,
+      ['EVAL', PUT, '1', key, condition, Buffer.from(bytes)],
+      bytes.length,
+      signal,
+    )
     if (Number(reply) === 1) return 'stored'
     return ifAbsent === true ? 'exists' : 'conflict'
   }
@@ -133,13 +165,17 @@ class RedisStore implements BlobStore {
         const [next, keys] = Array.isArray(reply) ? reply : []
         const found = (Array.isArray(keys) ? keys : []).map(String).filter((key) => !listed.has(key))
         for (const key of found) listed.add(key)
-        for (const each of await Promise.all(found.map((key) => this.#listed(key, signal)))) if (each !== undefined) yield each
+        for (const each of await Promise.all(found.map((key) => this.#listed(key, signal))))
+          if (each !== undefined) yield each
         cursor = String(next ?? '0')
       } while (cursor !== '0')
     }
   }
 
-  async delete(names: readonly string[], { signal }: { readonly signal?: AbortSignal | undefined } = {}): Promise<void> {
+  async delete(
+    names: readonly string[],
+    { signal }: { readonly signal?: AbortSignal | undefined } = {},
+  ): Promise<void> {
     for (const name of names) await this.#connection.send(name, ['DEL', this.#keyOf(name)], 0, signal)
   }
 
@@ -150,7 +186,9 @@ class RedisStore implements BlobStore {
       this.#connection.send(name, ['STRLEN', key], 0, signal),
       this.#connection.send(name, ['GETRANGE', key, '0', String(TIME_BYTES - 1)], 0, signal),
     ])
-    return Number(size) < TIME_BYTES ? undefined : { name, size: Number(size) - TIME_BYTES, modified: Number(String(time)) }
+    return Number(size) < TIME_BYTES
+      ? undefined
+      : { name, size: Number(size) - TIME_BYTES, modified: Number(String(time)) }
   }
 
   async #getRange(key: string, name: string, { range, bytesMax, signal }: RangeOptions): Promise<Fetched | undefined> {

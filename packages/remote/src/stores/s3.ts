@@ -9,7 +9,16 @@ import { ANY_TEXT, checkOptions, checkValues, invalidOption, SERVER, TEXT } from
 import { type Answer, type Call, fetchedIn, getCall, headIn, send, serverUrl } from './http.ts'
 import { type S3Credentials, signed } from './sigv4.ts'
 import {
-  type BlobStore, encodeName, encodeSegment, type Fetched, type GetOptions, type Head, type Listed, type PutOptions, type PutOutcome, segmentsOf,
+  type BlobStore,
+  encodeName,
+  encodeSegment,
+  type Fetched,
+  type GetOptions,
+  type Head,
+  type Listed,
+  type PutOptions,
+  type PutOutcome,
+  segmentsOf,
 } from './store.ts'
 
 /** Options of `s3`. */
@@ -60,7 +69,8 @@ export function s3(options: S3Options): BlobStore {
   const isFixed = credentials !== undefined && typeof credentials !== 'function'
   const isIncomplete = isFixed && !(credentials.accessKeyId && credentials.secretAccessKey)
   const variables = '(AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY)'
-  if (isIncomplete) throw invalidOption("option 'credentials' of s3()", `'accessKeyId' and 'secretAccessKey' ${variables}`)
+  if (isIncomplete)
+    throw invalidOption("option 'credentials' of s3()", `'accessKeyId' and 'secretAccessKey' ${variables}`)
   return new S3Store(options)
 }
 
@@ -74,14 +84,29 @@ interface S3Request extends Omit<Call, 'url' | 'headers'> {
 
 class S3Store implements BlobStore {
   readonly label: string
-  readonly capabilities = { range: true, createOnly: true, compareAndSwap: true, list: true, delete: true, bytesMax: 5 * 2 ** 30 }
+  readonly capabilities = {
+    range: true,
+    createOnly: true,
+    compareAndSwap: true,
+    list: true,
+    delete: true,
+    bytesMax: 5 * 2 ** 30,
+  }
   readonly requestMs: number
   readonly #bucketUrl: string
   readonly #prefix: string
   readonly #region: string
   readonly #credentials: S3Options['credentials']
 
-  constructor({ bucket, prefix = '', region = 'us-east-1', endpoint, credentials, allowInsecure = false, requestMs = 5000 }: S3Options) {
+  constructor({
+    bucket,
+    prefix = '',
+    region = 'us-east-1',
+    endpoint,
+    credentials,
+    allowInsecure = false,
+    requestMs = 5000,
+  }: S3Options) {
     const url = serverUrl('endpoint', endpoint ?? `https://s3.${region}.amazonaws.com`, allowInsecure)
     this.label = `s3://${bucket}/${prefix} (${url.host})`
     this.requestMs = requestMs
@@ -99,21 +124,39 @@ class S3Store implements BlobStore {
     return headIn(await this.#send({ name, path: this.#keyOf(name), method: 'HEAD', expected: [200, 404], signal }))
   }
 
-  async put(name: string, bytes: Uint8Array, { ifAbsent, ifMatch, sha256, signal }: PutOptions = {}): Promise<PutOutcome> {
-    if (ifAbsent === true && bytes.length > PROBED_BYTES && (await this.head(name, { signal })) !== undefined) return 'exists'
+  async put(
+    name: string,
+    bytes: Uint8Array,
+    { ifAbsent, ifMatch, sha256, signal }: PutOptions = {},
+  ): Promise<PutOutcome> {
+    if (ifAbsent === true && bytes.length > PROBED_BYTES && (await this.head(name, { signal })) !== undefined)
+      return 'exists'
     const headers: Record<string, string> = { 'content-type': 'application/octet-stream' }
     if (ifAbsent === true) headers['if-none-match'] = '*'
     if (ifMatch !== undefined) headers['if-match'] = ifMatch
     // With If-Match, 409 is a write at the same time, and 404 a blob that was removed.
     const expected = ifMatch === undefined ? [200, 412] : [200, 404, 409, 412]
-    const { status } = await this.#send({ name, path: this.#keyOf(name), method: 'PUT', headers, body: bytes, sha256, expected, signal })
+    const { status } = await this.#send({
+      name,
+      path: this.#keyOf(name),
+      method: 'PUT',
+      headers,
+      body: bytes,
+      sha256,
+      expected,
+      signal,
+    })
     if (status === 200) return 'stored'
     return ifAbsent === true ? 'exists' : 'conflict'
   }
 
   async *list(prefix: string, { signal }: { readonly signal?: AbortSignal | undefined } = {}): AsyncIterable<Listed> {
-    for (let token = ''; ; ) {
-      const parameters = [['list-type', '2'], ['prefix', this.#prefix + prefix], ...(token === '' ? [] : [['continuation-token', token]])]
+    for (let token = ''; ;) {
+      const parameters = [
+        ['list-type', '2'],
+        ['prefix', this.#prefix + prefix],
+        ...(token === '' ? [] : [['continuation-token', token]]),
+      ]
       const query = parameters.map(([key = '', value = '']) => `${key}=${encodeSegment(value)}`).join('&')
       const answer = await this.#send({ name: prefix, path: '', query, method: 'GET', expected: [200], signal })
       const text = new TextDecoder().decode(answer.bytes)
@@ -127,8 +170,12 @@ class S3Store implements BlobStore {
     }
   }
 
-  async delete(names: readonly string[], { signal }: { readonly signal?: AbortSignal | undefined } = {}): Promise<void> {
-    for (const name of names) await this.#send({ name, path: this.#keyOf(name), method: 'DELETE', expected: [200, 204, 404], signal })
+  async delete(
+    names: readonly string[],
+    { signal }: { readonly signal?: AbortSignal | undefined } = {},
+  ): Promise<void> {
+    for (const name of names)
+      await this.#send({ name, path: this.#keyOf(name), method: 'DELETE', expected: [200, 204, 404], signal })
   }
 
   #keyOf(name: string): string {

@@ -19,7 +19,10 @@ export interface Unsigned {
 }
 
 /** The headers of a request with its signature. All of them are signed. */
-export function signed({ method, url, headers, sha256, region }: Unsigned, credentials: S3Credentials): Readonly<Record<string, string>> {
+export function signed(
+  { method, url, headers, sha256, region }: Unsigned,
+  credentials: S3Credentials,
+): Readonly<Record<string, string>> {
   const sent = { ...headers, 'x-amz-content-sha256': sha256 }
   const request = { method, host: url.host, path: url.pathname + url.search, headers: sent, service: 's3', region }
   const { accessKeyId, secretAccessKey, sessionToken } = credentials

@@ -82,10 +82,15 @@ export interface BlobStore {
 export function segmentsOf(name: string): string[] {
   const segments = name.split('/')
   // A backslash separates directories on Windows; control characters are not valid in headers and paths.
-  const isSafe = segments.every((segment) => !['', '.', '..'].includes(segment) && !/[\\\p{Cc}\p{Surrogate}]/u.test(segment))
+  const isSafe = segments.every(
+    (segment) => !['', '.', '..'].includes(segment) && !/[\\\p{Cc}\p{Surrogate}]/u.test(segment),
+  )
   if (isSafe && name.length <= NAME_MAX) return segments
   const expected = `at most ${NAME_MAX} characters in segments other than '..', for example 'team/web'`
-  throw new VarveError('INVALID_ARGUMENT', `invalid name of a blob ${JSON.stringify(name.slice(0, 120))}: expected ${expected}`)
+  throw new VarveError(
+    'INVALID_ARGUMENT',
+    `invalid name of a blob ${JSON.stringify(name.slice(0, 120))}: expected ${expected}`,
+  )
 }
 
 /** Most characters of a name; S3 allows 1,024 bytes with the prefix. */
@@ -104,7 +109,10 @@ export function encodeName(name: string): string {
 
 /** A segment as a URL and as the name of a file on every system: only letters, digits and `-_.~%`. */
 export function encodeSegment(segment: string): string {
-  return encodeURIComponent(segment).replace(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`)
+  return encodeURIComponent(segment).replace(
+    /[!'()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  )
 }
 
 /** A line that is slower makes a request fail. */
@@ -118,7 +126,10 @@ export function budgetOf(requestMs: number, bytes: number): number {
 /** Throws INVALID_ARGUMENT if a blob is larger than its store takes. */
 export function checkSize({ label, capabilities: { bytesMax } }: BlobStore, name: string, bytes: Uint8Array): void {
   if (bytes.length <= bytesMax) return
-  throw new VarveError('INVALID_ARGUMENT', `cannot write '${name}' to ${label}: it has ${bytes.length} bytes, and the store takes ${bytesMax}`)
+  throw new VarveError(
+    'INVALID_ARGUMENT',
+    `cannot write '${name}' to ${label}: it has ${bytes.length} bytes, and the store takes ${bytesMax}`,
+  )
 }
 
 /** The error for a blob that is larger than it may be. */

@@ -82,7 +82,10 @@ class TurboBlobs implements WholeBlobs {
     const hash = createHash('sha256').update(call.name).digest('hex')
     const headers = async (): Promise<Record<string, string>> => {
       const token = typeof this.#token === 'function' ? await this.#token() : this.#token
-      return { ...(await authorizationOf({ token })), ...(call.body === undefined ? {} : { 'content-type': 'application/octet-stream' }) }
+      return {
+        ...(await authorizationOf({ token })),
+        ...(call.body === undefined ? {} : { 'content-type': 'application/octet-stream' }),
+      }
     }
     return send({ ...call, url: `${this.#url}/${hash}${this.#query}`, headers }, this)
   }

@@ -5,7 +5,15 @@
 import { BOOLEAN, checkOptions, checkValues, invalidOption, SERVER } from '../options.ts'
 import { authorizationOf, type CredentialsOption } from './authorization.ts'
 import { type Answer, type Call, fetchedIn, getCall, headIn, send, serverUrl } from './http.ts'
-import { type BlobStore, encodeName, type Fetched, type GetOptions, type Head, type PutOptions, type PutOutcome } from './store.ts'
+import {
+  type BlobStore,
+  encodeName,
+  type Fetched,
+  type GetOptions,
+  type Head,
+  type PutOptions,
+  type PutOutcome,
+} from './store.ts'
 
 /** Options of `webdav`. */
 export interface WebdavOptions {
@@ -54,11 +62,24 @@ class WebdavStore implements BlobStore {
   readonly #url: string
   readonly #credentials: WebdavOptions['credentials']
 
-  constructor({ url: given, credentials, conditional = false, allowInsecure = false, requestMs = 5000 }: WebdavOptions) {
+  constructor({
+    url: given,
+    credentials,
+    conditional = false,
+    allowInsecure = false,
+    requestMs = 5000,
+  }: WebdavOptions) {
     const url = serverUrl('url', given, allowInsecure)
     this.label = `${url.host}${url.pathname}`
     this.requestMs = requestMs
-    this.capabilities = { range: true, createOnly: conditional, compareAndSwap: conditional, list: false, delete: true, bytesMax: 2 ** 31 }
+    this.capabilities = {
+      range: true,
+      createOnly: conditional,
+      compareAndSwap: conditional,
+      list: false,
+      delete: true,
+      bytesMax: 2 ** 31,
+    }
     this.#url = `${url.origin}${url.pathname.replace(/\/$/, '')}`
     this.#credentials = credentials
   }
@@ -87,8 +108,12 @@ class WebdavStore implements BlobStore {
     return ifAbsent === true ? 'exists' : 'conflict'
   }
 
-  async delete(names: readonly string[], { signal }: { readonly signal?: AbortSignal | undefined } = {}): Promise<void> {
-    for (const name of names) await this.#send({ name, path: encodeName(name), method: 'DELETE', expected: [200, 204, 404], signal })
+  async delete(
+    names: readonly string[],
+    { signal }: { readonly signal?: AbortSignal | undefined } = {},
+  ): Promise<void> {
+    for (const name of names)
+      await this.#send({ name, path: encodeName(name), method: 'DELETE', expected: [200, 204, 404], signal })
   }
 
   /** Makes the directories above a name, from the top down. */
@@ -101,7 +126,10 @@ class WebdavStore implements BlobStore {
   }
 
   #send({ path, headers = {}, ...call }: WebdavRequest): Promise<Answer> {
-    const withCredentials = async (): Promise<Record<string, string>> => ({ ...headers, ...(await authorizationOf(this.#credentials)) })
+    const withCredentials = async (): Promise<Record<string, string>> => ({
+      ...headers,
+      ...(await authorizationOf(this.#credentials)),
+    })
     return send({ ...call, url: `${this.#url}/${path}`, headers: withCredentials }, this)
   }
 }

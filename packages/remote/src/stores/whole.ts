@@ -4,7 +4,15 @@
  */
 import { createHash } from 'node:crypto'
 import {
-  type BlobStore, checkSize, type Fetched, type GetOptions, type Head, type PutOptions, type PutOutcome, segmentsOf, tooLarge,
+  type BlobStore,
+  checkSize,
+  type Fetched,
+  type GetOptions,
+  type Head,
+  type PutOptions,
+  type PutOutcome,
+  segmentsOf,
+  tooLarge,
 } from './store.ts'
 
 /** What such a store can do. A blob that does not exist is `undefined`. */
@@ -25,7 +33,14 @@ export class WholeStore implements BlobStore {
 
   constructor(blobs: WholeBlobs) {
     this.label = blobs.label
-    this.capabilities = { range: false, createOnly: false, compareAndSwap: false, list: false, delete: false, bytesMax: blobs.bytesMax }
+    this.capabilities = {
+      range: false,
+      createOnly: false,
+      compareAndSwap: false,
+      list: false,
+      delete: false,
+      bytesMax: blobs.bytesMax,
+    }
     this.#blobs = blobs
   }
 
@@ -53,7 +68,11 @@ export class WholeStore implements BlobStore {
     return 'stored'
   }
 
-  async #read(name: string, bytesMax: number | undefined, signal: AbortSignal | undefined): Promise<Uint8Array | undefined> {
+  async #read(
+    name: string,
+    bytesMax: number | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<Uint8Array | undefined> {
     checkCall(name, signal)
     return this.#blobs.read(name, bytesMax ?? this.capabilities.bytesMax, signal)
   }

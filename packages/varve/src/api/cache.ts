@@ -8,8 +8,25 @@ import type { Commits } from '../session/commits.ts'
 import { Maintenance } from '../session/maintenance.ts'
 import type { Namespace } from '../session/namespace.ts'
 import type { ExportOptions, ImportOptions } from '../json/options.ts'
-import type { CloseOptions, CommitOptions, CompactOptions, NamespaceOptions, RepairOptions, SealOptions, WatchOptions } from '../options.ts'
-import type { CommitReport, CompactReport, ExportReport, ImportReport, RepairReport, SealReport, Stats, VerifyReport } from '../reports.ts'
+import type {
+  CloseOptions,
+  CommitOptions,
+  CompactOptions,
+  NamespaceOptions,
+  RepairOptions,
+  SealOptions,
+  WatchOptions,
+} from '../options.ts'
+import type {
+  CommitReport,
+  CompactReport,
+  ExportReport,
+  ImportReport,
+  RepairReport,
+  SealReport,
+  Stats,
+  VerifyReport,
+} from '../reports.ts'
 import type { Session } from '../session/session.ts'
 import { makeTask } from '../task/make.ts'
 import type { TaskOptions } from '../task/options.ts'
@@ -27,7 +44,10 @@ const COMMIT_FIELDS: Fields<CommitOptions> = { durability: DURABILITY }
 const REPAIR_FIELDS: Fields<RepairOptions> = { ...WATCH_FIELDS, dryRun: BOOLEAN }
 const SEAL_FIELDS: Fields<SealOptions> = {
   ...WATCH_FIELDS,
-  since: { expected: PATHS.expected, accepts: (value) => (typeof value === 'string' && value !== '') || PATHS.accepts(value) },
+  since: {
+    expected: PATHS.expected,
+    accepts: (value) => (typeof value === 'string' && value !== '') || PATHS.accepts(value),
+  },
 }
 const COMPACT_FIELDS: Fields<CompactOptions> = { ...WATCH_FIELDS, full: BOOLEAN }
 
@@ -77,10 +97,16 @@ export class Cache {
   namespace(name: string, options: NamespaceOptions = {}): Namespace<unknown> {
     this.#session.checkOpen()
     if (typeof name !== 'string' || name === '') {
-      throw new VarveError('INVALID_ARGUMENT', `the name of a namespace is a string that is not empty, not ${describe(name)}`)
+      throw new VarveError(
+        'INVALID_ARGUMENT',
+        `the name of a namespace is a string that is not empty, not ${describe(name)}`,
+      )
     }
     if (name.startsWith(RESERVED_PREFIX)) {
-      throw new VarveError('INVALID_ARGUMENT', `the name of a namespace does not begin with '${RESERVED_PREFIX}', which Varve uses: '${name}'`)
+      throw new VarveError(
+        'INVALID_ARGUMENT',
+        `the name of a namespace does not begin with '${RESERVED_PREFIX}', which Varve uses: '${name}'`,
+      )
     }
     checkOptions('namespace()', options, NAMESPACE_FIELDS)
     const { version = '', codec = 'bytes' } = options

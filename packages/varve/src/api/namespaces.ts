@@ -25,7 +25,11 @@ export class Namespaces {
     const fullVersion = joinVersions(this.#session.version, version, codec.tag)
     const known = this.#open.get(name)
     if (known === undefined) {
-      const namespace = new Namespace(this.#session, { name, version, fullVersion, codec }, onceIn(this.#session, this.#place))
+      const namespace = new Namespace(
+        this.#session,
+        { name, version, fullVersion, codec },
+        onceIn(this.#session, this.#place),
+      )
       this.#open.set(name, { namespace, asked })
       return namespace
     }

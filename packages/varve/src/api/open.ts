@@ -21,7 +21,10 @@ const FIELDS: Fields<CacheOptions> = {
   dir: { expected: 'the path of a directory', accepts: (value) => typeof value === 'string' && value !== '' },
   inMemory: BOOLEAN,
   version: STRING,
-  maxBytes: { expected: "a number of bytes or a text such as '500MB'", accepts: (value) => ['number', 'string'].includes(typeof value) },
+  maxBytes: {
+    expected: "a number of bytes or a text such as '500MB'",
+    accepts: (value) => ['number', 'string'].includes(typeof value),
+  },
   durability: oneOf('relaxed', 'durable'),
   readOnly: BOOLEAN,
   shared: BOOLEAN,
@@ -72,9 +75,17 @@ async function open(options: CacheOptions): Promise<Cache> {
     const folder = loaded.engine.folderName(secret)
     const onDisk = loaded.inMemory === true || placeless !== undefined ? undefined : new Place(dir, folder, options)
     const maxBytes = maxBytesOf(options.maxBytes)
-    const { layers, warnings, remote } = await layersBelow({ ...options, dir: onDisk === undefined ? undefined : dir }, folder)
+    const { layers, warnings, remote } = await layersBelow(
+      { ...options, dir: onDisk === undefined ? undefined : dir },
+      folder,
+    )
     const engineOptions = { durability, readOnly: options.readOnly ?? false, maxBytes, secret, layers }
-    const { store, engine, reason, ...opening } = await openStore(dir, loaded, placeless ?? onDisk?.degraded, engineOptions)
+    const { store, engine, reason, ...opening } = await openStore(
+      dir,
+      loaded,
+      placeless ?? onDisk?.degraded,
+      engineOptions,
+    )
     const used = opening.degraded?.mode === 'memory' ? undefined : onDisk
     const isUnsyncable = used !== undefined && engine.name === 'wasm' && !engineOptions.readOnly
     const degraded = opening.degraded ?? (isUnsyncable ? unsynced() : undefined)
@@ -92,9 +103,21 @@ async function open(options: CacheOptions): Promise<Cache> {
       await remote?.discard?.([...session.damagedLayers])
       return used === undefined ? undefined : remote?.publish?.(published)
     }
-    const attached = remote === undefined ? null : { layers: remote.report.layers, fetchedBytes: remote.report.fetchedBytes }
-    const recorder = new Recorder({ mode, name: options.name, engine: engine.name, tally: session.tally, remote: attached })
-    return new Cache(session, new Commits(session, degraded, used, recorder), opened, { isReadOnly: engineOptions.readOnly, place, remote, closed })
+    const attached =
+      remote === undefined ? null : { layers: remote.report.layers, fetchedBytes: remote.report.fetchedBytes }
+    const recorder = new Recorder({
+      mode,
+      name: options.name,
+      engine: engine.name,
+      tally: session.tally,
+      remote: attached,
+    })
+    return new Cache(session, new Commits(session, degraded, used, recorder), opened, {
+      isReadOnly: engineOptions.readOnly,
+      place,
+      remote,
+      closed,
+    })
   } catch (error) {
     throw toVarveError(error)
   }
@@ -106,11 +129,17 @@ function checkInMemory({ dir, engine, remote }: CacheOptions): void {
   const conflict = dir !== undefined ? 'dir' : engine === 'native' ? 'engine' : hasRemote ? 'remote' : undefined
   if (conflict === undefined) return
   const why = conflict === 'engine' ? 'a cache in memory uses WebAssembly' : 'a cache in memory has no directory'
-  throw new VarveError('INVALID_OPTION', `openCache() takes either 'inMemory: true' or '${conflict}': ${why}. Leave one of them out`)
+  throw new VarveError(
+    'INVALID_OPTION',
+    `openCache() takes either 'inMemory: true' or '${conflict}': ${why}. Leave one of them out`,
+  )
 }
 
 /** The cache directory. A cache in memory has a path for its name; so has one for which there is no directory. */
-function placeOf({ name, dir, inMemory: isInMemory }: CacheOptions): { readonly dir: string; readonly placeless?: Degraded } {
+function placeOf({ name, dir, inMemory: isInMemory }: CacheOptions): {
+  readonly dir: string
+  readonly placeless?: Degraded
+} {
   if (isInMemory === true) return { dir: memoryDirectory(name) }
   try {
     return { dir: cacheDirectory(name, dir) }
@@ -126,7 +155,12 @@ interface OpenStore extends LoadedEngine {
 }
 
 /** The store of the directory; one in memory if the directory cannot be used. */
-async function openStore(dir: string, loaded: LoadedEngine, degraded: Degraded | undefined, options: EngineOptions): Promise<OpenStore> {
+async function openStore(
+  dir: string,
+  loaded: LoadedEngine,
+  degraded: Degraded | undefined,
+  options: EngineOptions,
+): Promise<OpenStore> {
   if (degraded?.mode !== 'memory') {
     try {
       return { ...loaded, store: await loaded.engine.open(dir, options), degraded }
@@ -158,5 +192,9 @@ function maxBytesOf(given: number | string | undefined): number {
   if (given === undefined) return MAX_BYTES_DEFAULT
   const bytes = typeof given === 'number' ? given : byteSize(given)
   if (bytes !== undefined && Number.isSafeInteger(bytes) && bytes >= MAX_BYTES_MIN) return bytes
-  throw wrongValue('maxBytes', given, `a whole number of bytes from ${MAX_BYTES_MIN}, or a text such as '500MB' or '2GiB'`)
+  throw wrongValue(
+    'maxBytes',
+    given,
+    `a whole number of bytes from ${MAX_BYTES_MIN}, or a text such as '500MB' or '2GiB'`,
+  )
 }

@@ -16,7 +16,10 @@ import { paint, table } from './output/table.ts'
 /** Places below a project that Varve chooses for caches, and so does Yarn without node_modules. */
 const PROJECT_FOLDERS = ['node_modules/.cache/varve', '.yarn/.cache/varve', '.pnp/.cache/varve', '.cache/varve']
 
-export const cachesCommand: Command = command('caches', 'list the caches of this project and of VARVE_DIR, with sizes and a total').action(run)
+export const cachesCommand: Command = command(
+  'caches',
+  'list the caches of this project and of VARVE_DIR, with sizes and a total',
+).action(run)
 
 async function run({ dir, json }: CommonOptions): Promise<void> {
   const places = dir === undefined ? placesOf() : [resolve(dir)]
@@ -24,9 +27,12 @@ async function run({ dir, json }: CommonOptions): Promise<void> {
   for (const cache of [...new Set(places.flatMap(cachesIn))].sort()) caches.push(await lookAt(cache))
   const [entries, bytes] = [sumOf(caches, 'entries'), sumOf(caches, 'bytes')]
   if (json === true) return writeJson('caches', { places, caches, entries, bytes })
-  if (caches.length === 0) return write(`no caches in ${places.map((place) => `'${escapeText(place)}'`).join(' or ')}\n`)
+  if (caches.length === 0)
+    return write(`no caches in ${places.map((place) => `'${escapeText(place)}'`).join(' or ')}\n`)
   await write(tableOf(caches))
-  await write(paint('bold', `${counted(caches.length, 'cache')}, ${counted(entries, 'entry', 'entries')}, ${size(bytes)}\n`))
+  await write(
+    paint('bold', `${counted(caches.length, 'cache')}, ${counted(entries, 'entry', 'entries')}, ${size(bytes)}\n`),
+  )
 }
 
 /** Directories of caches: the one that tools without option `dir` use now, and those that they use without VARVE_DIR. */
@@ -63,9 +69,15 @@ async function lookAt(dir: string): Promise<CacheJson> {
 
 /** When a build last wrote to the cache, or recorded what it read: the newest change of a file; 0 if that is unknown. */
 function usedMsOf(dir: string): number {
-  const folders = namesIn(dir).filter((name) => name === FORMAT_FOLDER || SECRET_FOLDER.test(name)).map((name) => join(dir, name))
-  const used = folders.flatMap((folder) => [folder, join(folder, 'used')]).flatMap((folder) => namesIn(folder).map((name) => join(folder, name)))
-  return Math.floor(Math.max(0, ...[...folders, ...used].map((path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0)))
+  const folders = namesIn(dir)
+    .filter((name) => name === FORMAT_FOLDER || SECRET_FOLDER.test(name))
+    .map((name) => join(dir, name))
+  const used = folders
+    .flatMap((folder) => [folder, join(folder, 'used')])
+    .flatMap((folder) => namesIn(folder).map((name) => join(folder, name)))
+  return Math.floor(
+    Math.max(0, ...[...folders, ...used].map((path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0)),
+  )
 }
 
 function tableOf(caches: readonly CacheJson[]): string {

@@ -31,7 +31,8 @@ async function run(options: ClearOptions): Promise<void> {
     if (entries > 0) await session.run(async (store) => store.commit('relaxed'))
     const report = await withProgress('compact', (control) => session.run((store) => store.compact(false, control)))
     const { bytesBefore, bytesAfter } = report
-    if (options.json === true) return writeJson('clear', { dir, namespace: options.namespace, entries, bytesBefore, bytesAfter })
+    if (options.json === true)
+      return writeJson('clear', { dir, namespace: options.namespace, entries, bytesBefore, bytesAfter })
     const removed = `${counted(entries, 'entry', 'entries')} of '${escapeText(options.namespace)}' removed`
     await write(`${escapeText(dir)}\n${removed}, ${size(bytesBefore)} -> ${size(bytesAfter)}\n`)
   })

@@ -18,7 +18,9 @@ export const compactCommand: Command = command('compact', 'merge the files of a 
 async function run(options: CompactCommandOptions): Promise<void> {
   const isFull = options.due !== true
   const compact = (dir: string): Promise<CompactReport> =>
-    change(dir, ({ session }) => withProgress('compact', (control) => session.run((store) => store.compact(isFull, control))))
+    change(dir, ({ session }) =>
+      withProgress('compact', (control) => session.run((store) => store.compact(isFull, control))),
+    )
   await reportEach('compact', options, compact, textOf)
 }
 

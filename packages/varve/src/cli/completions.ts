@@ -15,7 +15,10 @@ Load it in the startup file of the shell, where 'varve' is on the PATH:
   zsh   eval "$(varve completions zsh)"
   fish  varve completions fish | source`
 
-export const completionsCommand: Command = command('completions', 'print a script that completes commands and options in a shell')
+export const completionsCommand: Command = command(
+  'completions',
+  'print a script that completes commands and options in a shell',
+)
   .addArgument(new Argument('<shell>', 'the shell').choices(SHELLS))
   .addHelpText('after', NOTES)
   .action(run)

@@ -89,13 +89,19 @@ function differsAlways(chain: readonly Cause[]): Found | undefined {
   if (!isShown && !isHidden) return undefined
   const shown = isShown ? ` (the last time ${before} -> ${after})` : ''
   const way = 'remove the time, random value or commit from it, or set it in release builds only'
-  return { found: `${name} differs in each of the last ${chain.length} builds${shown}`, advice: `results are never found again: ${way}` }
+  return {
+    found: `${name} differs in each of the last ${chain.length} builds${shown}`,
+    advice: `results are never found again: ${way}`,
+  }
 }
 
 function isPath({ name, before, after }: Cause): Found | undefined {
   if (!PATH.test(before) || !PATH.test(after)) return undefined
   const way = 'build in the same directory, or replace the absolute path by one relative to the project'
-  return { found: `${name} has the absolute path ${after}, and had ${before}`, advice: `results are valid for one path only: ${way}` }
+  return {
+    found: `${name} has the absolute path ${after}, and had ${before}`,
+    advice: `results are valid for one path only: ${way}`,
+  }
 }
 
 function isVariable({ name, before, after }: Cause): Found | undefined {
@@ -108,9 +114,11 @@ function isVariable({ name, before, after }: Cause): Found | undefined {
 /** Builds that store results under ids that no later build asks for. */
 function neverFound(builds: readonly BuildRecord[]): Found | undefined {
   const recent = builds.slice(0, PATTERN_BUILDS)
-  const isNew = ({ hits, misses, reasons }: BuildRecord): boolean => hits === 0 && misses > 0 && reasons['new'] === misses
+  const isNew = ({ hits, misses, reasons }: BuildRecord): boolean =>
+    hits === 0 && misses > 0 && reasons['new'] === misses
   if (recent.length < PATTERN_BUILDS || !recent.every(isNew)) return undefined
-  const way = "let ids be the same in each build ('varve ls --task' lists them), and check that 'maxBytes' has room for one build"
+  const way =
+    "let ids be the same in each build ('varve ls --task' lists them), and check that 'maxBytes' has room for one build"
   return { found: `the last ${recent.length} builds found nothing of what the build before had stored`, advice: way }
 }
 
@@ -118,8 +126,14 @@ function neverFound(builds: readonly BuildRecord[]): Found | undefined {
 function causesOf({ hits, misses, reasons }: BuildRecord): readonly Cause[] {
   const frequent = Object.entries(reasons).filter(([, count]) => count >= PART_MIN * (hits + misses))
   return frequent.flatMap(([reason]) => {
-    const words = reason.startsWith('changed ') ? reason.slice('changed '.length) : /^(?:env|input) (.+)$/.exec(reason)?.[1]
-    return (words ?? '').split(', ').map((one) => one.replace(/ and \d+ more$/, '')).filter((one) => one !== '').map(causeIn)
+    const words = reason.startsWith('changed ')
+      ? reason.slice('changed '.length)
+      : /^(?:env|input) (.+)$/.exec(reason)?.[1]
+    return (words ?? '')
+      .split(', ')
+      .map((one) => one.replace(/ and \d+ more$/, ''))
+      .filter((one) => one !== '')
+      .map(causeIn)
   })
 }
 
@@ -136,7 +150,9 @@ export function isInContainerLayer(dir: string, mounts: string): boolean {
   const kinds = new Map<string, string>()
   for (const line of mounts.split('\n')) {
     const [before = '', after = ''] = line.split(' - ')
-    const point = before.split(' ')[4]?.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)))
+    const point = before
+      .split(' ')[4]
+      ?.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)))
     if (point !== undefined) kinds.set(point, after.split(' ')[0] ?? '')
   }
   let at = dir

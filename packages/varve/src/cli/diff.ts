@@ -57,15 +57,22 @@ function textOf(namespaces: readonly Compared[], found: readonly Difference[]): 
   if (namespaces.length === 0) return 'equal: neither cache has entries\n'
   const head = ['namespace', 'equal', 'only left', 'only right', 'changed', 'version']
   const rows = namespaces.map(({ name, leftVersion, rightVersion, equal, onlyLeft, onlyRight, changed }) => {
-    const version = leftVersion === rightVersion ? (leftVersion ?? '') : `${leftVersion ?? 'none'} | ${rightVersion ?? 'none'}`
+    const version =
+      leftVersion === rightVersion ? (leftVersion ?? '') : `${leftVersion ?? 'none'} | ${rightVersion ?? 'none'}`
     return [escapeText(name), ...[equal, onlyLeft, onlyRight, changed].map(grouped), escapeText(version)]
   })
-  const lines = found.map(({ namespace, key, change }) => paint(LOOKS[change], `${MARKS[change]} ${escapeText(namespace)}  ${escapeKey(key)}\n`))
+  const lines = found.map(({ namespace, key, change }) =>
+    paint(LOOKS[change], `${MARKS[change]} ${escapeText(namespace)}  ${escapeKey(key)}\n`),
+  )
   return `${table(head, rows, head.slice(1, 5))}${lines.join('')}`
 }
 
 /** Compares namespace by namespace, by name. Namespaces of different versions share no entries. */
-async function compare(left: Session, right: Session, report: (difference: Difference) => void): Promise<readonly Compared[]> {
+async function compare(
+  left: Session,
+  right: Session,
+  report: (difference: Difference) => void,
+): Promise<readonly Compared[]> {
   const [leftAll, rightAll] = [await namespacesOf(left, undefined), await namespacesOf(right, undefined)]
   const names = [...new Set([...leftAll, ...rightAll].map(({ name }) => name))].sort()
   return names.map((name) => {

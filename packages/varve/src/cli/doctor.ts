@@ -18,10 +18,19 @@ import { size, write, writeJson } from './output/output.ts'
 
 /** File systems that are on another machine, by the number that Linux gives them. */
 const NETWORKS: ReadonlyMap<number, string> = new Map([
-  [0x6969, 'NFS'], [0x517b, 'SMB'], [0xff534d42, 'CIFS'], [0xfe534d42, 'SMB 2'], [0x01021997, '9P'], [0x5346414f, 'AFS'], [0xc36400, 'Ceph'],
+  [0x6969, 'NFS'],
+  [0x517b, 'SMB'],
+  [0xff534d42, 'CIFS'],
+  [0xfe534d42, 'SMB 2'],
+  [0x01021997, '9P'],
+  [0x5346414f, 'AFS'],
+  [0xc36400, 'Ceph'],
 ])
 
-export const doctorCommand: Command = command('doctor', 'check the engine, the directory and the cache, and advise what to fix').action(run)
+export const doctorCommand: Command = command(
+  'doctor',
+  'check the engine, the directory and the cache, and advise what to fix',
+).action(run)
 
 async function run(options: CommonOptions): Promise<void> {
   const findings = await findingsOf(options.dir)
@@ -35,7 +44,12 @@ async function run(options: CommonOptions): Promise<void> {
 export async function findingsOf(given: string | undefined): Promise<FindingJson[]> {
   const folder = folderOf(given)
   const name = await formatFolder()
-  return [...(await engineFindings()), ...secretFindings(), ...folderFindings(folder, name), ...(await cacheFindings(given, name))]
+  return [
+    ...(await engineFindings()),
+    ...secretFindings(),
+    ...folderFindings(folder, name),
+    ...(await cacheFindings(given, name)),
+  ]
 }
 
 /** Name of the format's directory in a cache; it depends on the secret. */
@@ -54,7 +68,8 @@ async function engineFindings(): Promise<FindingJson[]> {
     const { engine, reason } = await loadEngine({ engine: 'auto' })
     // Both engines give the same results, so the slower one must not fail a script.
     const isChosen = engine.name === 'native' || process.env['VARVE_ENGINE'] === 'wasm'
-    const note = 'WebAssembly reads and writes the same cache; with the addon of this platform, lookups and commits take less time'
+    const note =
+      'WebAssembly reads and writes the same cache; with the addon of this platform, lookups and commits take less time'
     const sync = engine.name === 'wasm' ? unsynced() : undefined
     const syncing = sync === undefined ? [] : [{ what: 'sync', found: sync.why, note: sync.fix }]
     return [node, { what: 'engine', found: reason, ...(isChosen ? {} : { note }) }, ...syncing]
@@ -74,17 +89,29 @@ function secretFindings(): FindingJson[] {
 
 function folderFindings(folder: string, name: string): FindingJson[] {
   const existing = nearest(folder)
-  const findings: FindingJson[] = [{ what: 'directory', found: existing === folder ? folder : `${folder} (not there yet)` }, useFinding(folder, name)]
+  const findings: FindingJson[] = [
+    { what: 'directory', found: existing === folder ? folder : `${folder} (not there yet)` },
+    useFinding(folder, name),
+  ]
   try {
     const { bavail, bsize, type } = statfsSync(existing)
     const network = NETWORKS.get(type)
-    const slow = 'every build waits for the network, and Varve cannot detect crashes of other machines; use a directory on a local disk'
-    findings.push({ what: 'file system', found: network ?? 'local', ...(network === undefined ? {} : { advice: slow }) })
+    const slow =
+      'every build waits for the network, and Varve cannot detect crashes of other machines; use a directory on a local disk'
+    findings.push({
+      what: 'file system',
+      found: network ?? 'local',
+      ...(network === undefined ? {} : { advice: slow }),
+    })
     const free = bavail * bsize
     const advice = 'less than the default limit of 1 GiB; set maxBytes or free some space'
     findings.push({ what: 'free space', found: size(free), ...(free < 1024 ** 3 ? { advice } : {}) })
   } catch (error) {
-    findings.push({ what: 'file system', found: 'unknown', advice: error instanceof Error ? error.message : String(error) })
+    findings.push({
+      what: 'file system',
+      found: 'unknown',
+      advice: error instanceof Error ? error.message : String(error),
+    })
   }
   return findings
 }
@@ -93,14 +120,18 @@ function folderFindings(folder: string, name: string): FindingJson[] {
 function useFinding(folder: string, name: string): FindingJson {
   const { degraded } = examine(folder, name, { shared: trustsShared() })
   if (degraded === undefined) return { what: 'usable', found: 'yes' }
-  const what = degraded.mode === 'memory' ? 'builds keep their cache in memory' : 'builds read the cache and keep new entries in memory'
+  const what =
+    degraded.mode === 'memory'
+      ? 'builds keep their cache in memory'
+      : 'builds read the cache and keep new entries in memory'
   return { what: 'usable', found: degraded.why, advice: `${what}; ${degraded.fix}` }
 }
 
 async function cacheFindings(given: string | undefined, name: string): Promise<FindingJson[]> {
   const folder = folderOf(given)
   const caches = safeCaches(given)
-  if (caches.length === 0) return [{ what: 'caches', found: `none in ${folder}; the first commit creates one` }, ...layerFindings(folder)]
+  if (caches.length === 0)
+    return [{ what: 'caches', found: `none in ${folder}; the first commit creates one` }, ...layerFindings(folder)]
   const findings: FindingJson[] = []
   let isKept = false
   for (const dir of caches) {
@@ -108,16 +139,20 @@ async function cacheFindings(given: string | undefined, name: string): Promise<F
     if (use.advice !== undefined && dir !== folder) findings.push({ ...use, what: 'cache' })
     if (examine(dir, name, { shared: trustsShared() }).degraded?.mode === 'memory') continue // not read at all
     try {
-      findings.push(...(await inspect(dir, async ({ session }) => {
-        const { files, bytes, logs } = await session.run((store) => store.stats())
-        const { damage, layers } = session.call((store) => store.status())
-        const below = layers.map(({ path, problem }) => `, over ${path}${problem === null ? '' : ` (${problem})`}`).join('')
-        const found = `${dir}: ${files} files, ${size(bytes)}, ${logs} logs, ${damage.length} places damaged${below}`
-        const advice = `run 'varve verify --dir ${dir}' to list the damage, 'varve repair --dir ${dir}' to quarantine it; damaged entries are misses`
-        const builds = session.call(readHistory)
-        isKept ||= builds.length > 1
-        return [{ what: 'cache', found, ...(damage.length > 0 ? { advice } : {}) }, ...diagnose(dir, builds)]
-      })))
+      findings.push(
+        ...(await inspect(dir, async ({ session }) => {
+          const { files, bytes, logs } = await session.run((store) => store.stats())
+          const { damage, layers } = session.call((store) => store.status())
+          const below = layers
+            .map(({ path, problem }) => `, over ${path}${problem === null ? '' : ` (${problem})`}`)
+            .join('')
+          const found = `${dir}: ${files} files, ${size(bytes)}, ${logs} logs, ${damage.length} places damaged${below}`
+          const advice = `run 'varve verify --dir ${dir}' to list the damage, 'varve repair --dir ${dir}' to quarantine it; damaged entries are misses`
+          const builds = session.call(readHistory)
+          isKept ||= builds.length > 1
+          return [{ what: 'cache', found, ...(damage.length > 0 ? { advice } : {}) }, ...diagnose(dir, builds)]
+        })),
+      )
     } catch (error) {
       findings.push({ what: 'cache', found: join(dir, name), advice: toVarveError(error).message })
     }
@@ -128,7 +163,9 @@ async function cacheFindings(given: string | undefined, name: string): Promise<F
 /** A directory that ends with its container. If two builds have used the cache, it is kept in some way. */
 function layerFindings(folder: string): FindingJson[] {
   const note = 'if each build starts a new container, mount a volume or a cache mount there, or set VARVE_DIR to one'
-  return isInContainerLayer(folder, mountsHere()) ? [{ what: 'container', found: `${folder} is discarded with this container`, note }] : []
+  return isInContainerLayer(folder, mountsHere())
+    ? [{ what: 'container', found: `${folder} is discarded with this container`, note }]
+    : []
 }
 
 /** The mounts that this process sees; empty where the system does not list them. */

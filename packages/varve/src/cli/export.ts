@@ -24,7 +24,9 @@ interface ExportCommandOptions extends CommonOptions {
 }
 
 export const exportCommand: Command = command('export', 'write the entries of a cache as JSON, which import reads')
-  .addOption(new Option('--format <format>', 'one array, or one object per line').choices(['json', 'ndjson']).default('json'))
+  .addOption(
+    new Option('--format <format>', 'one array, or one object per line').choices(['json', 'ndjson']).default('json'),
+  )
   .option('-o, --output <file>', 'write to this file, completely or not at all (default: -, standard output)', pathOf)
   .option('--namespace <name>', 'only this namespace')
   .option('--keys-only', 'write keys and lengths of values, without the values')

@@ -14,8 +14,15 @@ interface GcOptions extends CommonOptions {
 
 type GcReport = EachReports['gc']
 
-export const gcCommand: Command = command('gc', 'free the space of overwritten, deleted and damaged entries, and evict entries above a limit')
-  .option('--max-bytes <size>', "limit of each cache, such as '500MB' or '2GiB'; evicts least recently used entries (default: none)", sizeOf)
+export const gcCommand: Command = command(
+  'gc',
+  'free the space of overwritten, deleted and damaged entries, and evict entries above a limit',
+)
+  .option(
+    '--max-bytes <size>',
+    "limit of each cache, such as '500MB' or '2GiB'; evicts least recently used entries (default: none)",
+    sizeOf,
+  )
   .action(run)
 
 async function run(options: GcOptions): Promise<void> {

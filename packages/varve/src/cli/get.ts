@@ -30,7 +30,8 @@ async function run(given: string, options: GetOptions): Promise<void> {
       if (value === undefined) continue
       const text = readExactText(value, 0, value.length)
       if (options.json !== true) {
-        if (process.stdout.isTTY && options.raw !== true && (text === undefined || !isPlain(text))) throw notForTerminals(key)
+        if (process.stdout.isTTY && options.raw !== true && (text === undefined || !isPlain(text)))
+          throw notForTerminals(key)
         return write(value)
       }
       const valueJson = text === undefined ? { valueBase64: Buffer.from(value).toString('base64') } : { value: text }
@@ -44,7 +45,10 @@ async function run(given: string, options: GetOptions): Promise<void> {
 
 function notForTerminals(key: Key): VarveError {
   const way = 'write it to a file or a pipe, or see it with --json or --raw'
-  return new VarveError('INVALID_ARGUMENT', `the value of '${escapeKey(key)}' has bytes that can control a terminal; ${way}`)
+  return new VarveError(
+    'INVALID_ARGUMENT',
+    `the value of '${escapeKey(key)}' has bytes that can control a terminal; ${way}`,
+  )
 }
 
 /** The key from the command line. Throws INVALID_ARGUMENT for an invalid escape. */

@@ -15,14 +15,19 @@ interface HistoryOptions extends CommonOptions {
   readonly limit: number
 }
 
-export const historyCommand: Command = command('history', 'list the last builds: results from the cache, time saved, reasons of misses')
+export const historyCommand: Command = command(
+  'history',
+  'list the last builds: results from the cache, time saved, reasons of misses',
+)
   .option('--limit <count>', 'maximum number of builds', wholeNumber, 20)
   .action(run)
 
 async function run(options: HistoryOptions): Promise<void> {
   const look = (dir: string): Promise<{ readonly builds: readonly BuildRecord[] }> =>
     inspect(dir, async ({ session }) => ({ builds: session.call(readHistory).slice(0, options.limit) }))
-  await reportEach('history', options, look, ({ builds }) => (builds.length === 0 ? 'no builds recorded\n' : textOf(builds)))
+  await reportEach('history', options, look, ({ builds }) =>
+    builds.length === 0 ? 'no builds recorded\n' : textOf(builds),
+  )
 }
 
 function textOf(builds: readonly BuildRecord[]): string {

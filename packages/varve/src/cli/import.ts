@@ -21,17 +21,24 @@ interface ImportCommandOptions extends CommonOptions {
   readonly overwrite?: boolean
 }
 
-export const importCommand: Command = command('import', 'put the entries of an export into a cache; they replace entries with the same keys')
+export const importCommand: Command = command(
+  'import',
+  'put the entries of an export into a cache; they replace entries with the same keys',
+)
   .argument('[file]', 'an export as JSON or NDJSON (default: -, standard input)')
   .option('--overwrite', 'replace namespaces of which the cache has another version, with all their entries')
-  .addHelpText('after', '\nWith --dir, import creates the cache if there is none. Each commit, of about 16 MiB, is complete or absent.')
+  .addHelpText(
+    'after',
+    '\nWith --dir, import creates the cache if there is none. Each commit, of about 16 MiB, is complete or absent.',
+  )
   .action(run)
 
 async function run(given: string | undefined, options: ImportCommandOptions): Promise<void> {
   const { source, bytes } = inputOf(given)
   const dir = targetOf(options.dir)
   await change(dir, async ({ session }) => {
-    const compact = (): Promise<unknown> => session.run((store) => store.compact(false, { signal: undefined, onProgress: undefined }))
+    const compact = (): Promise<unknown> =>
+      session.run((store) => store.compact(false, { signal: undefined, onProgress: undefined }))
     let uncompacted = 0
     const committed = async ({ bytes: added, maintenanceDue }: CommitReport): Promise<void> => {
       uncompacted += added
@@ -41,7 +48,13 @@ async function run(given: string | undefined, options: ImportCommandOptions): Pr
     }
     const report = await withProgress('import', async ({ signal, onProgress: show }) => {
       const onProgress = bytes === undefined ? undefined : (done: number): void => show?.(done, bytes)
-      const imported = await importJson(session, source, { overwrite: options.overwrite }, { signal, onProgress }, committed)
+      const imported = await importJson(
+        session,
+        source,
+        { overwrite: options.overwrite },
+        { signal, onProgress },
+        committed,
+      )
       if (uncompacted > 0) await compact()
       return imported
     })
@@ -65,13 +78,19 @@ function inputOf(given: string | undefined): { readonly source: ImportSource; re
   if (given === undefined || given === '-') return { source: process.stdin, bytes: undefined }
   try {
     const status = statSync(given)
-    if (status.isDirectory()) throw new VarveError('INVALID_ARGUMENT', `'${given}' is a directory; name the file of an export`)
+    if (status.isDirectory())
+      throw new VarveError('INVALID_ARGUMENT', `'${given}' is a directory; name the file of an export`)
     // The file is opened when it is read: nothing listens to its failure before.
-    const source = { [Symbol.asyncIterator]: () => createReadStream(given, { highWaterMark: READ_BYTES })[Symbol.asyncIterator]() }
+    const source = {
+      [Symbol.asyncIterator]: () => createReadStream(given, { highWaterMark: READ_BYTES })[Symbol.asyncIterator](),
+    }
     return { source, bytes: status.isFile() ? status.size : undefined }
   } catch (error) {
     if (error instanceof VarveError) throw error
-    const code = error instanceof Error && 'code' in error && error.code === 'ENOENT' ? 'INVALID_ARGUMENT' : 'PERMISSION'
-    throw new VarveError(code, `cannot read '${given}': ${error instanceof Error ? error.message : String(error)}`, { cause: error })
+    const code =
+      error instanceof Error && 'code' in error && error.code === 'ENOENT' ? 'INVALID_ARGUMENT' : 'PERMISSION'
+    throw new VarveError(code, `cannot read '${given}': ${error instanceof Error ? error.message : String(error)}`, {
+      cause: error,
+    })
   }
 }

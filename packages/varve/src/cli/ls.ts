@@ -28,8 +28,13 @@ async function run(options: LsOptions): Promise<void> {
     const namespaces = await namespacesOf(session, options.namespace)
     const entries = firstOf(keysOf(session, namespaces), options.limit ?? Number.POSITIVE_INFINITY)
     if (options.json === true) return writeJsonList('entries', jsonOf(entries))
-    const long = ({ namespace, valueBytes }: RawKey): string => `${size(valueBytes).padStart(10)}  ${escapeText(namespace.name)}  `
-    await writeLines(entries, (entry) => `${options.long === true ? long(entry) : ''}${escapeKey(entry.key)}`, 'no entries')
+    const long = ({ namespace, valueBytes }: RawKey): string =>
+      `${size(valueBytes).padStart(10)}  ${escapeText(namespace.name)}  `
+    await writeLines(
+      entries,
+      (entry) => `${options.long === true ? long(entry) : ''}${escapeKey(entry.key)}`,
+      'no entries',
+    )
   })
 }
 
@@ -38,11 +43,18 @@ async function listIds(only: string | undefined, options: LsOptions): Promise<vo
   await inspect(findCache(options.dir, findReadable), async ({ session }) => {
     const records = firstOf(recordsOf(session, await tasksOf(session, only)), options.limit ?? Number.POSITIVE_INFINITY)
     if (options.json === true) return writeJsonList('ids', idsJson(records))
-    await writeLines(records, ({ task, id, variants }) => {
-      const newestMs = Math.max(...variants.map(({ timeMs }) => timeMs))
-      const long = options.long === true ? `${counted(variants.length, 'variant').padStart(11)}  ${age(newestMs).padStart(4)}  ` : ''
-      return `${long}${only === undefined ? `${escapeText(task)}  ` : ''}${escapeKey(id)}`
-    }, 'no results of tasks')
+    await writeLines(
+      records,
+      ({ task, id, variants }) => {
+        const newestMs = Math.max(...variants.map(({ timeMs }) => timeMs))
+        const long =
+          options.long === true
+            ? `${counted(variants.length, 'variant').padStart(11)}  ${age(newestMs).padStart(4)}  `
+            : ''
+        return `${long}${only === undefined ? `${escapeText(task)}  ` : ''}${escapeKey(id)}`
+      },
+      'no results of tasks',
+    )
   })
 }
 

@@ -5,7 +5,9 @@ import { watchStreams } from './output/streams.ts'
 
 watchStreams()
 
-const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { readonly version: string }
+const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+  readonly version: string
+}
 
 const [first = '', ...others] = process.argv.slice(2)
 if (others.length === 0 && (first === '--version' || first === '-V')) process.stdout.write(`${version}\n`)

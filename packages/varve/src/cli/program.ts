@@ -55,6 +55,7 @@ export async function runProgram(version: string): Promise<void> {
 
 /** Loaders of the commands that the first argument needs: that of this name, otherwise all, for help and suggestions. */
 function loadersOf(first: string | undefined): readonly (() => Promise<Command>)[] {
-  const named = first === undefined || NEED_ALL.has(first) || !Object.hasOwn(COMMANDS, first) ? undefined : COMMANDS[first]
+  const named =
+    first === undefined || NEED_ALL.has(first) || !Object.hasOwn(COMMANDS, first) ? undefined : COMMANDS[first]
   return named === undefined ? Object.values(COMMANDS) : [named]
 }

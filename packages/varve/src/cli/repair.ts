@@ -16,7 +16,10 @@ interface RepairCommandOptions extends CommonOptions {
 
 type Repaired = EachReports['repair']
 
-export const repairCommand: Command = command('repair', 'quarantine damaged files and keep every sound entry; builds may run meanwhile')
+export const repairCommand: Command = command(
+  'repair',
+  'quarantine damaged files and keep every sound entry; builds may run meanwhile',
+)
   .option('--dry-run', 'report what would be repaired, and write nothing')
   .action(run)
 
@@ -32,14 +35,30 @@ async function run(options: RepairCommandOptions): Promise<void> {
   if (found.some(({ sound }) => !sound)) process.exitCode = NEGATIVE
 }
 
-function textOf({ damage, quarantined, unrecoverable, entriesBefore, entriesAfter, remaining, dryRun }: Repaired): string {
+function textOf({
+  damage,
+  quarantined,
+  unrecoverable,
+  entriesBefore,
+  entriesAfter,
+  remaining,
+  dryRun,
+}: Repaired): string {
   if (damage.length === 0) return `sound: ${counted(entriesAfter, 'entry', 'entries')}, nothing to repair\n`
-  const lines = [`${counted(damage.length, 'place')} damaged; the entries there are lost:`, damageTable(damage).trimEnd()]
-  if (unrecoverable) lines.push('A log or manifest is damaged: the newest entries are unknown, so all entries are discarded.')
-  if (quarantined.length > 0) lines.push(`${dryRun ? 'To be quarantined' : 'Quarantined'} as *.bad: ${quarantined.map(escapeText).join(', ')}`)
-  if (!dryRun) lines.push(`${counted(entriesAfter, 'entry', 'entries')} kept, of ${entriesBefore} that were readable before.`)
+  const lines = [
+    `${counted(damage.length, 'place')} damaged; the entries there are lost:`,
+    damageTable(damage).trimEnd(),
+  ]
+  if (unrecoverable)
+    lines.push('A log or manifest is damaged: the newest entries are unknown, so all entries are discarded.')
+  if (quarantined.length > 0)
+    lines.push(`${dryRun ? 'To be quarantined' : 'Quarantined'} as *.bad: ${quarantined.map(escapeText).join(', ')}`)
+  if (!dryRun)
+    lines.push(`${counted(entriesAfter, 'entry', 'entries')} kept, of ${entriesBefore} that were readable before.`)
   if (remaining.length > 0) {
-    lines.push(`${counted(remaining.length, 'place')} still damaged, in files of a running build; repair again when it has ended.`)
+    lines.push(
+      `${counted(remaining.length, 'place')} still damaged, in files of a running build; repair again when it has ended.`,
+    )
   }
   return `${lines.join('\n')}\n`
 }

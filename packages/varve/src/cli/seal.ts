@@ -14,9 +14,16 @@ interface SealCommandOptions extends CommonOptions {
   readonly since?: readonly string[]
 }
 
-export const sealCommand: Command = command('seal', 'write each cache as a layer <out>/<name of the cache>, for VARVE_LAYERS')
+export const sealCommand: Command = command(
+  'seal',
+  'write each cache as a layer <out>/<name of the cache>, for VARVE_LAYERS',
+)
   .argument('<out>', 'a directory; it must not have a layer of these caches')
-  .option('--since <directory>', 'write only what differs from the layers there; several times, the newest first', collect)
+  .option(
+    '--since <directory>',
+    'write only what differs from the layers there; several times, the newest first',
+    collect,
+  )
   .action(run)
 
 function collect(value: string, before: readonly string[] = []): readonly string[] {
@@ -28,7 +35,9 @@ async function run(out: string, { since = [], ...options }: SealCommandOptions):
     const name = basename(dir)
     const layer = resolve(out, name)
     // A base without a layer of this cache was sealed before its tool was used.
-    const base = since.map((path) => resolve(path, name)).filter((path) => existsSync(path) || !existsSync(dirname(path)))
+    const base = since
+      .map((path) => resolve(path, name))
+      .filter((path) => existsSync(path) || !existsSync(dirname(path)))
     return inspect(dir, async ({ session }) => {
       const report = await withProgress('seal', (control) => session.run((store) => store.seal(layer, base, control)))
       return { ...report, layer }

@@ -9,10 +9,18 @@ import { layersText } from './layers.ts'
 import { age, counted, grouped, size } from './output/output.ts'
 import { table } from './output/table.ts'
 
-export const statsCommand: Command = command('stats', 'print sizes and counts of a cache and its namespaces').action(run)
+export const statsCommand: Command = command('stats', 'print sizes and counts of a cache and its namespaces').action(
+  run,
+)
 
 async function run(options: CommonOptions): Promise<void> {
-  await reportEach('stats', options, (dir) => inspect(dir, ({ session }) => session.run((store) => store.stats())), textOf, findReadable)
+  await reportEach(
+    'stats',
+    options,
+    (dir) => inspect(dir, ({ session }) => session.run((store) => store.stats())),
+    textOf,
+    findReadable,
+  )
 }
 
 function textOf(stats: Stats): string {

@@ -27,7 +27,10 @@ interface TopOptions extends CommonOptions {
   readonly by: Order
 }
 
-export const topCommand: Command = command('top', 'list the largest, oldest or never used entries of a cache, and its namespaces')
+export const topCommand: Command = command(
+  'top',
+  'list the largest, oldest or never used entries of a cache, and its namespaces',
+)
   .option('--by <order>', `order of the entries: ${ORDERS.join(', ')}`, orderOf, 'largest')
   .option('--namespace <name>', 'only this namespace')
   .option('--limit <count>', 'maximum number of entries, and of namespaces', wholeNumber, 10)
@@ -39,7 +42,8 @@ async function run(options: TopOptions): Promise<void> {
     const all = await namespacesOf(session, options.namespace)
     const { by: order, limit, namespace = null } = options
     const entries = await session.run((store) => store.top({ order, limit, namespace }))
-    const weightOf = (stats: NamespaceStats): number => (order === 'never-used' ? stats.neverUsedBytes : stats.keyBytes + stats.valueBytes)
+    const weightOf = (stats: NamespaceStats): number =>
+      order === 'never-used' ? stats.neverUsedBytes : stats.keyBytes + stats.valueBytes
     const namespaces = [...all].sort((left, right) => weightOf(right) - weightOf(left)).slice(0, limit)
     if (options.json === true) return writeJson('top', { namespaces, entries: entries.map(itemJson) })
     if (all.length === 0) return write('no entries\n')
@@ -51,7 +55,10 @@ async function run(options: TopOptions): Promise<void> {
       escapeText(entry.namespace),
       escapeKey(keyOf(entry)),
     ])
-    if (rows.length > 0) await write(`\n${table(['value', 'last used', 'written', 'namespace', 'key'], rows, ['value', 'last used', 'written'])}`)
+    if (rows.length > 0)
+      await write(
+        `\n${table(['value', 'last used', 'written', 'namespace', 'key'], rows, ['value', 'last used', 'written'])}`,
+      )
   })
 }
 

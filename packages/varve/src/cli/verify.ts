@@ -22,6 +22,7 @@ async function run(options: CommonOptions): Promise<void> {
 function textOf({ sound, files, bytes, entries, damage }: VerifyReport): string {
   const counts = `${counted(files, 'file')}, ${size(bytes)}, ${counted(entries, 'entry', 'entries')}`
   const verdict = `${sound ? paint('green', 'sound') : paint('red', `${counted(damage.length, 'place')} damaged`)}: ${counts}\n`
-  const fix = damage.length > 0 ? "Damaged entries are misses; the next commit or 'npx varve repair' quarantines them.\n" : ''
+  const fix =
+    damage.length > 0 ? "Damaged entries are misses; the next commit or 'npx varve repair' quarantines them.\n" : ''
   return `${verdict}${damageTable(damage)}${fix}`
 }

@@ -20,7 +20,10 @@ interface ViewOptions extends CommonOptions {
   readonly verify?: boolean
 }
 
-export const viewCommand: Command = command('view', 'show the caches on a page in the browser, or write the page to a file')
+export const viewCommand: Command = command(
+  'view',
+  'show the caches on a page in the browser, or write the page to a file',
+)
   .option('--out <file>', 'write one file with everything in it instead of serving the page', pathOf)
   .option('--port <number>', 'port of the server; 0 is any free one', portOf, 0)
   .option('--root <directory>', 'root of the tasks (default: the project directory)', pathOf)
@@ -47,7 +50,9 @@ async function run({ dir, json, out, port, root, verify = false }: ViewOptions):
 
 function cannotServe(port: number, error: unknown): VarveError {
   const { message } = error instanceof Error ? error : new Error(String(error))
-  return new VarveError('IO', `cannot serve the page on port ${port}: ${message}. Choose another with --port`, { cause: error })
+  return new VarveError('IO', `cannot serve the page on port ${port}: ${message}. Choose another with --port`, {
+    cause: error,
+  })
 }
 
 /** A port in the arguments. */

@@ -20,7 +20,10 @@ interface WatchOptions extends CommonOptions {
   readonly for?: number
 }
 
-export const watchCommand: Command = command('watch', 'follow running builds: what they commit, and how each build ended')
+export const watchCommand: Command = command(
+  'watch',
+  'follow running builds: what they commit, and how each build ended',
+)
   .option('--for <seconds>', 'end after this time (default: at Ctrl-C)', secondsOf)
   .addHelpText('after', '\nOn a terminal, one line is updated; otherwise each change is a line.')
   .action(run)
@@ -36,7 +39,10 @@ async function run(options: WatchOptions): Promise<void> {
     await output.begin(`watching ${escapeText(folderOf(options.dir))}`)
     for (let isFirst = true; !stop.signal.aborted; isFirst = false) {
       for (const dir of cachesNow(options.dir).filter((found) => !followed.has(found))) {
-        followed.set(dir, follow(dir, isFirst, output, stop.signal).finally(() => followed.delete(dir)))
+        followed.set(
+          dir,
+          follow(dir, isFirst, output, stop.signal).finally(() => followed.delete(dir)),
+        )
       }
       await pause(LOOK_MS, stop.signal)
     }
@@ -85,7 +91,11 @@ async function follow(dir: string, wasThere: boolean, output: WatchOutput, signa
 
 async function momentOf(session: Session): Promise<Moment> {
   const { bytes, namespaces } = await session.run((store) => store.stats())
-  return { entries: namespaces.reduce((sum, { entries }) => sum + entries, 0), bytes, builds: session.call(readHistory) }
+  return {
+    entries: namespaces.reduce((sum, { entries }) => sum + entries, 0),
+    bytes,
+    builds: session.call(readHistory),
+  }
 }
 
 /** What happened between two moments: entries and bytes that were added, and builds that ended. */
@@ -94,7 +104,8 @@ export function eventsBetween(dir: string, before: Moment, now: Moment): WatchEv
   const { entries, bytes } = now
   const newEntries = entries - before.entries
   const newBytes = bytes - before.bytes
-  const events: WatchEventJson[] = newEntries === 0 && newBytes === 0 ? [] : [{ timeMs, dir, entries, bytes, newEntries, newBytes }]
+  const events: WatchEventJson[] =
+    newEntries === 0 && newBytes === 0 ? [] : [{ timeMs, dir, entries, bytes, newEntries, newBytes }]
   const known = new Set(before.builds.map(identityOf))
   const ended = now.builds.filter((build) => !known.has(identityOf(build))).toReversed()
   return [...events, ...ended.map((build) => ({ timeMs, dir, entries, bytes, newEntries: 0, newBytes: 0, build }))]

@@ -7,7 +7,13 @@ import * as fs from 'node:fs'
 import * as paths from 'node:path'
 import type { DependencyJson, RecordJson, VariantJson } from '../cli-json.ts'
 import { projectDirectory } from '../health/directory.ts'
-import { type Difference, differencesAround, differencesBetween, READS_NOT_STORED, sentenceOf } from '../task/differences.ts'
+import {
+  type Difference,
+  differencesAround,
+  differencesBetween,
+  READS_NOT_STORED,
+  sentenceOf,
+} from '../task/differences.ts'
 import type { Digests } from '../task/named.ts'
 import { Present } from '../task/present.ts'
 import { reasonIn, type Variant } from '../task/record.ts'
@@ -29,7 +35,10 @@ interface WhyOptions extends CommonOptions {
   readonly root?: string
 }
 
-export const whyCommand: Command = command('why', 'explain hits and misses: compare stored results of an id with the present, and with one another')
+export const whyCommand: Command = command(
+  'why',
+  'explain hits and misses: compare stored results of an id with the present, and with one another',
+)
   .argument('<id>', "the id as 'varve ls --task' prints it, or an absolute path below the root")
   .option('--task <name>', 'only this task')
   .option('--root <directory>', 'root of the task (default: the project directory)', pathOf)
@@ -42,11 +51,15 @@ async function run(given: string, options: WhyOptions): Promise<void> {
     const ids = keysOf(isWindowsPath ? given : String(parseKey(given)), root)
     const [id = ''] = ids
     const tasks = await tasksOf(session, options.task)
-    const found = tasks.flatMap((task) => ids.map((one) => recordOf(session, task, one))).filter(({ variants }) => variants.length > 0)
+    const found = tasks
+      .flatMap((task) => ids.map((one) => recordOf(session, task, one)))
+      .filter(({ variants }) => variants.length > 0)
     if (found.length === 0) {
       process.exitCode = NEGATIVE
       if (options.json === true) return writeJson('why', { records: [] })
-      process.stderr.write(`varve: nothing is stored for id '${escapeKey(id)}'${nearIds(recordsOf(session, tasks), id)}\n`)
+      process.stderr.write(
+        `varve: nothing is stored for id '${escapeKey(id)}'${nearIds(recordsOf(session, tasks), id)}\n`,
+      )
       return
     }
     const records = await explain(session, found, root)
@@ -60,7 +73,9 @@ export async function explain(session: Session, found: readonly IdRecord[], root
   const readChanges = await readChangesOf(session, { fs, paths }, root)
   const results = new Map<string, Known['placeOfResult']>()
   for (const { task } of found) if (!results.has(task)) results.set(task, await resultsOf(session, task))
-  return found.map((record) => describe(record, root, { placeOfResult: results.get(record.task) ?? (() => undefined), readChanges }))
+  return found.map((record) =>
+    describe(record, root, { placeOfResult: results.get(record.task) ?? (() => undefined), readChanges }),
+  )
 }
 
 /** What is known of variants besides their records. */
@@ -78,12 +93,17 @@ function describe({ task, id, variants }: IdRecord, root: Root, { placeOfResult,
     ...differencesAround(variant, present, { env: [], files: [] }),
     ...readDifferences(variant, readChanges),
   ]
-  return { task, id, variants: byTime.map((variant) => tellVariant(variant, differencesOf(variant), placeOfResult(id, variant))), between }
+  return {
+    task,
+    id,
+    variants: byTime.map((variant) => tellVariant(variant, differencesOf(variant), placeOfResult(id, variant))),
+    between,
+  }
 }
 
 /** What the work of a variant read and finds no longer. */
 function readDifferences({ reads }: Variant, changes: Known['readChanges']): readonly Difference[] {
-  return reads === undefined ? [] : changes(reads) ?? [READS_NOT_STORED]
+  return reads === undefined ? [] : (changes(reads) ?? [READS_NOT_STORED])
 }
 
 function tellVariant(variant: Variant, differences: readonly Difference[], place: string | undefined): VariantJson {
@@ -91,7 +111,15 @@ function tellVariant(variant: Variant, differences: readonly Difference[], place
   const files = variant.files.map(([name, digest]) => ({ name, digest }))
   const depends = { inputs: dependencies([...variant.inputs, ...variant.added]), env: dependencies(variant.env), files }
   const [why, holds] = [reasonIn(variant), differences.length === 0 && !isLost]
-  return { timeMs: variant.timeMs, holds, isLost, layer: place || null, ...(why === undefined ? {} : { why }), differences, ...depends }
+  return {
+    timeMs: variant.timeMs,
+    holds,
+    isLost,
+    layer: place || null,
+    ...(why === undefined ? {} : { why }),
+    differences,
+    ...depends,
+  }
 }
 
 /** Names and digests in turn. */
@@ -104,7 +132,9 @@ function textOf({ task, id, variants, between }: RecordJson): string {
   const why = last?.why === undefined ? '' : `last miss, ${age(last.timeMs)} ago: ${escapeText(last.why)}\n`
   const head = `task ${escapeText(task)}, id ${escapeKey(id)}: ${counted(variants.length, 'variant')}\n${why}`
   const from = ({ layer }: VariantJson): string => (layer === null ? '' : `, from the layer ${escapeText(layer)}`)
-  const lines = variants.map((variant) => `${age(variant.timeMs)} old${from(variant)}: ${verdictOf(variant)}\n${tableOf(variant.differences)}`)
+  const lines = variants.map(
+    (variant) => `${age(variant.timeMs)} old${from(variant)}: ${verdictOf(variant)}\n${tableOf(variant.differences)}`,
+  )
   const pair = between.length === 0 ? '' : `the two newest differ in:\n${tableOf(between)}`
   return `${head}${lines.join('')}${pair}`
 }
@@ -117,7 +147,12 @@ function verdictOf({ holds, isLost, inputs, differences }: VariantJson): string 
 
 function tableOf(differences: readonly Difference[]): string {
   if (differences.length === 0) return ''
-  const rows = differences.map(({ kind, name, before, after }) => [kind, escapeText(name), cellOf(before), cellOf(after)])
+  const rows = differences.map(({ kind, name, before, after }) => [
+    kind,
+    escapeText(name),
+    cellOf(before),
+    cellOf(after),
+  ])
   return table(['what', 'name', 'before', 'after'], rows)
 }
 
@@ -132,5 +167,7 @@ function nearIds(records: Iterable<IdRecord>, given: string): string {
   for (const { id } of records) {
     if (found.length < 5 && id.includes(given)) found.push(id)
   }
-  return found.length === 0 ? "; 'varve ls --task' lists them" : `; ids that contain it:\n${found.map((id) => `  ${escapeKey(id)}`).join('\n')}`
+  return found.length === 0
+    ? "; 'varve ls --task' lists them"
+    : `; ids that contain it:\n${found.map((id) => `  ${escapeKey(id)}`).join('\n')}`
 }

@@ -42,7 +42,9 @@ function installed<Addon>(require: Require, name: string, { version, platforms }
     throw new VarveError('ENGINE_UNAVAILABLE', other === undefined ? omitted(name) : foreign(name, other))
   }
   if (found !== version) {
-    const fix = isBundled ? beside(name, version) : `run 'npm install varve@${version}', and remove overrides of '${name}'`
+    const fix = isBundled
+      ? beside(name, version)
+      : `run 'npm install varve@${version}', and remove overrides of '${name}'`
     throw new VarveError('ENGINE_UNAVAILABLE', `'${name}' has version ${found}, but varve ${version}; ${fix}`)
   }
   try {
@@ -56,7 +58,8 @@ function installed<Addon>(require: Require, name: string, { version, platforms }
 }
 
 function omitted(name: string): string {
-  if (isBundled) return `'${name}' is not installed beside the bundle that contains varve; ${beside(name, release?.version)}`
+  if (isBundled)
+    return `'${name}' is not installed beside the bundle that contains varve; ${beside(name, release?.version)}`
   const why = `'${name}' is not installed: optional dependencies were omitted, or the lockfile was written on another platform`
   return `${why}; run 'npm install --include=optional'; if that changes nothing, delete node_modules and the lockfile first`
 }

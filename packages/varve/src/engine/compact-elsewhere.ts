@@ -24,7 +24,11 @@ const PROGRESS_MS = 50
  * promise resolves with undefined if no worker can be started, as in a sandbox.
  */
 export function compactInWorker(
-  { directory, folder, module }: { readonly directory: string; readonly folder: string; readonly module: WebAssembly.Module },
+  {
+    directory,
+    folder,
+    module,
+  }: { readonly directory: string; readonly folder: string; readonly module: WebAssembly.Module },
   full: boolean,
   control: EngineControl,
   { secret, ...options }: EngineOptions,
@@ -53,10 +57,13 @@ export function compactInWorker(
       else reject(new EngineFailure(news.code, news.message))
     })
     worker.on('error', (error) => {
-      if (Atomics.load(flags, RUNS) !== 0) reject(new EngineFailure('INTERNAL', `compaction failed: ${error.message}`, { cause: error }))
+      if (Atomics.load(flags, RUNS) !== 0)
+        reject(new EngineFailure('INTERNAL', `compaction failed: ${error.message}`, { cause: error }))
       else resolve(undefined)
     })
-    worker.on('exit', () => reject(new EngineFailure('INTERNAL', 'the compaction worker ended early; committed entries are kept')))
+    worker.on('exit', () =>
+      reject(new EngineFailure('INTERNAL', 'the compaction worker ended early; committed entries are kept')),
+    )
   })
   return outcome.finally(() => {
     clearInterval(timer)

@@ -13,14 +13,19 @@ const files = builtin('node:fs')
 const threads = builtin('node:worker_threads')
 if (files !== undefined && threads !== undefined) void compact(files, threads)
 
-async function compact(fs: NonNullable<typeof files>, { parentPort, workerData }: NonNullable<typeof threads>): Promise<void> {
+async function compact(
+  fs: NonNullable<typeof files>,
+  { parentPort, workerData }: NonNullable<typeof threads>,
+): Promise<void> {
   const order: CompactOrder = workerData
   const send = (news: CompactNews): void => parentPort?.postMessage(news)
   try {
     // The secret arrives as a message, because every module of the worker could read `workerData`.
     const secret = await new Promise<Uint8Array | undefined>((resolve) => parentPort?.once('message', resolve))
     /** A signal that reads the shared flag. */
-    const signal = Object.defineProperty(new AbortController().signal, 'aborted', { get: () => Atomics.load(order.flags, STOP) !== 0 })
+    const signal = Object.defineProperty(new AbortController().signal, 'aborted', {
+      get: () => Atomics.load(order.flags, STOP) !== 0,
+    })
     Atomics.store(order.flags, RUNS, 1)
     const onProgress = (done: number, total: number): void => {
       order.progress[1] = total // first, because the reader takes it last: it never sees more done than in all

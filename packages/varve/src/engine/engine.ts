@@ -7,12 +7,29 @@
 import type { EngineControl } from './control.ts'
 import type { EngineFiles } from './files.ts'
 import type {
-  CommitReport, CompactReport, Damage, EngineStatus, RepairReport, SealReport, Stats, TopItem, VerifyReport,
+  CommitReport,
+  CompactReport,
+  Damage,
+  EngineStatus,
+  RepairReport,
+  SealReport,
+  Stats,
+  TopItem,
+  VerifyReport,
 } from '../reports.ts'
 
 export type { EngineControl } from './control.ts'
 export type {
-  CommitReport, CompactReport, Damage, EngineStatus, NamespaceStats, RepairReport, SealReport, Stats, TopItem, VerifyReport,
+  CommitReport,
+  CompactReport,
+  Damage,
+  EngineStatus,
+  NamespaceStats,
+  RepairReport,
+  SealReport,
+  Stats,
+  TopItem,
+  VerifyReport,
 } from '../reports.ts'
 
 /** Options of the engine, all set. */
@@ -57,7 +74,10 @@ export type EngineKeys = Pick<EnginePage, 'keys' | 'keyEnds' | 'next'> & { reado
 export type EngineFolders = Pick<EnginePage, 'keys' | 'keyEnds'>
 
 /** The folders of the keys of a page: of each, the number of its entries, and the bytes of their keys and values. */
-export type EngineSums = Pick<EnginePage, 'keys' | 'keyEnds' | 'next'> & { readonly entries: Float64Array; readonly bytes: Float64Array }
+export type EngineSums = Pick<EnginePage, 'keys' | 'keyEnds' | 'next'> & {
+  readonly entries: Float64Array
+  readonly bytes: Float64Array
+}
 
 /** Answer of getManyAtOnce: values packed one after another, in memory that the caller owns; `lengths[i]` is -1 for a miss. */
 export interface EngineValues {
@@ -115,7 +135,13 @@ export interface EngineStore {
    * `lengths`, too.
    */
   getMany(
-    namespace: number, keys: Uint8Array, keyEnds: Uint32Array, first: number, target: Uint8Array, start: number, lengths: Int32Array,
+    namespace: number,
+    keys: Uint8Array,
+    keyEnds: Uint32Array,
+    first: number,
+    target: Uint8Array,
+    start: number,
+    lengths: Int32Array,
   ): number
   /**
    * The values of all keys in one state, which take memory twice for a moment.

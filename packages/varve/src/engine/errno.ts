@@ -2,9 +2,30 @@
 import { errorCode } from '../host/permission.ts'
 
 const ERRNO: Readonly<Record<string, number>> = {
-  EPERM: 1, ENOENT: 2, EINTR: 4, EIO: 5, EAGAIN: 11, EACCES: 13, EBUSY: 16, EEXIST: 17, EXDEV: 18, ENOTDIR: 20, EISDIR: 21,
-  EINVAL: 22, ENFILE: 24, EMFILE: 24, EFBIG: 27, ENOSPC: 28, EROFS: 30, ENAMETOOLONG: 36, ENOSYS: 38, ELOOP: 22, ENXIO: 22, ENOTSUP: 95,
-  EOPNOTSUPP: 95, EDQUOT: 122,
+  EPERM: 1,
+  ENOENT: 2,
+  EINTR: 4,
+  EIO: 5,
+  EAGAIN: 11,
+  EACCES: 13,
+  EBUSY: 16,
+  EEXIST: 17,
+  EXDEV: 18,
+  ENOTDIR: 20,
+  EISDIR: 21,
+  EINVAL: 22,
+  ENFILE: 24,
+  EMFILE: 24,
+  EFBIG: 27,
+  ENOSPC: 28,
+  EROFS: 30,
+  ENAMETOOLONG: 36,
+  ENOSYS: 38,
+  ELOOP: 22,
+  ENXIO: 22,
+  ENOTSUP: 95,
+  EOPNOTSUPP: 95,
+  EDQUOT: 122,
 }
 
 export const FORBIDDEN = -1

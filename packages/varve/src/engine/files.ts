@@ -78,7 +78,10 @@ export interface EngineFiles {
   exportArchive(files: readonly FileEntry[], path: string, gzip: boolean, control: EngineControl): Promise<void>
   list(): Promise<readonly StoredContent[]>
   /** Reads these contents; which are sound. */
-  verify(files: readonly FileEntry[], control: EngineControl): Promise<readonly { readonly digest: string; readonly sound: boolean }[]>
+  verify(
+    files: readonly FileEntry[],
+    control: EngineControl,
+  ): Promise<readonly { readonly digest: string; readonly sound: boolean }[]>
   /** Commits one entry now; buffered entries stay buffered. */
   commitAlone(entry: AloneEntry): Promise<void>
 }

@@ -9,7 +9,11 @@ import type { WasmInstance } from './wasm-instance.ts'
 export function heldHost(host: Host, instance: WasmInstance): Host {
   const forgets = new Map<number, () => void>()
   const opened = (file: number): number => {
-    if (file >= 0) forgets.set(file, instance.whenTrapped(() => host.close(file)))
+    if (file >= 0)
+      forgets.set(
+        file,
+        instance.whenTrapped(() => host.close(file)),
+      )
     return file
   }
   return {

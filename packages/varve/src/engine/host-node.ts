@@ -37,13 +37,19 @@ export function nodeHost(files: typeof fs, folder: string, above: readonly strin
   const ownName = new OwnName(files, folder)
   const checkReal = realCheck(files, [...above, folder])
   const create = (name: string): number => openRegular(name, O_CREAT | O_EXCL | O_RDWR)
-  const unlessRemoved = (name: string, answer: number, instead = NOT_FOUND): number => (isRemoved(files, pathOf(name), answer) ? instead : answer)
+  const unlessRemoved = (name: string, answer: number, instead = NOT_FOUND): number =>
+    isRemoved(files, pathOf(name), answer) ? instead : answer
   return unrecordedHost({
     list: () => namesOf(files, folder, 'file'),
     folders: () => namesOf(files, folder, 'folder'),
     open(name) {
       const file = isWindows() ? attempt(() => openRegular(name, O_RDWR)) : REFUSED
-      return MAY_NOT_WRITE.has(file) ? unlessRemoved(name, attempt(() => openRegular(name, O_RDONLY))) : file
+      return MAY_NOT_WRITE.has(file)
+        ? unlessRemoved(
+            name,
+            attempt(() => openRegular(name, O_RDONLY)),
+          )
+        : file
     },
     createNew(name) {
       const file = done(checkReal) || attempt(() => create(name))
@@ -54,10 +60,25 @@ export function nodeHost(files: typeof fs, folder: string, above: readonly strin
         return create(name)
       })
     },
-    stat: (name, target) => unlessRemoved(name, attempt(() => statInto(files, pathOf(name), target)), 0),
+    stat: (name, target) =>
+      unlessRemoved(
+        name,
+        attempt(() => statInto(files, pathOf(name), target)),
+        0,
+      ),
     link: (source, target) => done(checkReal) || linkNew(files, pathOf(source), pathOf(target)),
-    rename: (source, target) => done(checkReal) || unlessRemoved(source, done(() => files.renameSync(pathOf(source), pathOf(target)))),
-    remove: (name) => done(checkReal) || unlessRemoved(name, done(() => files.unlinkSync(pathOf(name)))),
+    rename: (source, target) =>
+      done(checkReal) ||
+      unlessRemoved(
+        source,
+        done(() => files.renameSync(pathOf(source), pathOf(target))),
+      ),
+    remove: (name) =>
+      done(checkReal) ||
+      unlessRemoved(
+        name,
+        done(() => files.unlinkSync(pathOf(name))),
+      ),
     folder: (name) => (isNoFolder(files, pathOf(name)) ? noFolder : nodeHost(files, pathOf(name), [...above, folder])),
     syncFolder() {
       const synced = syncFolder(files, folder)
@@ -67,7 +88,11 @@ export function nodeHost(files: typeof fs, folder: string, above: readonly strin
     size: (file) => attempt(() => files.fstatSync(file).size),
     read: (file, offset, target) => attempt(() => readAt(files, file, offset, target)),
     append: (file, bytes) => done(() => appendAll(files, file, bytes)),
-    sync: (file) => unlessRefused(files, done(() => files.fdatasyncSync(file))),
+    sync: (file) =>
+      unlessRefused(
+        files,
+        done(() => files.fdatasyncSync(file)),
+      ),
     close: (file) => closeFile(files, file),
     now: nowUs,
   })
@@ -75,7 +100,10 @@ export function nodeHost(files: typeof fs, folder: string, above: readonly strin
 
 /** The same host, whose calls are no reads of the program. */
 function unrecordedHost(host: Host): Host {
-  const unrecordedCall = (call: () => unknown) => (...args: unknown[]): unknown => unrecordedNow(() => Reflect.apply(call, host, args))
+  const unrecordedCall =
+    (call: () => unknown) =>
+    (...args: unknown[]): unknown =>
+      unrecordedNow(() => Reflect.apply(call, host, args))
   const wrapped: unknown = Object.fromEntries(Object.entries(host).map(([name, call]) => [name, unrecordedCall(call)]))
   return wrapped as Host
 }
@@ -151,7 +179,8 @@ function realCheck(files: typeof fs, folders: readonly string[]): () => void {
 /** Whether a folder is there and no link, which throws. */
 function isRealFolder(files: typeof fs, folder: string): boolean {
   const stats = files.lstatSync(folder, { throwIfNoEntry: false })
-  if (stats?.isSymbolicLink() === true) throw Object.assign(new Error(`'${folder}' is a symbolic link`), { code: 'EACCES' })
+  if (stats?.isSymbolicLink() === true)
+    throw Object.assign(new Error(`'${folder}' is a symbolic link`), { code: 'EACCES' })
   return stats !== undefined
 }
 

@@ -11,7 +11,8 @@ export function libcName(): 'gnu' | 'musl' {
   if (head.includes('/ld-musl-')) return 'musl'
   if (head.includes('/ld-linux')) return 'gnu'
   const report = reported()
-  const header: unknown = typeof report === 'object' && report !== null && 'header' in report ? report.header : undefined
+  const header: unknown =
+    typeof report === 'object' && report !== null && 'header' in report ? report.header : undefined
   return typeof header === 'object' && header !== null && 'glibcVersionRuntime' in header ? 'gnu' : 'musl'
 }
 

@@ -45,7 +45,8 @@ export async function loadEngine(request: EngineRequest): Promise<LoadedEngine> 
   if (forced !== undefined && forced !== '' && !CHOICES.has(forced)) {
     throw new VarveError('INVALID_OPTION', `VARVE_ENGINE is '${forced}'; set it to native or wasm, or unset it`)
   }
-  if (request.inMemory === true) return { engine: await memoryEngine(), reason: 'WebAssembly in memory: inMemory: true', inMemory: true }
+  if (request.inMemory === true)
+    return { engine: await memoryEngine(), reason: 'WebAssembly in memory: inMemory: true', inMemory: true }
   const isForced = forced !== undefined && forced !== '' && forced !== 'auto'
   const choice = isForced ? forced : (request.engine ?? 'auto')
   const because = isForced ? `VARVE_ENGINE=${forced}` : `engine: '${choice}'`
@@ -97,11 +98,17 @@ async function wasmBecause(why: string, dir: string | undefined): Promise<Loaded
 
 /** Without `node:fs`: on the private files of a browser if this is a dedicated worker, otherwise in memory. */
 async function wasmInBrowser(why: string, dir: string | undefined): Promise<LoadedEngine> {
-  const [{ hasPrivateFiles, privateEngine }, { wasmEngine }] = await Promise.all([import('./opfs/engine.ts'), import('./wasm.ts')])
+  const [{ hasPrivateFiles, privateEngine }, { wasmEngine }] = await Promise.all([
+    import('./opfs/engine.ts'),
+    import('./wasm.ts'),
+  ])
   let without = 'there is no node:fs'
   if (dir !== undefined && hasPrivateFiles()) {
     try {
-      return { engine: await privateEngine(dir, wasmEngine), reason: `WebAssembly: ${why}, its files are private to the origin` }
+      return {
+        engine: await privateEngine(dir, wasmEngine),
+        reason: `WebAssembly: ${why}, its files are private to the origin`,
+      }
     } catch (error) {
       without = `its files cannot be used: ${error instanceof Error ? error.message : String(error)}`
     }
@@ -121,7 +128,8 @@ async function wasmOn(files: typeof fs): Promise<Engine> {
     return {
       host: nodeHost(files, folder),
       folder,
-      compactElsewhere: (full, control, options, module) => compactInWorker({ directory, folder, module }, full, control, options),
+      compactElsewhere: (full, control, options, module) =>
+        compactInWorker({ directory, folder, module }, full, control, options),
     }
   }, hostOf)
 }
@@ -130,7 +138,8 @@ async function memoryEngine(): Promise<Engine> {
   const [{ wasmEngine }, { memoryHost }] = await Promise.all([import('./wasm.ts'), import('./host-memory.ts')])
   const files = builtin('node:fs')
   const onDisk = files === undefined ? undefined : (await import('./host-node.ts')).nodeHost
-  const layerHost = (path: string): Host => (files === undefined || onDisk === undefined ? memoryHost(path) : onDisk(files, path))
+  const layerHost = (path: string): Host =>
+    files === undefined || onDisk === undefined ? memoryHost(path) : onDisk(files, path)
   return wasmEngine(
     (directory, name) => ({ host: memoryHost(`${directory}/${name}`) }),
     (directory, name) => layerHost(`${directory}/${name}`),
@@ -144,5 +153,7 @@ function slower(cause: VarveError): VarveError {
 
 function unavailable(because: string, why: string, cause?: unknown): VarveError {
   const way = "use engine: 'auto', or unset VARVE_ENGINE, to fall back to WebAssembly"
-  return new VarveError('ENGINE_UNAVAILABLE', `the native engine (${because}) is not available: ${why}; ${way}`, { cause })
+  return new VarveError('ENGINE_UNAVAILABLE', `the native engine (${because}) is not available: ${why}; ${way}`, {
+    cause,
+  })
 }

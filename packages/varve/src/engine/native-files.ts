@@ -1,6 +1,13 @@
 /** Files of the native engine: `crates/node/src/calls/{files,trees,archives}.rs`, requests and answers as JSON. */
 import type {
-  AloneEntry, ArchiveRequest, EngineFiles, ImportAnswer, RestoreAnswer, RestoreRequest, StoredContent, StoredFile,
+  AloneEntry,
+  ArchiveRequest,
+  EngineFiles,
+  ImportAnswer,
+  RestoreAnswer,
+  RestoreRequest,
+  StoredContent,
+  StoredFile,
 } from './files.ts'
 import type { EngineControl } from './engine.ts'
 import type { FileEntry } from '../values/manifest.ts'
@@ -68,7 +75,10 @@ export class NativeFiles implements EngineFiles {
     return reportOf(await this.#functions.listFiles())
   }
 
-  verify(files: readonly FileEntry[], control: EngineControl): Promise<readonly { readonly digest: string; readonly sound: boolean }[]> {
+  verify(
+    files: readonly FileEntry[],
+    control: EngineControl,
+  ): Promise<readonly { readonly digest: string; readonly sound: boolean }[]> {
     const json = JSON.stringify(files)
     return this.#watched(control, (watch) => this.#functions.verifyFiles(json, watch))
   }

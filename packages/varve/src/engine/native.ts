@@ -3,8 +3,28 @@
  * the order in which they began.
  */
 import type {
-  CommitReport, CompactReport, Damage, Engine, EngineChunk, EngineCommit, EngineControl, EngineExport, EngineImport, EngineFolders,
-  EngineKeys, EnginePage, EngineStatus, EngineStore, EngineSums, EngineTop, EngineValues, RepairReport, SealReport, Stats, TopItem, VerifyReport,
+  CommitReport,
+  CompactReport,
+  Damage,
+  Engine,
+  EngineChunk,
+  EngineCommit,
+  EngineControl,
+  EngineExport,
+  EngineImport,
+  EngineFolders,
+  EngineKeys,
+  EnginePage,
+  EngineStatus,
+  EngineStore,
+  EngineSums,
+  EngineTop,
+  EngineValues,
+  RepairReport,
+  SealReport,
+  Stats,
+  TopItem,
+  VerifyReport,
 } from './engine.ts'
 import { requireAddon } from './addon.ts'
 import { type ChunkReport, EngineFailure, reportOf } from './answer.ts'
@@ -99,7 +119,13 @@ class NativeStore implements EngineStore {
   }
 
   getMany(
-    namespace: number, keys: Uint8Array, keyEnds: Uint32Array, first: number, target: Uint8Array, start: number, lengths: Int32Array,
+    namespace: number,
+    keys: Uint8Array,
+    keyEnds: Uint32Array,
+    first: number,
+    target: Uint8Array,
+    start: number,
+    lengths: Int32Array,
   ): number {
     return this.#functions.getMany(namespace, keys, keyEnds, first, target, start, lengths)
   }
@@ -129,7 +155,8 @@ class NativeStore implements EngineStore {
     const isDurable = durability === 'durable'
     const begun = this.#functions.commit(isDurable, Date.now())
     if (begun === true) return commitOf(this.#scratchView)
-    const commit = begun === false ? this.#lastCommit.then(() => this.#functions.nextCommit(isDurable, Date.now())) : begun
+    const commit =
+      begun === false ? this.#lastCommit.then(() => this.#functions.nextCommit(isDurable, Date.now())) : begun
     this.#lastCommit = commit.then(ignore, ignore)
     return commit.then((packed) => (typeof packed === 'string' ? reportOf<never>(packed) : commitOf(viewOf(packed))))
   }

@@ -9,7 +9,11 @@ export function openAny(files: typeof fs, path: string): number {
 }
 
 /** A file of the cache, with a path to the open file; undefined if it is not a regular file of that length. */
-export function openStored(files: typeof fs, place: string, size: number): { readonly handle: number; readonly path: string } | undefined {
+export function openStored(
+  files: typeof fs,
+  place: string,
+  size: number,
+): { readonly handle: number; readonly path: string } | undefined {
   let handle = -1
   try {
     handle = openAny(files, place)

@@ -56,13 +56,18 @@ export function keysOf(bytes: Uint8Array): EngineKeys {
 export function sumsOf(bytes: Uint8Array): EngineSums {
   const { keys, keyEnds, values, next } = pageOf(bytes)
   const view = viewOf(values)
-  const numbers = (start: number): Float64Array => Float64Array.from(keyEnds, (_, index) => view.getFloat64(16 * index + start, true))
+  const numbers = (start: number): Float64Array =>
+    Float64Array.from(keyEnds, (_, index) => view.getFloat64(16 * index + start, true))
   return { keys, keyEnds, next, entries: numbers(0), bytes: numbers(8) }
 }
 
 /** The report of a commit, at the start of `view`. */
 export function commitOf(view: DataView): EngineCommit {
-  const report = { entries: view.getFloat64(0, true), bytes: view.getFloat64(8, true), maintenanceDue: view.getUint32(28, true) === 1 }
+  const report = {
+    entries: view.getFloat64(0, true),
+    bytes: view.getFloat64(8, true),
+    maintenanceDue: view.getUint32(28, true) === 1,
+  }
   return { report, batchBytes: view.getFloat64(16, true), damageCount: view.getUint32(24, true) }
 }
 

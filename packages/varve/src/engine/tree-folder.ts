@@ -11,7 +11,12 @@ import { EngineFailure } from './answer.ts'
 
 /** What a failure of a file operation is called. */
 const CODES: Readonly<Record<string, string>> = {
-  EACCES: 'PERMISSION', EPERM: 'PERMISSION', EROFS: 'PERMISSION', ENOSPC: 'DISK_FULL', EDQUOT: 'DISK_FULL', EFBIG: 'DISK_FULL',
+  EACCES: 'PERMISSION',
+  EPERM: 'PERMISSION',
+  EROFS: 'PERMISSION',
+  ENOSPC: 'DISK_FULL',
+  EDQUOT: 'DISK_FULL',
+  EFBIG: 'DISK_FULL',
 }
 
 /** Error codes for a file of another type where a directory or file is expected. */
@@ -142,7 +147,9 @@ export function codeOf(error: unknown): string | undefined {
 export function fileFailure(operation: string, path: string, error: unknown): EngineFailure {
   if (error instanceof EngineFailure) return error
   const text = error instanceof Error ? error.message : String(error)
-  return new EngineFailure(CODES[codeOf(error) ?? ''] ?? 'IO', `cannot ${operation} '${path}': ${text}`, { cause: error })
+  return new EngineFailure(CODES[codeOf(error) ?? ''] ?? 'IO', `cannot ${operation} '${path}': ${text}`, {
+    cause: error,
+  })
 }
 
 /** The same, where `part` may be in the way. */
@@ -164,7 +171,8 @@ function notAFolder(path: string): Error {
   return Object.assign(new Error(`'${path}' is not a directory`), { code: 'ENOTDIR' })
 }
 
-const isAllowed = (path: string): boolean => (['read', 'write'] as const).every((action) => refusal(action, path) === undefined)
+const isAllowed = (path: string): boolean =>
+  (['read', 'write'] as const).every((action) => refusal(action, path) === undefined)
 
 let proc: boolean | undefined
 

@@ -98,7 +98,11 @@ export class TreeRestore {
       if (stat === undefined || !this.#looksLike(stat, file)) return false
       const known = this.#known.get(file.path)
       const newestNs = stat.mtimeNs > changeOf(stat) ? stat.mtimeNs : changeOf(stat)
-      if (known !== undefined && known.every((field, index) => field === knownOf(file, stat)[index]) && newestNs + RACY_NS < this.#knownNs) {
+      if (
+        known !== undefined &&
+        known.every((field, index) => field === knownOf(file, stat)[index]) &&
+        newestNs + RACY_NS < this.#knownNs
+      ) {
         this.placed.push(known)
         return true
       }
@@ -170,7 +174,9 @@ export class TreeRestore {
       return cloned === undefined ? 'copied' : 'cloned'
     } catch (error) {
       if (temporary !== '') files.rmSync(folder.at(temporary), { force: true })
-      throw codeOf(error) === 'EISDIR' || codeOf(error) === 'ENOTEMPTY' ? blockedOr(file.path, name, error) : fileFailure('write', file.path, error)
+      throw codeOf(error) === 'EISDIR' || codeOf(error) === 'ENOTEMPTY'
+        ? blockedOr(file.path, name, error)
+        : fileFailure('write', file.path, error)
     } finally {
       if (handle >= 0) files.closeSync(handle)
     }
@@ -185,7 +191,10 @@ export class TreeRestore {
     const source = openStored(files, place, file.size)
     if (source === undefined) return undefined // for the engine to judge
     try {
-      const [temporary] = fresh((path) => files.copyFileSync(source.path, path, COPYFILE_EXCL | COPYFILE_FICLONE_FORCE), folder)
+      const [temporary] = fresh(
+        (path) => files.copyFileSync(source.path, path, COPYFILE_EXCL | COPYFILE_FICLONE_FORCE),
+        folder,
+      )
       files.chmodSync(folder.at(temporary), mode & ~process.umask())
       return temporary
     } catch (error) {
@@ -254,7 +263,15 @@ export class TreeRestore {
 }
 
 function knownOf(file: FileItem, stat: fs.BigIntStats): RestoredFile {
-  return [file.path, file.digest, file.executable === true, file.size, String(stat.mtimeNs), String(changeOf(stat)), String(stat.ino)]
+  return [
+    file.path,
+    file.digest,
+    file.executable === true,
+    file.size,
+    String(stat.mtimeNs),
+    String(changeOf(stat)),
+    String(stat.ino),
+  ]
 }
 
 /** When anything of a file changed; 0 on Windows, where the native engine does not learn it. */

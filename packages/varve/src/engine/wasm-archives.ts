@@ -20,12 +20,21 @@ const instance: WasmInstance = new WasmInstance(moduleBytes, glue, 'the cache is
 export const prepareArchives = (): Promise<void> => instance.prepare()
 
 /** Reads an archive; the host stores its files. */
-export function importArchive(request: ArchiveRequest, host: Source & Pick<glue.ArchiveHost, 'store'>, watcher: glue.Watcher): ImportAnswer {
+export function importArchive(
+  request: ArchiveRequest,
+  host: Source & Pick<glue.ArchiveHost, 'store'>,
+  watcher: glue.Watcher,
+): ImportAnswer {
   return call(host, (safe) => glue.importArchive(JSON.stringify(request), safe, watcher))
 }
 
 /** Writes an archive of files whose contents the host returns. */
-export function exportArchive(files: readonly FileEntry[], gzip: boolean, host: Target & Contents, watcher: glue.Watcher): void {
+export function exportArchive(
+  files: readonly FileEntry[],
+  gzip: boolean,
+  host: Target & Contents,
+  watcher: glue.Watcher,
+): void {
   call(host, (safe) => glue.exportArchive(JSON.stringify({ files, gzip }), safe, watcher))
 }
 
@@ -38,7 +47,10 @@ export function sourceOf(input: string | Uint8Array): Source & Closable {
 export function targetOf(path: string): Target & Closable {
   const files = hostFiles()
   const handle = opened(files, path, 'wx')
-  return { write: (bytes) => attempt(() => (files.writeFileSync(handle, bytes), 0)), close: () => files.closeSync(handle) }
+  return {
+    write: (bytes) => attempt(() => (files.writeFileSync(handle, bytes), 0)),
+    close: () => files.closeSync(handle),
+  }
 }
 
 function fromFile(path: string): Source & Closable {
@@ -76,7 +88,12 @@ function attempt(run: () => number): number {
   }
 }
 
-const NO_ARCHIVE: glue.ArchiveHost = { read: () => INVALID, write: () => INVALID, store: () => '', content: () => undefined }
+const NO_ARCHIVE: glue.ArchiveHost = {
+  read: () => INVALID,
+  write: () => INVALID,
+  store: () => '',
+  content: () => undefined,
+}
 
 /** Runs a call with a host. The module cannot pass on what `store` and `content` throw, so this throws it afterwards. */
 function call<Report>(given: Partial<glue.ArchiveHost>, run: (host: glue.ArchiveHost) => string): Report {
@@ -91,7 +108,8 @@ function call<Report>(given: Partial<glue.ArchiveHost>, run: (host: glue.Archive
     }
   }
   const store = (content: Uint8Array): string => kept('', () => host.store(content))
-  const content = (digest: string, bytes: number): Uint8Array | undefined => kept(undefined, () => host.content(digest, bytes))
+  const content = (digest: string, bytes: number): Uint8Array | undefined =>
+    kept(undefined, () => host.content(digest, bytes))
   try {
     const { generation } = instance.get()
     return reportOf(instance.guarded(generation, () => run({ ...host, store, content })))

@@ -3,7 +3,14 @@ import type * as fs from 'node:fs'
 import type { WasmStore, Watcher } from '../../generated/varve_wasm.js'
 import { digestOf } from '../../generated/varve_wasm.js'
 import type {
-  AloneEntry, ArchiveRequest, EngineFiles, ImportAnswer, RestoreAnswer, RestoreRequest, StoredContent, StoredFile,
+  AloneEntry,
+  ArchiveRequest,
+  EngineFiles,
+  ImportAnswer,
+  RestoreAnswer,
+  RestoreRequest,
+  StoredContent,
+  StoredFile,
 } from './files.ts'
 import type { EngineControl } from './engine.ts'
 import { byPath, type FileEntry, type FileItem } from '../values/manifest.ts'
@@ -101,14 +108,19 @@ export class WasmTrees implements EngineFiles {
     return removed
   }
 
-  async importArchive(input: string | Uint8Array, request: ArchiveRequest, control: EngineControl): Promise<ImportAnswer> {
+  async importArchive(
+    input: string | Uint8Array,
+    request: ArchiveRequest,
+    control: EngineControl,
+  ): Promise<ImportAnswer> {
     const archives = await import('./wasm-archives.ts')
     await archives.prepareArchives()
     const { read, close } = archives.sourceOf(input)
     try {
       const watcher = watcherOf(control)
       return await this.#store(async (number) => {
-        const store = (content: Uint8Array): string => this.#ask<StoredContent>((engine) => engine.storeFile(number, content)).digest
+        const store = (content: Uint8Array): string =>
+          this.#ask<StoredContent>((engine) => engine.storeFile(number, content)).digest
         return archives.importArchive(request, { read, store }, watcher)
       })
     } finally {
@@ -133,7 +145,10 @@ export class WasmTrees implements EngineFiles {
     return this.#ask((store) => store.listFiles())
   }
 
-  async verify(files: readonly FileEntry[], control: EngineControl): Promise<readonly { readonly digest: string; readonly sound: boolean }[]> {
+  async verify(
+    files: readonly FileEntry[],
+    control: EngineControl,
+  ): Promise<readonly { readonly digest: string; readonly sound: boolean }[]> {
     const watcher = this.#of.watcher(control)
     return this.#ask((store) => store.verifyFiles(JSON.stringify(files), watcher))
   }
@@ -207,13 +222,17 @@ export class WasmTrees implements EngineFiles {
 }
 
 function notAFile(path: string): EngineFailure {
-  return new EngineFailure('UNSAFE_PATH', refused(path, 'is not a regular file but a link, a device, a pipe or a socket').message)
+  return new EngineFailure(
+    'UNSAFE_PATH',
+    refused(path, 'is not a regular file but a link, a device, a pipe or a socket').message,
+  )
 }
 
 function restoredOf(text: string): Restored {
   try {
     const parsed = parseJson(text) as Partial<Restored>
-    if (typeof parsed.at === 'string' && /^\d+$/.test(parsed.at) && Array.isArray(parsed.files)) return { at: parsed.at, files: parsed.files }
+    if (typeof parsed.at === 'string' && /^\d+$/.test(parsed.at) && Array.isArray(parsed.files))
+      return { at: parsed.at, files: parsed.files }
   } catch {} // nothing is known then
   return { at: '0', files: [] }
 }

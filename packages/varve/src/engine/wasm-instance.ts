@@ -47,7 +47,9 @@ export class WasmInstance {
       try {
         this.#memory = this.#begin(this.module())
       } catch (error) {
-        throw new EngineFailure('ENGINE_UNAVAILABLE', `cannot start the WebAssembly engine: ${reasonOf(error)}`, { cause: error })
+        throw new EngineFailure('ENGINE_UNAVAILABLE', `cannot start the WebAssembly engine: ${reasonOf(error)}`, {
+          cause: error,
+        })
       }
     }
     return { generation: this.#generation, memory: this.#memory }
@@ -101,15 +103,21 @@ export class WasmInstance {
 
   #stopped(cause?: unknown): EngineFailure {
     const text = this.#panicText === '' ? String(cause ?? 'another cache in this thread met a trap') : this.#panicText
-    return new EngineFailure('INTERNAL', `the engine failed: ${text}; ${this.#outcome}, and please report this message`, { cause })
+    return new EngineFailure(
+      'INTERNAL',
+      `the engine failed: ${text}; ${this.#outcome}, and please report this message`,
+      { cause },
+    )
   }
 }
 
 /** V8 reserves some 10 GB of address space for a memory, so that it need not check each access. */
 function reasonOf(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error)
-  if (!(error instanceof RangeError)) return `${text}. Install the native engine (npm install varve with optional dependencies)`
-  const ways = 'raise the limit (ulimit -v), install the native engine, or run Node.js 22 with --disable-wasm-trap-handler'
+  if (!(error instanceof RangeError))
+    return `${text}. Install the native engine (npm install varve with optional dependencies)`
+  const ways =
+    'raise the limit (ulimit -v), install the native engine, or run Node.js 22 with --disable-wasm-trap-handler'
   return `${text}. It needs about 10 GB of address space: ${ways}`
 }
 

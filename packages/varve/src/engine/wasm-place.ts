@@ -4,7 +4,12 @@ import type { Compacted } from './compact-order.ts'
 import type { Engine, EngineControl, EngineOptions } from './engine.ts'
 
 /** Compacts the cache on another thread; undefined if this one is quicker. */
-export type CompactElsewhere = (full: boolean, control: EngineControl, options: EngineOptions, module: WebAssembly.Module) => Compaction
+export type CompactElsewhere = (
+  full: boolean,
+  control: EngineControl,
+  options: EngineOptions,
+  module: WebAssembly.Module,
+) => Compaction
 type Compaction = Promise<Compacted | undefined> | undefined
 
 /** Where the files of a cache are. */

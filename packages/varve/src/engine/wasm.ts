@@ -3,8 +3,29 @@ import * as glue from '../../generated/varve_wasm.js'
 import { folderName, type Host, WasmStore } from '../../generated/varve_wasm.js'
 import { bytes as engineBytes } from '../../generated/varve_wasm_bytes.js'
 import type {
-  CommitReport, CompactReport, Damage, Engine, EngineChunk, EngineCommit, EngineControl, EngineExport, EngineFolders, EngineImport, EngineKeys,
-  EngineOptions, EnginePage, EngineStatus, EngineStore, EngineSums, EngineTop, EngineValues, RepairReport, SealReport, Stats, TopItem, VerifyReport,
+  CommitReport,
+  CompactReport,
+  Damage,
+  Engine,
+  EngineChunk,
+  EngineCommit,
+  EngineControl,
+  EngineExport,
+  EngineFolders,
+  EngineImport,
+  EngineKeys,
+  EngineOptions,
+  EnginePage,
+  EngineStatus,
+  EngineStore,
+  EngineSums,
+  EngineTop,
+  EngineValues,
+  RepairReport,
+  SealReport,
+  Stats,
+  TopItem,
+  VerifyReport,
 } from './engine.ts'
 import { type ChunkReport, reportOf } from './answer.ts'
 import { heldHost } from './held-host.ts'
@@ -19,7 +40,11 @@ import { LongCalls } from './watcher.ts'
 import type { CompactElsewhere, LayerHosts, WasmPlace, WasmPlaces } from './wasm-place.ts'
 
 /** The instance that all stores of this thread share. */
-const engineInstance: WasmInstance = new WasmInstance(engineBytes, glue, 'this cache is closed, its files are intact. Reopen it to continue')
+const engineInstance: WasmInstance = new WasmInstance(
+  engineBytes,
+  glue,
+  'this cache is closed, its files are intact. Reopen it to continue',
+)
 
 const FAILED = -2
 const SCRATCH_BYTES = 128 * 1024
@@ -30,7 +55,8 @@ export async function wasmEngine(placeOf: WasmPlaces, layerHost: LayerHosts): Pr
   return {
     name: 'wasm',
     folderName: nameOf,
-    open: async (directory, options) => new WasmEngineStore(placeOf(directory, nameOf(options.secret)), options, layerHost),
+    open: async (directory, options) =>
+      new WasmEngineStore(placeOf(directory, nameOf(options.secret)), options, layerHost),
   }
 }
 
@@ -68,7 +94,13 @@ class WasmEngineStore implements EngineStore {
     this.#store = this.#call(() => {
       try {
         const order = JSON.stringify({ ...rest, layers })
-        return WasmStore.open(heldHost(tableHost(host), engineInstance), order, secret, random, layers.map(this.#layerHost))
+        return WasmStore.open(
+          heldHost(tableHost(host), engineInstance),
+          order,
+          secret,
+          random,
+          layers.map(this.#layerHost),
+        )
       } catch (error) {
         if (typeof error !== 'string') throw error
         return reportOf<never>(error)
@@ -96,7 +128,9 @@ class WasmEngineStore implements EngineStore {
     if (this.#scratch.length === 0) {
       if (this.#long.isReporting) return new Uint8Array(SCRATCH_BYTES) // for a call that is refused, as those of an ended instance are
       const isGone = !engineInstance.isPresent(this.#owner)
-      this.#scratch = isGone ? new Uint8Array(SCRATCH_BYTES) : new Uint8Array(this.#memory.buffer, this.#store.scratchAt, this.#store.scratchBytes)
+      this.#scratch = isGone
+        ? new Uint8Array(SCRATCH_BYTES)
+        : new Uint8Array(this.#memory.buffer, this.#store.scratchAt, this.#store.scratchBytes)
     }
     return this.#scratch
   }
@@ -108,7 +142,8 @@ class WasmEngineStore implements EngineStore {
   get(namespace: number, keyBytes: number, target: Uint8Array, start: number): number {
     const size = this.#number(() => this.#store.get(namespace, keyBytes))
     this.#inScratch = size
-    if (size > 0 && start + size <= target.length && size <= SCRATCH_BYTES) target.set(viewAt(this.scratch, 0, size), start)
+    if (size > 0 && start + size <= target.length && size <= SCRATCH_BYTES)
+      target.set(viewAt(this.scratch, 0, size), start)
     return size
   }
 
@@ -139,7 +174,13 @@ class WasmEngineStore implements EngineStore {
   }
 
   getMany(
-    namespace: number, keys: Uint8Array, keyEnds: Uint32Array, first: number, target: Uint8Array, start: number, lengths: Int32Array,
+    namespace: number,
+    keys: Uint8Array,
+    keyEnds: Uint32Array,
+    first: number,
+    target: Uint8Array,
+    start: number,
+    lengths: Int32Array,
   ): number {
     this.#inScratch = -1
     const room = Math.min(SCRATCH_BYTES, target.length - start)
@@ -151,7 +192,10 @@ class WasmEngineStore implements EngineStore {
   }
 
   getManyAtOnce(namespace: number, keys: Uint8Array, keyEnds: Uint32Array): EngineValues {
-    return valuesOf(this.#taken(() => this.#store.getManyAtOnce(namespace, keys, keyEnds)), keyEnds.length)
+    return valuesOf(
+      this.#taken(() => this.#store.getManyAtOnce(namespace, keys, keyEnds)),
+      keyEnds.length,
+    )
   }
 
   async getManyAsync(namespace: number, keys: Uint8Array, keyEnds: Uint32Array): Promise<EngineValues> {
@@ -227,8 +271,11 @@ class WasmEngineStore implements EngineStore {
     const isHere = this.#options.readOnly || this.#files?.isHolding === true
     // The other thread evicts by recorded usage, so record what was read here.
     if (!isHere && this.#elsewhere !== undefined) await this.flush()
-    const compacted = isHere ? undefined : await this.#elsewhere?.(full, control, this.#options, engineInstance.module())
-    if (compacted === undefined) return reportOf(this.#call(() => this.#store.compact(full, Date.now(), this.#long.watcherOf(control))))
+    const compacted = isHere
+      ? undefined
+      : await this.#elsewhere?.(full, control, this.#options, engineInstance.module())
+    if (compacted === undefined)
+      return reportOf(this.#call(() => this.#store.compact(full, Date.now(), this.#long.watcherOf(control))))
     this.#damage.addElsewhere(compacted.damage)
     // The next commit can drop what the worker checkpointed; commits of others stay invisible until then.
     reportOf(this.#call(() => this.#store.lookAhead()))
@@ -253,7 +300,9 @@ class WasmEngineStore implements EngineStore {
 
   async seal(target: string, since: readonly string[], control: EngineControl): Promise<SealReport> {
     const hosts = since.map(this.#layerHost)
-    return reportOf(this.#call(() => this.#store.seal(this.#layerHost(target), [...since], hosts, this.#long.watcherOf(control))))
+    return reportOf(
+      this.#call(() => this.#store.seal(this.#layerHost(target), [...since], hosts, this.#long.watcherOf(control))),
+    )
   }
 
   damageCount(): number {

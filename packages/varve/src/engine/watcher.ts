@@ -28,7 +28,10 @@ export class LongCalls {
   /** Throws BUSY inside of a listener. */
   check(): void {
     if (!this.isReporting) return
-    throw new EngineFailure('BUSY', 'WebAssembly runs a call that reports its progress; use this cache after onProgress has returned')
+    throw new EngineFailure(
+      'BUSY',
+      'WebAssembly runs a call that reports its progress; use this cache after onProgress has returned',
+    )
   }
 
   watcherOf({ signal, onProgress }: EngineControl): ReturnType<typeof watcherOf> {

@@ -6,7 +6,12 @@ import { type FileEntry, isFile } from '../values/manifest.ts'
 import { type Found, walk } from './walk.ts'
 
 /** Paths below `root` to be removed, in that order: what a folder holds before the folder. */
-export async function findExtra(files: typeof fs, root: string, entries: readonly FileEntry[], signal: AbortSignal | undefined): Promise<string[]> {
+export async function findExtra(
+  files: typeof fs,
+  root: string,
+  entries: readonly FileEntry[],
+  signal: AbortSignal | undefined,
+): Promise<string[]> {
   const kinds = kindsOf(entries)
   let found: Found[]
   try {
@@ -14,7 +19,9 @@ export async function findExtra(files: typeof fs, root: string, entries: readonl
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return []
     if (error instanceof VarveError) throw error
-    throw new VarveError('IO', `cannot look at '${root}': ${error instanceof Error ? error.message : String(error)}`, { cause: error })
+    throw new VarveError('IO', `cannot look at '${root}': ${error instanceof Error ? error.message : String(error)}`, {
+      cause: error,
+    })
   }
   const extra: string[] = []
   // From the end, so that what a folder holds comes first. A file is replaced by a file, a link by a link, without removing.

@@ -3,7 +3,13 @@ import type { WatchOptions } from '../options.ts'
 import type { Session } from '../session/session.ts'
 import type { FileItem, FileManifest } from '../values/manifest.ts'
 import type {
-  ExportTarOptions, FilesReport, ImportedTar, ImportTarOptions, RestoreOptions, RestoreReport, StoreOptions,
+  ExportTarOptions,
+  FilesReport,
+  ImportedTar,
+  ImportTarOptions,
+  RestoreOptions,
+  RestoreReport,
+  StoreOptions,
 } from './options.ts'
 import type { FileTrees } from './trees.ts'
 

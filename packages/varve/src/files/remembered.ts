@@ -25,7 +25,11 @@ export function remembered(session: Session, target: string): string {
 /** Stores the record in its own commit. If that fails, the next restore reads more files. */
 export async function remember(session: Session, target: string, value: string): Promise<void> {
   try {
-    await session.run(async (store) => (await store.files()).commitAlone({ namespace: NAMESPACE, version: VERSION, key: target, value }), 'write')
+    await session.run(
+      async (store) =>
+        (await store.files()).commitAlone({ namespace: NAMESPACE, version: VERSION, key: target, value }),
+      'write',
+    )
   } catch (error) {
     session.warn(toVarveError(error), 'remember')
   }

@@ -61,7 +61,10 @@ function namesOf(what: string | readonly string[]): readonly string[] {
   const given: readonly unknown[] = typeof what === 'string' ? [what] : what
   for (const name of Array.isArray(given) ? given : [given]) {
     if (typeof name === 'string' && name !== '' && !name.includes('\0')) continue
-    throw new VarveError('INVALID_ARGUMENT', `files.store() takes a folder, a file or a list of them, not ${describe(name)}`)
+    throw new VarveError(
+      'INVALID_ARGUMENT',
+      `files.store() takes a folder, a file or a list of them, not ${describe(name)}`,
+    )
   }
   return typeof what === 'string' ? [what] : what
 }
@@ -74,7 +77,8 @@ async function ownBase(files: typeof fs, path: typeof paths, what: string): Prom
 /** What stands at `absolute` and below. */
 async function below({ files, path, root, signal }: Search, name: string, absolute: string): Promise<Found[]> {
   const inside = path.relative(root, absolute).split(path.sep).join('/')
-  if (inside === '..' || inside.startsWith('../') || path.isAbsolute(inside)) throw refused(name, `is not below ${JSON.stringify(root)}`)
+  if (inside === '..' || inside.startsWith('../') || path.isAbsolute(inside))
+    throw refused(name, `is not below ${JSON.stringify(root)}`)
   const stat = inside === '' ? await files.promises.stat(absolute) : await files.promises.lstat(absolute)
   const kind = stat.isFile() ? 'file' : stat.isSymbolicLink() ? 'link' : stat.isDirectory() ? 'folder' : 'other'
   if (kind !== 'folder') return [{ path: inside, kind, isEmpty: false }]
@@ -88,11 +92,16 @@ async function entryOf({ files, path, root, takesLinks }: Search, { path: at, ki
   if (kind === 'file') return { path: at, size: 0, digest: UNREAD }
   if (kind === 'folder') return { path: at, folder: true }
   if (kind === 'link' && takesLinks) return { path: at, link: await files.promises.readlink(path.join(root, at)) }
-  throw refused(at, kind === 'link' ? "is a link; option 'links' takes those that stay inside" : 'is a device, a pipe or a socket')
+  throw refused(
+    at,
+    kind === 'link' ? "is a link; option 'links' takes those that stay inside" : 'is a device, a pipe or a socket',
+  )
 }
 
 function failureOf(error: unknown): VarveError {
   const code = codeOf(error)
   const text = error instanceof Error ? error.message : String(error)
-  return new VarveError(code === 'EACCES' || code === 'EPERM' ? 'PERMISSION' : 'IO', `cannot store: ${text}`, { cause: error })
+  return new VarveError(code === 'EACCES' || code === 'EPERM' ? 'PERMISSION' : 'IO', `cannot store: ${text}`, {
+    cause: error,
+  })
 }

@@ -58,7 +58,8 @@ export async function spoolOut(path: string, target: ByteTarget, signal: AbortSi
   const source = hostFiles().createReadStream(path)
   try {
     const { Writable } = streams
-    const writable = 'getWriter' in target ? locked(() => Writable.fromWeb(target as Parameters<typeof Writable.fromWeb>[0])) : target
+    const writable =
+      'getWriter' in target ? locked(() => Writable.fromWeb(target as Parameters<typeof Writable.fromWeb>[0])) : target
     await taken(streams.promises.pipeline(source, writable, signal === undefined ? {} : { signal }), signal)
   } finally {
     // Windows removes no open file.

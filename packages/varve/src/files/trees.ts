@@ -11,18 +11,46 @@ import { WATCH_FIELDS, watched } from '../session/watch.ts'
 import { findExtra } from './extra.ts'
 import { entriesOf, type FileEntry, type FileManifest, isFile, manifestOf } from '../values/manifest.ts'
 import type {
-  ExportTarOptions, FilesReport, ImportedTar, ImportTarOptions, RestoreOptions, RestoreReport, StoreOptions,
+  ExportTarOptions,
+  FilesReport,
+  ImportedTar,
+  ImportTarOptions,
+  RestoreOptions,
+  RestoreReport,
+  StoreOptions,
 } from './options.ts'
 import { remember, remembered } from './remembered.ts'
 import { findFiles } from './select.ts'
 import { intoPlace } from './target.ts'
-import { type ByteSource, type ByteTarget, hostFiles, isSource, isTarget, spoolIn, spoolOut, withSpool } from './spool.ts'
+import {
+  type ByteSource,
+  type ByteTarget,
+  hostFiles,
+  isSource,
+  isTarget,
+  spoolIn,
+  spoolOut,
+  withSpool,
+} from './spool.ts'
 
 const LINKS = oneOf('refuse', 'inside')
-const COUNT: Field = { expected: 'a whole number from 1', accepts: (value) => Number.isSafeInteger(value) && Number(value) >= 1 }
+const COUNT: Field = {
+  expected: 'a whole number from 1',
+  accepts: (value) => Number.isSafeInteger(value) && Number(value) >= 1,
+}
 const STORE_FIELDS: Fields<StoreOptions> = { ...WATCH_FIELDS, base: STRING, links: LINKS }
-const RESTORE_FIELDS: Fields<RestoreOptions> = { ...WATCH_FIELDS, mode: oneOf('auto', 'reflink', 'hardlink', 'copy'), clean: BOOLEAN }
-const IMPORT_FIELDS: Fields<ImportTarOptions> = { ...WATCH_FIELDS, links: LINKS, maxBytes: COUNT, maxFileBytes: COUNT, maxFiles: COUNT }
+const RESTORE_FIELDS: Fields<RestoreOptions> = {
+  ...WATCH_FIELDS,
+  mode: oneOf('auto', 'reflink', 'hardlink', 'copy'),
+  clean: BOOLEAN,
+}
+const IMPORT_FIELDS: Fields<ImportTarOptions> = {
+  ...WATCH_FIELDS,
+  links: LINKS,
+  maxBytes: COUNT,
+  maxFileBytes: COUNT,
+  maxFiles: COUNT,
+}
 const EXPORT_FIELDS: Fields<ExportTarOptions> = { ...WATCH_FIELDS, gzip: BOOLEAN }
 
 /** Files of one cache; `Files` documents its calls. */
@@ -42,7 +70,10 @@ export class FileTrees {
       const { base, entries } = await findFiles(files, what, options.base, options.links === 'inside', control.signal)
       await this.#session.run(async (store) => (await store.files()).check(entries), 'none')
       const paths = entries.filter(isFile).map((entry) => entry.path)
-      const stored = await this.#session.run(async (store) => (await store.files()).storeTree(base, paths, control), 'write')
+      const stored = await this.#session.run(
+        async (store) => (await store.files()).storeTree(base, paths, control),
+        'write',
+      )
       const contents = stored.values()
       return manifestOf(
         entries.map((entry) => {
@@ -64,7 +95,9 @@ export class FileTrees {
       const removed = options.clean === true ? await this.#clean(entries, root, control) : 0
       const before = remembered(this.#session, root)
       const request = { target: root, mode: this.#modeOf(options), files: entries }
-      const { restored, ...counts } = await this.#session.run(async (store) => (await store.files()).restoreTree(request, before, control))
+      const { restored, ...counts } = await this.#session.run(async (store) =>
+        (await store.files()).restoreTree(request, before, control),
+      )
       if (restored !== null && !this.#readOnly) await remember(this.#session, root, restored)
       return { entries: entries.length, ...counts, removed }
     })
@@ -79,16 +112,25 @@ export class FileTrees {
       })
     }
     if (typeof archive !== 'string' && !isBytes(archive)) {
-      throw new VarveError('INVALID_ARGUMENT', `files.importTar() takes a path, bytes or a stream, not ${describe(archive)}`)
+      throw new VarveError(
+        'INVALID_ARGUMENT',
+        `files.importTar() takes a path, bytes or a stream, not ${describe(archive)}`,
+      )
     }
     if (typeof archive !== 'string' && isGone(archive)) {
-      throw new VarveError('INVALID_ARGUMENT', 'the memory of the archive was transferred; import it before, or a copy of it')
+      throw new VarveError(
+        'INVALID_ARGUMENT',
+        'the memory of the archive was transferred; import it before, or a copy of it',
+      )
     }
     const { links, maxBytes = 0, maxFileBytes = 0, maxFiles = 0 } = options
     const inputBytes = typeof archive === 'string' ? await sizeOf(absolute('archive', archive)) : archive.length
     const request = { links: links === 'inside', maxBytes, maxFileBytes, maxFiles, inputBytes }
     return watched(options, async (control) => {
-      const imported = await this.#session.run(async (store) => (await store.files()).importArchive(archive, request, control), 'write')
+      const imported = await this.#session.run(
+        async (store) => (await store.files()).importArchive(archive, request, control),
+        'write',
+      )
       return { manifest: manifestOf(imported.files), warnings: imported.warnings }
     })
   }
@@ -98,7 +140,9 @@ export class FileTrees {
     const entries = entriesOf('files.exportTar()', manifest)
     const write = (path: string): Promise<void> =>
       watched(options, (control) =>
-        this.#session.run(async (store) => (await store.files()).exportArchive(entries, path, options.gzip ?? false, control)),
+        this.#session.run(async (store) =>
+          (await store.files()).exportArchive(entries, path, options.gzip ?? false, control),
+        ),
       )
     if (typeof to !== 'string' && !isTarget(to)) {
       throw new VarveError('INVALID_ARGUMENT', `files.exportTar() takes a path or a stream, not ${describe(to)}`)
@@ -111,7 +155,9 @@ export class FileTrees {
     if (typeof to !== 'string') return toStream(() => to)
     const path = absolute('to', to)
     // The stream is made once it has a listener: before, a file that cannot be opened would end the process.
-    await intoPlace(path, (place, creates) => (creates ? write(place) : toStream(() => hostFiles().createWriteStream(place))))
+    await intoPlace(path, (place, creates) =>
+      creates ? write(place) : toStream(() => hostFiles().createWriteStream(place)),
+    )
   }
 
   async list(): Promise<readonly StoredContent[]> {
@@ -128,7 +174,12 @@ export class FileTrees {
           : entriesOf('files.verify()', manifest).filter(isFile)
       const verified = await this.#session.run(async (store) => (await store.files()).verify(files, control))
       const lost = files.filter((_, index) => verified[index]?.sound !== true).map((file) => file.path)
-      return { sound: lost.length === 0, files: files.length, bytes: files.reduce((sum, file) => sum + file.size, 0), lost }
+      return {
+        sound: lost.length === 0,
+        files: files.length,
+        bytes: files.reduce((sum, file) => sum + file.size, 0),
+        lost,
+      }
     })
   }
 
@@ -156,5 +207,10 @@ function absolute(name: string, path: string): string {
 
 /** Bytes of a file; 0 = unknown, also if the engine will not be able to open it. */
 async function sizeOf(path: string): Promise<number> {
-  return hostFiles().promises.stat(path).then(({ size }) => size, () => 0)
+  return hostFiles()
+    .promises.stat(path)
+    .then(
+      ({ size }) => size,
+      () => 0,
+    )
 }

@@ -22,7 +22,12 @@ const LEFTOVER = /^\.varve-\d+-\d+\.tmp$/
  * Everything below `root`, each folder before what it holds. Rejects with UNSAFE_PATH for a name that is not UTF-8, unless
  * `skipsForeign`, and with CANCELLED.
  */
-export async function walk(files: typeof fs, root: string, signal: AbortSignal | undefined, skipsForeign: boolean): Promise<Found[]> {
+export async function walk(
+  files: typeof fs,
+  root: string,
+  signal: AbortSignal | undefined,
+  skipsForeign: boolean,
+): Promise<Found[]> {
   const found: Found[] = []
   const visit = async (folder: string, depth: number): Promise<number> => {
     if (signal?.aborted === true) throw new VarveError('CANCELLED', 'stopped on request', { cause: signal.reason })

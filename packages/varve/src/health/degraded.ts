@@ -39,7 +39,10 @@ export interface Degraded {
 
 /** The user that opens a directory, and the modules to examine it with. */
 interface FolderUser {
-  readonly files: Pick<typeof fs, 'statSync' | 'lstatSync' | 'readlinkSync' | 'readFileSync' | 'accessSync' | 'constants'>
+  readonly files: Pick<
+    typeof fs,
+    'statSync' | 'lstatSync' | 'readlinkSync' | 'readFileSync' | 'accessSync' | 'constants'
+  >
   readonly paths: Pick<typeof path, 'join' | 'dirname'>
   /** Effective user; undefined if the system has none. */
   readonly user: number | undefined
@@ -67,7 +70,8 @@ export function examine(dir: string, name: string, options: Pick<CacheOptions, '
   if (hidden !== undefined) return { degraded: hidden, isThere: true, isExposed: false }
   const uid = userHere()
   const user = { files, paths, user: uid === 'unknown' ? undefined : uid, isShared, isReader }
-  const { degraded, stopped, isExposed } = user.user === undefined ? lookAt(dir, place, user) : walk(place, { ...user, user: user.user })
+  const { degraded, stopped, isExposed } =
+    user.user === undefined ? lookAt(dir, place, user) : walk(place, { ...user, user: user.user })
   if (degraded !== undefined) return { degraded, isThere: true, isExposed }
   if (stopped === undefined) return { degraded: unwritable(place, user), isThere: true, isExposed }
   return { degraded: whyStopped(stopped, dir, user), isThere: false, isExposed }
@@ -79,7 +83,12 @@ function hiddenBy(dir: string, isShared: boolean): Degraded | undefined {
   if (refused !== undefined) return { mode: 'memory', code: 'PERMISSION', ...refused }
   if (userHere() !== 'unknown' || isShared) return undefined
   const why = `this process may not query its user, so it cannot check who owns '${dir}'`
-  return { mode: 'memory', code: 'PERMISSION', why, fix: 'allow it with --allow-sys=uid, or trust the directory with shared: true' }
+  return {
+    mode: 'memory',
+    code: 'PERMISSION',
+    why,
+    fix: 'allow it with --allow-sys=uid, or trust the directory with shared: true',
+  }
 }
 
 /** The limit of a host that refuses to sync files; undefined for other hosts. */
@@ -116,7 +125,10 @@ function walk(place: string, user: FolderUser & { readonly user: number }): Walk
 
 /** The same on systems without file owners: only the types of the files count. */
 function lookAt(dir: string, place: string, { files }: FolderUser): Walk {
-  for (const [folder, left] of [[dir, 1], [place, 0]] as const) {
+  for (const [folder, left] of [
+    [dir, 1],
+    [place, 0],
+  ] as const) {
     try {
       // The cache directory itself may be a link that its owner made; links inside it are not followed.
       const stats = left > 0 ? files.statSync(folder) : files.lstatSync(folder)

@@ -50,7 +50,8 @@ export function cachesDirectory(dir?: typeof GIT): string {
   const files = builtin('node:fs')
   if (paths === undefined || files === undefined) return '/varve'
   const named = [dir, variable('VARVE_DIR')].map((one) => (one === GIT ? gitCaches(paths) : one)).find(isSet)
-  if (named !== undefined) return paths.isAbsolute(named) ? paths.resolve(named) : paths.resolve(workingDirectory(), named)
+  if (named !== undefined)
+    return paths.isAbsolute(named) ? paths.resolve(named) : paths.resolve(workingDirectory(), named)
   const cwd = workingDirectory()
   const shared = variable('CACHE_DIR')
   if (isSet(shared) && !['true', 'false', '0', '1'].includes(shared)) return paths.resolve(cwd, shared, 'varve')

@@ -39,7 +39,11 @@ export interface Secret {
  * The secret from the options or the environment. A cache in memory has one only if the option is given. Throws
  * INVALID_ARGUMENT if it is too short or of the wrong type, SECRET_MISSING if it is required and missing.
  */
-export function secretOf({ secret, requireSecret, inMemory }: Pick<CacheOptions, 'secret' | 'requireSecret' | 'inMemory'> = {}): Secret {
+export function secretOf({
+  secret,
+  requireSecret,
+  inMemory,
+}: Pick<CacheOptions, 'secret' | 'requireSecret' | 'inMemory'> = {}): Secret {
   if (secret !== undefined) return { bytes: bytesOf(secret, "option 'secret'"), warning: undefined }
   if (inMemory === true) return { bytes: undefined, warning: undefined }
   const named = variable('VARVE_SECRET')
@@ -56,16 +60,26 @@ export function secretOf({ secret, requireSecret, inMemory }: Pick<CacheOptions,
   }
   const isMeant = requireSecret === false || wanted !== ''
   if (isMeant || (named === undefined && !isOld)) return { bytes: undefined, warning: undefined }
-  return { bytes: undefined, warning: missing(found, isOld ? 'Rename it to VARVE_SECRET' : 'Set VARVE_SECRET'), found: isOld ? OLD : 'empty' }
+  return {
+    bytes: undefined,
+    warning: missing(found, isOld ? 'Rename it to VARVE_SECRET' : 'Set VARVE_SECRET'),
+    found: isOld ? OLD : 'empty',
+  }
 }
 
 function bytesOf(value: unknown, origin: string): Uint8Array {
   if (typeof value !== 'string' && !isBytes(value)) {
-    throw new VarveError('INVALID_ARGUMENT', `${origin} has the wrong type; expected a Uint8Array or a string: ${WAY_OUT}`)
+    throw new VarveError(
+      'INVALID_ARGUMENT',
+      `${origin} has the wrong type; expected a Uint8Array or a string: ${WAY_OUT}`,
+    )
   }
   const bytes = typeof value === 'string' ? new TextEncoder().encode(value) : Uint8Array.from(value)
   if (bytes.length >= SECRET_BYTES_MIN) return bytes
-  throw new VarveError('INVALID_ARGUMENT', `${origin} has ${bytes.length} bytes, which can be guessed; expected ${WAY_OUT}`)
+  throw new VarveError(
+    'INVALID_ARGUMENT',
+    `${origin} has ${bytes.length} bytes, which can be guessed; expected ${WAY_OUT}`,
+  )
 }
 
 function missing(found: string, fix: string): VarveError {

@@ -62,14 +62,15 @@ const LINKS_MAX = 40
 /** The components of an absolute path, from the root on. A link that is the last one is not followed. */
 export function* componentsOf(path: string, files: WalkedFiles): Generator<Component, Stopped | undefined> {
   const todo = namesOf(path)
-  for (let [at, links] = ['', 0]; ; ) {
+  for (let [at, links] = ['', 0]; ;) {
     const [here, left] = [at === '' ? '/' : at, todo.length]
     try {
       const stats = files.lstatSync(here, { throwIfNoEntry: false })
       if (stats === undefined) return { path: here, error: undefined, left }
       yield { path: here, stats, left }
       if (stats.isSymbolicLink() && left > 0) {
-        if (++links > LINKS_MAX) return { path: here, error: Object.assign(new Error('too many links'), { code: 'ELOOP' }), left }
+        if (++links > LINKS_MAX)
+          return { path: here, error: Object.assign(new Error('too many links'), { code: 'ELOOP' }), left }
         const target = files.readlinkSync(here)
         todo.unshift(...namesOf(target))
         at = target.startsWith('/') ? '' : parentOf(at)
@@ -144,7 +145,11 @@ function writersOfCode(files: WalkedFiles): Writers {
 /** Whether the group has only that user: most Linux systems create one for each. Unknown groups count as shared. */
 function isPrivate(gid: number, user: number, files: WalkedFiles): boolean {
   try {
-    const table = (path: string): string[][] => files.readFileSync(path, 'utf8').split('\n').map((line) => line.split(':'))
+    const table = (path: string): string[][] =>
+      files
+        .readFileSync(path, 'utf8')
+        .split('\n')
+        .map((line) => line.split(':'))
     const users = table('/etc/passwd')
     const own = users.find((fields) => fields[2] === String(user))
     const listed = table('/etc/group').find((fields) => fields[2] === String(gid))?.[3]

@@ -44,7 +44,10 @@ export class Counts {
     checkOptions('recordBuild()', counts, COUNT_FIELDS)
     const { hits, misses, reasons = {}, savedMs = 0 } = counts
     if (!isAmount(hits) || !isAmount(misses)) {
-      throw new VarveError('INVALID_OPTION', `recordBuild() takes 'hits' and 'misses', not ${describe(hits)} and ${describe(misses)}`)
+      throw new VarveError(
+        'INVALID_OPTION',
+        `recordBuild() takes 'hits' and 'misses', not ${describe(hits)} and ${describe(misses)}`,
+      )
     }
     this.hits += hits
     this.misses += misses

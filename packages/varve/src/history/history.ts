@@ -34,7 +34,9 @@ export function readHistory(store: EngineStore): BuildRecord[] {
 /** Buffers the record with this key, and the removal of the oldest ones beyond the limit. */
 export function putRecord(store: EngineStore, key: string, encoded: Uint8Array): void {
   const namespace = store.namespace(NAME, VERSION)
-  const keys = Array.from(placesOf(store), ([page, index]) => readKey(page.keys, page.keyEnds[index - 1] ?? 0, page.keyEnds[index] ?? 0))
+  const keys = Array.from(placesOf(store), ([page, index]) =>
+    readKey(page.keys, page.keyEnds[index - 1] ?? 0, page.keyEnds[index] ?? 0),
+  )
   for (const old of outdated(keys.filter((one) => one !== key))) store.delete(namespace, writeKey(store.scratch, old))
   store.put(namespace, writeKey(store.scratch, key), encoded)
 }
@@ -59,7 +61,7 @@ function isKey(key: Key): boolean {
 /** Each entry as its page and its index there. */
 function* placesOf(store: EngineStore): Generator<[page: EnginePage, index: number]> {
   const namespace = store.namespace(NAME, VERSION)
-  for (let cursor: bigint | undefined = 0n; cursor !== undefined; ) {
+  for (let cursor: bigint | undefined = 0n; cursor !== undefined;) {
     const page: EnginePage = store.scan(namespace, cursor, PAGE_BYTES)
     for (let index = 0; index < page.keyEnds.length; index++) yield [page, index]
     cursor = page.next

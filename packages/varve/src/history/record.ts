@@ -138,11 +138,26 @@ export function decodeRecord(source: Uint8Array, start: number, end: number): Bu
     return undefined
   }
   if (!Array.isArray(value)) return undefined
-  const [name, startMs, durationMs, hits, misses, savedMs, readBytes, writtenBytes, engine, below, used, ...rest]: unknown[] = value
+  const [
+    name,
+    startMs,
+    durationMs,
+    hits,
+    misses,
+    savedMs,
+    readBytes,
+    writtenBytes,
+    engine,
+    below,
+    used,
+    ...rest
+  ]: unknown[] = value
   const [layersFound, namespacesFound] = [layersIn(below), namespacesIn(used)]
   if (typeof name !== 'string' || (engine !== 'native' && engine !== 'wasm')) return undefined
-  if (!isAmount(startMs) || !isAmount(durationMs) || !isAmount(hits) || !isAmount(misses) || !isAmount(savedMs)) return undefined
-  if (!isAmount(readBytes) || !isAmount(writtenBytes) || layersFound === undefined || namespacesFound === undefined) return undefined
+  if (!isAmount(startMs) || !isAmount(durationMs) || !isAmount(hits) || !isAmount(misses) || !isAmount(savedMs))
+    return undefined
+  if (!isAmount(readBytes) || !isAmount(writtenBytes) || layersFound === undefined || namespacesFound === undefined)
+    return undefined
   const reasons = reasonsIn(rest)
   const counts = { hits, misses, reasons: reasons ?? {}, savedMs, readBytes, writtenBytes }
   return reasons && { name, startMs, durationMs, ...counts, engine, ...layersFound, ...namespacesFound }
@@ -153,7 +168,9 @@ function layersIn(below: unknown): Pick<BuildRecord, 'layers' | 'remote'> | unde
   if (isAmount(below)) return { layers: below, remote: null }
   if (!Array.isArray(below)) return undefined
   const [all, layers, fetchedBytes]: unknown[] = below
-  return isAmount(all) && isAmount(layers) && isAmount(fetchedBytes) ? { layers: all, remote: { layers, fetchedBytes } } : undefined
+  return isAmount(all) && isAmount(layers) && isAmount(fetchedBytes)
+    ? { layers: all, remote: { layers, fetchedBytes } }
+    : undefined
 }
 
 /** The number of namespaces, then the names of some. */
@@ -161,7 +178,9 @@ function namespacesIn(used: unknown): Pick<BuildRecord, 'namespaces' | 'namespac
   if (!Array.isArray(used)) return undefined
   const [namespaceCount, ...namespaces]: unknown[] = used
   const areNames = namespaces.every((name): name is string => typeof name === 'string')
-  return isAmount(namespaceCount) && areNames && namespaces.length <= namespaceCount ? { namespaces, namespaceCount } : undefined
+  return isAmount(namespaceCount) && areNames && namespaces.length <= namespaceCount
+    ? { namespaces, namespaceCount }
+    : undefined
 }
 
 /** Names and counts in turn. */

@@ -6,7 +6,9 @@ import type * as fs from 'node:fs'
 
 /** The part of Deno's interface that is used. */
 interface DenoPermissions {
-  querySync(wanted: { readonly name: 'read' | 'write'; readonly path: string }): { readonly state: 'granted' | 'denied' | 'prompt' }
+  querySync(wanted: { readonly name: 'read' | 'write'; readonly path: string }): {
+    readonly state: 'granted' | 'denied' | 'prompt'
+  }
 }
 
 /** The code of an error. In a `vm` context, as Jest makes one, errors of Node are no instances of the context's `Error`. */
@@ -21,11 +23,17 @@ export function errorCode(error: unknown): unknown {
 
 /** Whether the host, and not the operating system, refuses an access. */
 export function isRefusal(error: unknown): boolean {
-  return codeOf(error) === 'ERR_ACCESS_DENIED' || (typeof error === 'object' && error !== null && 'name' in error && error.name === 'NotCapable')
+  return (
+    codeOf(error) === 'ERR_ACCESS_DENIED' ||
+    (typeof error === 'object' && error !== null && 'name' in error && error.name === 'NotCapable')
+  )
 }
 
 /** Why the host refuses to read or write what is in `folder`, and how to allow it; undefined if it does not. */
-export function refusal(action: 'read' | 'write', folder: string): { readonly why: string; readonly fix: string } | undefined {
+export function refusal(
+  action: 'read' | 'write',
+  folder: string,
+): { readonly why: string; readonly fix: string } | undefined {
   const flag = refusingFlag(action, `${folder}/file`)
   if (flag === undefined) return undefined
   const why = `this process runs without the permission to ${action} '${folder}'`

@@ -75,14 +75,16 @@ export function digestOfNames(names: readonly string[]): string {
 /** What `digestOfBytes` gives for the pieces one after another. */
 export function digestOfPieces(pieces: Iterable<Uint8Array>): string {
   const crypto = nodeCrypto()
-  if (crypto === undefined) throw new VarveError('ENGINE_UNAVAILABLE', 'digests of files need node:crypto, which this host does not have')
+  if (crypto === undefined)
+    throw new VarveError('ENGINE_UNAVAILABLE', 'digests of files need node:crypto, which this host does not have')
   const whole = crypto.createHash('sha256')
   for (const piece of pieces) whole.update(piece)
   return `b${whole.digest('base64url').slice(0, DIGEST_LENGTH)}`
 }
 
 function hash(data: string | Uint8Array): string {
-  const whole = nodeCrypto()?.hash('sha256', data, 'base64url') ?? sha256(typeof data === 'string' ? encodeText(data) : data)
+  const whole =
+    nodeCrypto()?.hash('sha256', data, 'base64url') ?? sha256(typeof data === 'string' ? encodeText(data) : data)
   return whole.slice(0, DIGEST_LENGTH)
 }
 
@@ -108,7 +110,8 @@ function canonicalObject(value: object, place: string, depth: number): string {
   if (depth > DEPTH_MAX) throw notHashable(place, 'nested too deeply, or a cycle')
   if ('toJSON' in value && typeof value.toJSON === 'function') return canonicalJson(value.toJSON(), place, depth + 1)
   if (isBytes(value)) return `<${digestOfBytes(value)}>`
-  if (Array.isArray(value)) return `[${value.map((item, index) => canonicalJson(item, `${place}[${index}]`, depth + 1)).join()}]`
+  if (Array.isArray(value))
+    return `[${value.map((item, index) => canonicalJson(item, `${place}[${index}]`, depth + 1)).join()}]`
   const isObject = Object.prototype.toString.call(value) === '[object Object]'
   if (!isObject || !isPlain(value)) throw notHashable(place, kindOf(value))
   const members = Object.entries(value).filter(([, member]) => member !== undefined)

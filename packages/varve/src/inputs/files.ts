@@ -14,7 +14,10 @@ import { digestOfFile, digestOfNames, digestOfPieces } from './digest.ts'
 import type { Root } from './root.ts'
 
 /** What is used of `node:fs`. */
-export type FileReads = Pick<typeof fs, 'closeSync' | 'openSync' | 'readdirSync' | 'readFileSync' | 'readSync' | 'statSync'>
+export type FileReads = Pick<
+  typeof fs,
+  'closeSync' | 'openSync' | 'readdirSync' | 'readFileSync' | 'readSync' | 'statSync'
+>
 
 /** Time in which two writes may leave the same timestamp: a tick of the system's clock, or the whole seconds of FAT. */
 export const TICK_MS = 20
@@ -110,7 +113,9 @@ export class Files {
     const absolute = this.#root.absolute(path)
     try {
       if (look.isDirectory()) return digestOfNames(this.#fs.readdirSync(absolute))
-      return look.size > PIECE_BYTES ? digestOfPieces(pieces(this.#fs, absolute)) : digestOfFile(path, this.#fs.readFileSync(absolute))
+      return look.size > PIECE_BYTES
+        ? digestOfPieces(pieces(this.#fs, absolute))
+        : digestOfFile(path, this.#fs.readFileSync(absolute))
     } catch {
       return undefined
     }
@@ -125,7 +130,9 @@ export function lookAt(files: FileReads, absolute: string): Look {
     return stats.isFile() || stats.isDirectory() ? stats : 'unreadable'
   } catch (error) {
     // A path through a file, where a folder was: as missing as anything.
-    return typeof error === 'object' && error !== null && 'code' in error && error.code === 'ENOTDIR' ? 'missing' : 'unreadable'
+    return typeof error === 'object' && error !== null && 'code' in error && error.code === 'ENOTDIR'
+      ? 'missing'
+      : 'unreadable'
   }
 }
 
@@ -148,7 +155,7 @@ export function* pieces(files: FileReads, absolute: string): Generator<Uint8Arra
   const file = files.openSync(absolute, 'r')
   try {
     const piece = new Uint8Array(PIECE_BYTES)
-    for (let size = -1; size !== 0; ) {
+    for (let size = -1; size !== 0;) {
       size = files.readSync(file, piece)
       yield piece.subarray(0, size)
     }

@@ -7,10 +7,23 @@ import type { Paths } from './root.ts'
 export const NO_ROOT = '/'
 
 function refuse(): never {
-  throw new VarveError('ENGINE_UNAVAILABLE', 'files of tasks need node:fs and node:path, which this host does not have; use inputs instead')
+  throw new VarveError(
+    'ENGINE_UNAVAILABLE',
+    'files of tasks need node:fs and node:path, which this host does not have; use inputs instead',
+  )
 }
 
-export const noPaths: Paths = { sep: '/', isAbsolute: (path) => path.startsWith('/'), relative: refuse, resolve: refuse }
+export const noPaths: Paths = {
+  sep: '/',
+  isAbsolute: (path) => path.startsWith('/'),
+  relative: refuse,
+  resolve: refuse,
+}
 export const noFiles: FileReads = {
-  closeSync: refuse, openSync: refuse, readdirSync: refuse, readFileSync: refuse, readSync: refuse, statSync: refuse,
+  closeSync: refuse,
+  openSync: refuse,
+  readdirSync: refuse,
+  readFileSync: refuse,
+  readSync: refuse,
+  statSync: refuse,
 }

@@ -70,6 +70,7 @@ function fraction(value: number): number {
 
 function primes(count: number): readonly number[] {
   const found: number[] = []
-  for (let number = 2; found.length < count; number++) if (found.every((prime) => number % prime !== 0)) found.push(number)
+  for (let number = 2; found.length < count; number++)
+    if (found.every((prime) => number % prime !== 0)) found.push(number)
   return found
 }

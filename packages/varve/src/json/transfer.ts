@@ -41,7 +41,8 @@ export interface Sink {
 export function sinkOf(target: ExportTarget, signal: AbortSignal | undefined): Sink {
   if (typeof target !== 'object' || target === null) throw notAStream()
   if ('getWriter' in target && typeof target.getWriter === 'function') return webSink(target, signal)
-  if ('write' in target && typeof target.write === 'function' && typeof target.on === 'function') return nodeSink(target, signal)
+  if ('write' in target && typeof target.write === 'function' && typeof target.on === 'function')
+    return nodeSink(target, signal)
   throw notAStream()
 }
 
@@ -154,7 +155,9 @@ async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefine
 }
 
 function stopped(reason: unknown): VarveError {
-  return reason instanceof VarveError && reason.code === 'CLOSED' ? reason : new VarveError('CANCELLED', 'stopped on request', { cause: reason })
+  return reason instanceof VarveError && reason.code === 'CLOSED'
+    ? reason
+    : new VarveError('CANCELLED', 'stopped on request', { cause: reason })
 }
 
 const PAUSE_MS = 25

@@ -22,7 +22,8 @@ const IGNORED_VARIABLES: readonly RegExp[] = [
 ]
 
 /** Variables that CI services set for each run. */
-const VARIABLES_PER_RUN = /^(?:GITHUB_|RUNNER_|ACTIONS_|CI_|BUILD_|BUILDKITE_|CIRCLE_|TRAVIS_|SYSTEM_|AGENT_|VERCEL_|NETLIFY_|CF_PAGES_|HOSTNAME$)/
+const VARIABLES_PER_RUN =
+  /^(?:GITHUB_|RUNNER_|ACTIONS_|CI_|BUILD_|BUILDKITE_|CIRCLE_|TRAVIS_|SYSTEM_|AGENT_|VERCEL_|NETLIFY_|CF_PAGES_|HOSTNAME$)/
 
 const KERNEL = /^\/(?:proc|sys|dev)(?:\/|$)/
 
@@ -60,7 +61,12 @@ export class CountedPaths {
   decide(kind: ReadKind, path: string): readonly [kind: ReadKind, path: string] | undefined {
     const { paths } = this.#disk
     if (path.includes('\0') || KERNEL.test(path) || isArchive(path)) return undefined
-    if ([...this.#ignored].some((folder) => isBelow(paths, path, folder) || (kind === 'type' && isBelow(paths, folder, path)))) return undefined
+    if (
+      [...this.#ignored].some(
+        (folder) => isBelow(paths, path, folder) || (kind === 'type' && isBelow(paths, folder, path)),
+      )
+    )
+      return undefined
     const folder = `${paths.sep}node_modules${paths.sep}`
     const at = path.lastIndexOf(folder)
     if (at === -1) return [kind, path]
@@ -87,7 +93,8 @@ export class CountedPaths {
     } catch {
       real = undefined
     }
-    const isInstalled = real === undefined || real.includes(`${this.#disk.paths.sep}node_modules${this.#disk.paths.sep}`)
+    const isInstalled =
+      real === undefined || real.includes(`${this.#disk.paths.sep}node_modules${this.#disk.paths.sep}`)
     const link = isInstalled ? undefined : real
     this.#links.set(folder, link)
     return link

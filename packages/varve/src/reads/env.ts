@@ -23,7 +23,8 @@ export function installEnv(installation: Installation): void {
     targets.set(proxy, env)
     return proxy
   }
-  const get = (): NodeJS.ProcessEnv => (installation.unrecorded === 0 && installation.storage.getStore() ? proxyOf(current()) : current())
+  const get = (): NodeJS.ProcessEnv =>
+    installation.unrecorded === 0 && installation.storage.getStore() ? proxyOf(current()) : current()
   const set = (given: NodeJS.ProcessEnv): void => {
     const env = targets.get(given) ?? given
     if (inner === undefined) own = env

@@ -75,7 +75,10 @@ export function notes(): (readonly [method: string, note: Note])[] {
   if (modules === undefined) return []
   return Object.entries(ACCESS).flatMap(([name, access]) => {
     const note = noteOf(access, modules)
-    return [[name, note], [`${name}Sync`, note]] as const
+    return [
+      [name, note],
+      [`${name}Sync`, note],
+    ] as const
   })
 }
 
@@ -99,7 +102,12 @@ function noteOf(access: Access, modules: Modules): Note {
     case 'stream':
       return (sink, [target, options]) => {
         // Options that are a text are flags for `open`, and an encoding for a stream.
-        const flags = typeof options === 'object' && options !== null ? Reflect.get(options, 'flags') : access === 'open' ? options : undefined
+        const flags =
+          typeof options === 'object' && options !== null
+            ? Reflect.get(options, 'flags')
+            : access === 'open'
+              ? options
+              : undefined
         const isRead = isReading(modules.files, flags)
         // A file that is opened to append to it may be read, too.
         if (isRead || flags === 'a+' || flags === 'as+') read(sink, 'content', target)
@@ -121,7 +129,8 @@ function noteOf(access: Access, modules: Modules): Note {
     case 'glob':
       return (sink, [patterns, options]) => {
         const cwd = path(optionOf(options, 'cwd') ?? '.')
-        for (const pattern of [patterns].flat()) if (cwd !== undefined) sink.read('tree', modules.paths.resolve(cwd, fixedPart(String(pattern))))
+        for (const pattern of [patterns].flat())
+          if (cwd !== undefined) sink.read('tree', modules.paths.resolve(cwd, fixedPart(String(pattern))))
       }
     case 'variables':
       return (sink, [target = '.env']) => {
@@ -152,7 +161,12 @@ function optionOf(options: unknown, name: string): unknown {
 
 /** A folder is made with those above it. One that is there is not written. */
 function noteMissing({ files, paths }: Modules, sink: Sink, folder: string | undefined): void {
-  for (let at = folder; at !== undefined && unrecordedNow(() => lookAt(files, at ?? '')) === 'missing'; at = paths.dirname(at)) sink.wrote(at)
+  for (
+    let at = folder;
+    at !== undefined && unrecordedNow(() => lookAt(files, at ?? '')) === 'missing';
+    at = paths.dirname(at)
+  )
+    sink.wrote(at)
 }
 
 /** A file of variables sets those that are not set. */

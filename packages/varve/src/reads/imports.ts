@@ -78,19 +78,23 @@ interface Import {
 
 function noteImport(installation: Installation, urls: typeof nodeUrl, { specifier, parent, url }: Import): void {
   const [from, found] = [pathOf(urls, parent), pathOf(urls, url)]
-  if (from !== undefined && found !== undefined) installation.imports.set(from, (installation.imports.get(from) ?? new Set()).add(found))
+  if (from !== undefined && found !== undefined)
+    installation.imports.set(from, (installation.imports.get(from) ?? new Set()).add(found))
   const sink = sinkNow(installation)
   if (sink === undefined || (url !== undefined && found === undefined)) return
   const wanted = pathOf(urls, specifier, parent)
   const Module = loaderOfHost()
   if (wanted !== undefined && found === undefined) sink.read('type', wanted)
-  if (wanted === undefined && Module !== undefined) noteFound(sink, Module, { request: specifier, parent: { filename: from } }, found)
+  if (wanted === undefined && Module !== undefined)
+    noteFound(sink, Module, { request: specifier, parent: { filename: from } }, found)
   if (found !== undefined) sink.read('module', found)
 }
 
 /** The path of a file by its URL, or by that relative to another one; undefined if it is none. */
 function pathOf(urls: typeof nodeUrl, url: string | undefined, parent?: string): string | undefined {
-  const isUrl = url !== undefined && (url.startsWith('file:') || (parent?.startsWith('file:') === true && /^(?:\/|\.{1,2}\/)/.test(url)))
+  const isUrl =
+    url !== undefined &&
+    (url.startsWith('file:') || (parent?.startsWith('file:') === true && /^(?:\/|\.{1,2}\/)/.test(url)))
   try {
     return isUrl ? urls.fileURLToPath(new URL(url, parent)) : undefined
   } catch {

@@ -26,7 +26,10 @@ export type ReadKind = (typeof READ_KINDS)[number]
 
 /** The kinds that are stored. */
 export type StoredKind = ReadKind | `replaced ${ReadKind}`
-export const STORED_KINDS: readonly StoredKind[] = [...READ_KINDS, ...READ_KINDS.map((kind): StoredKind => `replaced ${kind}`)]
+export const STORED_KINDS: readonly StoredKind[] = [
+  ...READ_KINDS,
+  ...READ_KINDS.map((kind): StoredKind => `replaced ${kind}`),
+]
 
 /** The kind of a stored read, whether or not the program replaced what it had read. */
 export function readKindOf(kind: StoredKind): ReadKind {
@@ -34,7 +37,15 @@ export function readKindOf(kind: StoredKind): ReadKind {
 }
 
 /** The key of a read. What the program replaced since it read it may be read again, so that has a key of its own. */
-export function keyOf({ kind, path, isReplaced }: { readonly kind: ReadKind; readonly path: string; readonly isReplaced: boolean }): string {
+export function keyOf({
+  kind,
+  path,
+  isReplaced,
+}: {
+  readonly kind: ReadKind
+  readonly path: string
+  readonly isReplaced: boolean
+}): string {
   return `${isReplaced ? 'replaced ' : ''}${kind} ${path}`
 }
 
@@ -116,7 +127,9 @@ export function digestOfRead(kind: ReadKind, path: string): string {
 function namesIn(files: typeof fs, paths: typeof nodePath, folder: string): string[] {
   const isOfPackages = paths.basename(folder) === 'node_modules'
   const isLeftOut = (entry: fs.Dirent): boolean =>
-    isOfPackages ? entry.name.startsWith('.') : entry.isDirectory() && isCache(files, paths, paths.join(folder, entry.name))
+    isOfPackages
+      ? entry.name.startsWith('.')
+      : entry.isDirectory() && isCache(files, paths, paths.join(folder, entry.name))
   const counted = files.readdirSync(folder, { withFileTypes: true }).filter((entry) => !isLeftOut(entry))
   return counted.map((entry) => `${entry.isDirectory() ? 'd' : entry.isFile() ? 'f' : 'o'}${entry.name}`)
 }
@@ -124,7 +137,8 @@ function namesIn(files: typeof fs, paths: typeof nodePath, folder: string): stri
 /** Whether a folder is the directory of a cache, with or without a secret. */
 function isCache(files: typeof fs, paths: typeof nodePath, folder: string): boolean {
   const isFormat = (name: string): boolean => name === FORMAT_FOLDER || SECRET_FOLDER.test(name)
-  const hasFiles = (name: string): boolean => files.readdirSync(paths.join(folder, name)).some((file) => FORMAT_FILES.test(file))
+  const hasFiles = (name: string): boolean =>
+    files.readdirSync(paths.join(folder, name)).some((file) => FORMAT_FILES.test(file))
   try {
     return files.readdirSync(folder).filter(isFormat).some(hasFiles)
   } catch {
@@ -133,7 +147,12 @@ function isCache(files: typeof fs, paths: typeof nodePath, folder: string): bool
 }
 
 /** Reading with option `recursive` follows links to folders, so those count. `above`: the real paths of the folders that contain this one. */
-function* namesBelow({ fs: files, paths }: Disk, folder: string, prefix = '', above: readonly string[] = []): Generator<string> {
+function* namesBelow(
+  { fs: files, paths }: Disk,
+  folder: string,
+  prefix = '',
+  above: readonly string[] = [],
+): Generator<string> {
   const real = linkOf(files, folder)
   if (above.includes(real)) return
   for (const name of namesIn(files, paths, folder)) {

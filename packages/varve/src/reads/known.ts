@@ -22,11 +22,21 @@ interface Known {
 
 const KNOWN: readonly Known[] = [
   { name: /^(?:@esbuild\/[\w-]+|esbuild)$/, from: '0.21.0', below: '1.0.0', why: '`transform` reads no files' },
-  { name: /^@rolldown\/binding-[\w-]+$/, from: '1.0.0', below: '2.0.0', why: 'plugins get only its parser; a build reports the files that it loads' },
+  {
+    name: /^@rolldown\/binding-[\w-]+$/,
+    from: '1.0.0',
+    below: '2.0.0',
+    why: 'plugins get only its parser; a build reports the files that it loads',
+  },
   { name: /^@rollup\/rollup-[\w-]+$/, from: '4.0.0', below: '5.0.0', why: 'the native code is a parser of given code' },
   { name: /^@rspack\/binding-[\w-]+$/, from: '1.0.0', below: '3.0.0', why: 'a build reports the files that it loads' },
   { name: /^lightningcss-[\w-]+$/, from: '1.20.0', below: '2.0.0', why: '`transform` reads no files' },
-  { name: /^@oxc-(?:parser|transform|minify)\/binding-[\w-]+$/, from: '0.50.0', below: '1.0.0', why: 'they parse, transform and minify given code' },
+  {
+    name: /^@oxc-(?:parser|transform|minify)\/binding-[\w-]+$/,
+    from: '0.50.0',
+    below: '1.0.0',
+    why: 'they parse, transform and minify given code',
+  },
   {
     name: /^@swc\/core-[\w-]+$/,
     from: '1.3.0',
@@ -38,7 +48,10 @@ const KNOWN: readonly Known[] = [
 
 /** Packages that read files themselves. They are not known: no option or result shows all files that decide. */
 const READERS: readonly { readonly name: RegExp; readonly reads: string }[] = [
-  { name: /^@swc\/core-[\w-]+$/, reads: "swc itself reads '.swcrc', the configuration of browserslist and the files that 'jsc.paths' leads to" },
+  {
+    name: /^@swc\/core-[\w-]+$/,
+    reads: "swc itself reads '.swcrc', the configuration of browserslist and the files that 'jsc.paths' leads to",
+  },
   {
     name: /^(?:sass-embedded-[\w-]+|sync-child-process)$/,
     reads: 'Sass itself reads imported files, and looks for files of other names that would take their place',
@@ -57,7 +70,9 @@ const DID: Readonly<Record<Opaque['kind'], string>> = {
 export function hiddenReads({ kind, what }: Opaque, scope: string): string | undefined {
   if (isVarve(what)) return undefined
   const found = packageOf(what)
-  const isKnown = KNOWN.some((known) => found !== undefined && known.name.test(found.name) && isIn(known, found.folder, scope))
+  const isKnown = KNOWN.some(
+    (known) => found !== undefined && known.name.test(found.name) && isIn(known, found.folder, scope),
+  )
   if (isKnown) return undefined
   const reads = READERS.find(({ name }) => name.test(found?.name ?? ''))?.reads ?? 'whose reads cannot be seen'
   return `${DID[kind]} '${what}', ${reads}`
@@ -83,7 +98,9 @@ function isIn({ from, below, scopes }: Known, folder: string, scope: string): bo
 function versionIn(folder: string): string | undefined {
   try {
     const path = builtin('node:path')?.join(folder, 'package.json') ?? ''
-    const { version }: { version?: unknown } = JSON.parse(unrecordedNow(() => hostDisk()?.fs.readFileSync(path, 'utf8')) ?? '{}')
+    const { version }: { version?: unknown } = JSON.parse(
+      unrecordedNow(() => hostDisk()?.fs.readFileSync(path, 'utf8')) ?? '{}',
+    )
     return typeof version === 'string' ? version : undefined
   } catch {
     return undefined

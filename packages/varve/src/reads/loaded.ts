@@ -8,7 +8,9 @@ import { isCallable } from './wrapper.ts'
 
 /** Parts of `node:module` that are public in fact and missing in its types. */
 export interface Loader extends Resolver {
-  readonly _cache: Readonly<Record<string, { readonly exports: unknown; readonly children?: readonly unknown[] } | undefined>>
+  readonly _cache: Readonly<
+    Record<string, { readonly exports: unknown; readonly children?: readonly unknown[] } | undefined>
+  >
 }
 
 /** Paths of the CommonJS modules that are loaded now. */
@@ -26,7 +28,11 @@ export function loaderOfHost(): Loader | undefined {
 /** A local module is about to be loaded. */
 export function noteLoad({ modules }: Installation, path: string): void {
   const disk = isInPackage(path) ? undefined : hostDisk()
-  if (disk !== undefined) modules.set(path, unrecordedNow(() => new Observed(disk, 'module', path)))
+  if (disk !== undefined)
+    modules.set(
+      path,
+      unrecordedNow(() => new Observed(disk, 'module', path)),
+    )
 }
 
 /**
@@ -47,5 +53,8 @@ export function forEachLoaded(path: string, note: (path: string) => boolean): vo
 }
 
 function isLoader(value: unknown): value is Loader {
-  return isCallable(value) && ['_resolveFilename', '_nodeModulePaths', '_extensions', '_cache'].every((part) => part in value)
+  return (
+    isCallable(value) &&
+    ['_resolveFilename', '_nodeModulePaths', '_extensions', '_cache'].every((part) => part in value)
+  )
 }

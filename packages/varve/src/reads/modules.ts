@@ -40,7 +40,8 @@ function noteRequestOnce(Module: Loader): (sink: Sink, asked: ModuleRequest) => 
     const { request, parent, options } = asked
     const file = fileOf(parent)
     if (request.startsWith('.') && options === undefined && file !== undefined && isInPackage(file)) return file
-    const isSame = last?.sink === sink && last.asked.request === request && last.asked.parent === parent && options === undefined
+    const isSame =
+      last?.sink === sink && last.asked.request === request && last.asked.parent === parent && options === undefined
     last = isSame ? undefined : { sink, asked }
     return isSame ? undefined : noteResolution(sink, Module, asked)
   }
@@ -88,7 +89,9 @@ function wrappers(installation: Installation): Map<unknown, unknown> {
   if (found !== undefined) return found
   const files = builtin('node:fs')
   const values = files === undefined ? [] : [...Object.values(files), ...Object.values(files.promises)]
-  const made = new Map<unknown, unknown>(values.filter((value) => originalOf(value) !== undefined).map((value) => [originalOf(value), value]))
+  const made = new Map<unknown, unknown>(
+    values.filter((value) => originalOf(value) !== undefined).map((value) => [originalOf(value), value]),
+  )
   known.set(installation, made)
   return made
 }

@@ -3,7 +3,17 @@
  * at, and digested when the set is sealed: it is what was read if size, times and inode are the same then.
  */
 import type * as fs from 'node:fs'
-import { COARSE_TICK_MS, isSameLook, isSameStamp, lookAt, type Look, NO_STAMP, type Stamp, stampOf, TICK_MS } from '../inputs/files.ts'
+import {
+  COARSE_TICK_MS,
+  isSameLook,
+  isSameStamp,
+  lookAt,
+  type Look,
+  NO_STAMP,
+  type Stamp,
+  stampOf,
+  TICK_MS,
+} from '../inputs/files.ts'
 import { type Disk, digestNow, type Found, hostDisk, type ReadKind, type Sealed } from './kinds.ts'
 import { type Noted, unrecordedNow } from './sink.ts'
 
@@ -41,7 +51,8 @@ export class Observed implements Noted {
   changed(disk: Disk): string | undefined {
     if (this.isReplaced) return this.#digest
     if (this.kind === 'package') return undefined
-    if (!this.#isYoung && this.#look !== undefined && isSameLook(this.#look, lookAt(disk.fs, this.path))) return undefined
+    if (!this.#isYoung && this.#look !== undefined && isSameLook(this.#look, lookAt(disk.fs, this.path)))
+      return undefined
     if (this.#digest === undefined) return UNKNOWN
     return digestOrOther(disk, this.kind, this.path) === this.#digest ? undefined : this.#digest
   }
@@ -81,11 +92,17 @@ export function observe(path: string): () => boolean {
  * Freezes what was read of a path that is about to be written, of the folders that it is in, and of everything below it, which may be
  * removed with it. Returns the keys of those reads.
  */
-export function freezeAround(reads: ReadonlyMap<string, Noted>, disk: Disk, path: string, isReplaced = false): string[] {
+export function freezeAround(
+  reads: ReadonlyMap<string, Noted>,
+  disk: Disk,
+  path: string,
+  isReplaced = false,
+): string[] {
   const { dirname, sep } = disk.paths
   const keys = [`content ${path}`, `module ${path}`, `list ${path}`, `list ${dirname(path)}`, `tree ${path}`]
   for (let folder = path; folder !== dirname(folder); folder = dirname(folder)) keys.push(`tree ${dirname(folder)}`)
-  if (isFolder(lookAt(disk.fs, path))) for (const [key, read] of reads) if (read.path.startsWith(`${path}${sep}`)) keys.push(key)
+  if (isFolder(lookAt(disk.fs, path)))
+    for (const [key, read] of reads) if (read.path.startsWith(`${path}${sep}`)) keys.push(key)
   for (const key of keys) reads.get(key)?.freeze(disk, isReplaced)
   return keys
 }

@@ -5,7 +5,15 @@ import { syncNamedImports } from './env.ts'
 import { type Installation, type Opaque, sinkNow } from './sink.ts'
 import { type Note, replace } from './wrapper.ts'
 
-const PROCESSES = ['spawn', 'spawnSync', 'exec', 'execSync', 'execFile', 'execFileSync', 'fork'] as const satisfies (keyof typeof childProcess)[]
+const PROCESSES = [
+  'spawn',
+  'spawnSync',
+  'exec',
+  'execSync',
+  'execFile',
+  'execFileSync',
+  'fork',
+] as const satisfies (keyof typeof childProcess)[]
 
 /** Wraps what starts processes and workers, and what loads addons. */
 export function installOpaque(installation: Installation): void {
@@ -58,7 +66,8 @@ function noteOf(kind: Opaque['kind'], place: number): Note {
 /** A program of WASI reads files below the folders that it is given. The module that starts it shows which program it is. */
 const noteFolders: Note = (sink, [options]) => {
   const folders: unknown = isObject(options) ? Reflect.get(options, 'preopens') : undefined
-  if (isObject(folders) && Object.keys(folders).length > 0) sink.opaque({ kind: 'wasi', what: callerOf(new Error('stack')) ?? 'unknown' })
+  if (isObject(folders) && Object.keys(folders).length > 0)
+    sink.opaque({ kind: 'wasi', what: callerOf(new Error('stack')) ?? 'unknown' })
 }
 
 /** The path of the first module on a stack that is not in the folder of this one. */

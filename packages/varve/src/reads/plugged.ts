@@ -48,7 +48,12 @@ export function digestOfPlugged(manifest: string): string {
   const workspaces = api.getDependencyTreeRoots().map((root) => dependenciesOf(api, root).get(name))
   const found = api.findPackageLocator(manifest)
   // The archive of another version: the folder around it belongs to the project.
-  if (found?.name !== name) return digestOfVersions(manifest, (api.getAllLocators?.() ?? []).filter((one) => one.name === name), workspaces)
+  if (found?.name !== name)
+    return digestOfVersions(
+      manifest,
+      (api.getAllLocators?.() ?? []).filter((one) => one.name === name),
+      workspaces,
+    )
   return digestOfVersions(manifest, [found], [workspaces, ...dependenciesOf(api, found)])
 }
 
@@ -78,5 +83,7 @@ function apiFor(path: string): PlugnplayApi | undefined {
 }
 
 function isApi(value: unknown): value is PlugnplayApi {
-  return typeof value === 'object' && value !== null && 'findPackageLocator' in value && 'getDependencyTreeRoots' in value
+  return (
+    typeof value === 'object' && value !== null && 'findPackageLocator' in value && 'getDependencyTreeRoots' in value
+  )
 }

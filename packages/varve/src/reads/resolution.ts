@@ -30,11 +30,21 @@ export interface ModuleRequest {
 
 /** Resolves a request and notes what decided it. The path or name that it leads to; undefined if there is none. */
 export function noteResolution(sink: Sink, Module: Resolver, asked: ModuleRequest): string | undefined {
-  return noteFound(sink, Module, asked, unrecordedNow(() => resolve(Module, asked)))
+  return noteFound(
+    sink,
+    Module,
+    asked,
+    unrecordedNow(() => resolve(Module, asked)),
+  )
 }
 
 /** The same of a request that leads to a known path, or to none. */
-export function noteFound(sink: Sink, Module: Resolver, asked: ModuleRequest, found: string | undefined): string | undefined {
+export function noteFound(
+  sink: Sink,
+  Module: Resolver,
+  asked: ModuleRequest,
+  found: string | undefined,
+): string | undefined {
   const paths = builtin('node:path')
   if (paths === undefined || (found !== undefined && !paths.isAbsolute(found))) return found
   const isName = !isPath(paths, asked.request)
@@ -77,7 +87,12 @@ function foldersOf(paths: typeof nodePath, { parent, options }: ModuleRequest): 
   return [file === undefined ? paths.resolve() : paths.dirname(file)]
 }
 
-function* candidates(paths: typeof nodePath, Module: Resolver, asked: ModuleRequest, found?: string): Generator<readonly [ReadKind, string]> {
+function* candidates(
+  paths: typeof nodePath,
+  Module: Resolver,
+  asked: ModuleRequest,
+  found?: string,
+): Generator<readonly [ReadKind, string]> {
   const { _extensions: extensions } = Module
   const ends = Object.keys(extensions)
   for (const folder of foldersOf(paths, asked)) {
@@ -92,7 +107,12 @@ function* candidates(paths: typeof nodePath, Module: Resolver, asked: ModuleRequ
   }
 }
 
-function* packages(paths: typeof nodePath, Module: Resolver, asked: ModuleRequest, found?: string): Generator<readonly [ReadKind, string]> {
+function* packages(
+  paths: typeof nodePath,
+  Module: Resolver,
+  asked: ModuleRequest,
+  found?: string,
+): Generator<readonly [ReadKind, string]> {
   const disk = hostDisk()
   const name = asked.request.split('/', asked.request.startsWith('@') ? 2 : 1).join('/')
   if (disk === undefined || name === '') return

@@ -24,7 +24,16 @@ import { hiddenReads } from './known.ts'
 import { OwnWrites } from './own-writes.ts'
 import { type ChangedRead, Comparison, forwardReads, namesOf, type StoredRead, storedRead } from './set.ts'
 import type { ReadScopeOptions } from './scope-options.ts'
-import { type Installation, installation, type Noted, type Opaque, outerSink, recorded, type Sink, unrecordedNow } from './sink.ts'
+import {
+  type Installation,
+  installation,
+  type Noted,
+  type Opaque,
+  outerSink,
+  recorded,
+  type Sink,
+  unrecordedNow,
+} from './sink.ts'
 import { ReadVariables } from './variables.ts'
 
 /** Work whose reads count together. */
@@ -56,7 +65,8 @@ export class ReadScope implements Sink {
     this.name = options.name
     this.#options = options
     const disk = hostDisk()
-    if (disk === undefined) throw new VarveError('ENGINE_UNAVAILABLE', 'the recorder needs the files of Node.js, which is not here')
+    if (disk === undefined)
+      throw new VarveError('ENGINE_UNAVAILABLE', 'the recorder needs the files of Node.js, which is not here')
     this.#disk = disk
     this.#root = new Root(options.root, disk.paths)
     this.#counted = new CountedPaths(disk, options.root)
@@ -106,7 +116,9 @@ export class ReadScope implements Sink {
   get isCurrent(): boolean {
     if (this.#opaque !== undefined) return false
     const earlier = [...this.#earlier.values(), ...this.#variables.reads.values()]
-    return unrecordedNow(() => this.#set() !== undefined && new Comparison(this.#disk, this.#root).compare(earlier) !== 'changed')
+    return unrecordedNow(
+      () => this.#set() !== undefined && new Comparison(this.#disk, this.#root).compare(earlier) !== 'changed',
+    )
   }
 
   /** Stores nothing from now on, including the results since the last commit. */
@@ -130,7 +142,8 @@ export class ReadScope implements Sink {
   run<T>(work: () => T, about?: string): T {
     this.#start()
     if (this.#installation === undefined) return work()
-    if (about === undefined && outerSink(this.#installation) === undefined) return recorded(this.#installation, this, work)
+    if (about === undefined && outerSink(this.#installation) === undefined)
+      return recorded(this.#installation, this, work)
     const call = this.call(about)
     call.finish([])
     return call.run(work)
@@ -180,7 +193,11 @@ export class ReadScope implements Sink {
       if (kind === 'module') for (const imported of this.#modules.follow(path)) this.read(kind, imported)
       if (decided[0] === 'module' && this.#earlier.has(key)) return undefined
       const before = this.#lost.delete(key) ? undefined : this.#reads.get(key)
-      if (before !== undefined && (this.#written.decides(key, path) || (!before.isReplaced && before.isCurrent(this.#disk)))) return key
+      if (
+        before !== undefined &&
+        (this.#written.decides(key, path) || (!before.isReplaced && before.isCurrent(this.#disk)))
+      )
+        return key
       if (before !== undefined) this.seal() // results before this read do not depend on what it finds
       this.#keepStartUp(key)
       this.#reads.set(key, lookedAt(this.#disk, ...decided))
@@ -195,13 +212,15 @@ export class ReadScope implements Sink {
 
   /** Whether results of that generation may be used. */
   verdict(generation: string): Verdict {
-    if (generation !== this.#generations.current) return unrecordedNow(() => this.#generations.verdict(generation, this.#isBuilding))
+    if (generation !== this.#generations.current)
+      return unrecordedNow(() => this.#generations.verdict(generation, this.#isBuilding))
     return unrecordedNow(() => this.#opaque === undefined && this.#isCurrent()) ? 'same' : 'changed'
   }
 
   /** A result of that generation was used: what it depends on, the work around depends on. */
   forward(generation: string, outer: Sink): void {
-    if (generation !== this.#generations.current) return unrecordedNow(() => this.#generations.forward(generation, outer))
+    if (generation !== this.#generations.current)
+      return unrecordedNow(() => this.#generations.forward(generation, outer))
     forwardReads([...this.#earlier.values(), ...this.#variables.reads.values()], this.#root, outer)
     for (const key of this.#inputs) {
       const read = this.#reads.get(key)
@@ -227,7 +246,8 @@ export class ReadScope implements Sink {
     unrecordedNow(() => {
       for (const imported of this.#modules.followAll()) this.read('module', imported)
       const set = this.#opaque === undefined ? this.#set() : undefined
-      if (set === undefined) for (const key of this.#inputs) if (this.#reads.get(key)?.seal(this.#disk) === undefined) this.#lost.add(key)
+      if (set === undefined)
+        for (const key of this.#inputs) if (this.#reads.get(key)?.seal(this.#disk) === undefined) this.#lost.add(key)
       if (set !== undefined) this.#generations.put([...set.values()])
       if (set !== undefined) this.#earlier = set
       this.#generations.next()
@@ -245,9 +265,11 @@ export class ReadScope implements Sink {
     if (!this.#variables.areCurrent || this.#set() === undefined) return false
     const own = (key: string, path: string): boolean => this.#written.decides(key, path) || this.#variables.isOwn(key)
     const noted = [...this.#inputs].flatMap((key) => this.#reads.get(key) ?? [])
-    if (!noted.every((read) => read.isReplaced || own(keyOf(read), read.path) || read.isCurrent(this.#disk))) return false
+    if (!noted.every((read) => read.isReplaced || own(keyOf(read), read.path) || read.isCurrent(this.#disk)))
+      return false
     // A call that was under way when these were sealed depends on them.
-    const isLeft = ([key, [, name]]: [string, StoredRead]): boolean => !this.#inputs.has(key) && !own(key, this.#root.absolute(name))
+    const isLeft = ([key, [, name]]: [string, StoredRead]): boolean =>
+      !this.#inputs.has(key) && !own(key, this.#root.absolute(name))
     const earlier = [...new Map([...this.#earlier, ...this.#variables.reads])].filter(isLeft).map(([, read]) => read)
     return new Comparison(this.#disk, this.#root).compare(earlier) !== 'changed'
   }
@@ -295,6 +317,8 @@ export class ReadScope implements Sink {
   #refuse(did: string): void {
     if (this.#options.isDeclared === true) return
     this.#opaque = did
-    this.#options.onOpaque?.(`results of '${this.name}' are not stored: it ${did}. Declare the files that decide its results as option 'files'`)
+    this.#options.onOpaque?.(
+      `results of '${this.name}' are not stored: it ${did}. Declare the files that decide its results as option 'files'`,
+    )
   }
 }

@@ -20,7 +20,16 @@ import { digestOfNames, digestOfText, digestOfVariable } from '../inputs/digest.
 import { NO_STAMP, type Stamp } from '../inputs/files.ts'
 import type { Root } from '../inputs/root.ts'
 import { countedVariables } from './counted.ts'
-import { type Disk, type Found, isOfFolder, type ReadKind, readKindOf, type Sealed, STORED_KINDS, type StoredKind } from './kinds.ts'
+import {
+  type Disk,
+  type Found,
+  isOfFolder,
+  type ReadKind,
+  readKindOf,
+  type Sealed,
+  STORED_KINDS,
+  type StoredKind,
+} from './kinds.ts'
 import { compareNow, digestOrOther, stampNow } from './observed.ts'
 import { type Sink, startUpDigest } from './sink.ts'
 
@@ -55,7 +64,10 @@ export function storedNames(): StoredRead {
 }
 
 /** The digest of a set, without stamps, and the set in the order that it is stored in. */
-export function sealSet(reads: readonly StoredRead[]): { readonly digest: string; readonly set: readonly StoredRead[] } {
+export function sealSet(reads: readonly StoredRead[]): {
+  readonly digest: string
+  readonly set: readonly StoredRead[]
+} {
   const set = reads.toSorted((one, other) => (orderOf(one) < orderOf(other) ? -1 : 1))
   return { digest: digestOfText(JSON.stringify(set.map(([kind, name, digest]) => [kind, name, digest]))), set }
 }
@@ -107,7 +119,11 @@ export class Comparison {
     if (known !== undefined) return known
     const [kind, , digest] = read
     const hasStamp = isOfDisk(kind) && kind !== 'link'
-    const found = hasStamp ? compareNow(this.#disk, this.#sealed(kind, read)) : this.#now(read) === digest ? 'same' : 'changed'
+    const found = hasStamp
+      ? compareNow(this.#disk, this.#sealed(kind, read))
+      : this.#now(read) === digest
+        ? 'same'
+        : 'changed'
     this.#found.set(key, found)
     return found
   }
@@ -163,7 +179,10 @@ export function forwardReads(set: readonly StoredRead[], root: Root, sink: Sink)
 }
 
 /** The names in a set of files and of variables, as `why` names them. */
-export function namesOf(set: readonly StoredRead[]): { readonly files: readonly string[]; readonly variables: readonly string[] } {
+export function namesOf(set: readonly StoredRead[]): {
+  readonly files: readonly string[]
+  readonly variables: readonly string[]
+} {
   const [variables, files] = [set.filter(isOfVariables), set.filter((read) => !isOfVariables(read))]
   return { files: files.map(([, name]) => name), variables: variables.map(([, name]) => (name === '' ? '*' : name)) }
 }
@@ -176,7 +195,13 @@ export function readSet(value: unknown): readonly StoredRead[] | undefined {
 function isStoredRead(value: unknown): value is StoredRead {
   if (!Array.isArray(value) || value.length !== 7) return false
   const [kind, name, digest, ...stamp]: unknown[] = value
-  return KINDS.has(kind) && typeof name === 'string' && !name.includes('\0') && typeof digest === 'string' && stamp.every(Number.isFinite)
+  return (
+    KINDS.has(kind) &&
+    typeof name === 'string' &&
+    !name.includes('\0') &&
+    typeof digest === 'string' &&
+    stamp.every(Number.isFinite)
+  )
 }
 
 function isOfVariables([kind]: StoredRead): boolean {

@@ -98,7 +98,13 @@ export function makeInstallation(): Installation | undefined {
   if (hooks === undefined) return undefined
   const idle = { unrecorded: 0, running: 0, isNeeded: !isStorageCostly(), isReleasing: false }
   const loaded = { modules: new Map(), imports: new Map(), areImportsNoted: false }
-  const made: Installation = { storage: new hooks.AsyncLocalStorage(), ambient: undefined, undo: [], ...loaded, ...idle }
+  const made: Installation = {
+    storage: new hooks.AsyncLocalStorage(),
+    ambient: undefined,
+    undo: [],
+    ...loaded,
+    ...idle,
+  }
   // Jest replaces properties of objects on the global scope by accessors that call themselves, unless they cannot be configured.
   Object.seal(made)
   Object.defineProperty(globalThis, NAME, { value: made, configurable: true, enumerable: false, writable: false })

@@ -72,7 +72,11 @@ export class StartUp implements Ambient {
       return false
     }
     const disk = hostDisk()
-    if (disk !== undefined) this.#reads.set(key, unrecordedNow(() => lookedAt(disk, kind, path)))
+    if (disk !== undefined)
+      this.#reads.set(
+        key,
+        unrecordedNow(() => lookedAt(disk, kind, path)),
+      )
     return true
   }
 

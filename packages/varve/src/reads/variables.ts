@@ -31,7 +31,8 @@ export class ReadVariables {
   }
 
   read(name: string, isListed: boolean): void {
-    if (isCountedVariable(name, isListed) && !this.#own.has(name)) unrecordedNow(() => this.#note(`env ${name}`, () => storedVariable(name)))
+    if (isCountedVariable(name, isListed) && !this.#own.has(name))
+      unrecordedNow(() => this.#note(`env ${name}`, () => storedVariable(name)))
   }
 
   readNames(): void {

@@ -18,12 +18,19 @@ export function wrap(installation: Installation, original: Callable, note: Note)
   return wrapWith(installation, original, note, (variant) => wrapWith(installation, variant, note, (same) => same))
 }
 
-function wrapWith(installation: Installation, original: Callable, note: Note, wrapVariant: (variant: Callable) => Callable): Callable {
+function wrapWith(
+  installation: Installation,
+  original: Callable,
+  note: Note,
+  wrapVariant: (variant: Callable) => Callable,
+): Callable {
   const wrapper = function (this: unknown, ...args: unknown[]): unknown {
     const sink = sinkNow(installation)
     if (sink !== undefined) note(sink, args)
     try {
-      return new.target === undefined ? Reflect.apply(original, this, args) : Reflect.construct(original, args, new.target)
+      return new.target === undefined
+        ? Reflect.apply(original, this, args)
+        : Reflect.construct(original, args, new.target)
     } catch (error) {
       // Varve's own work shows no stack, and to make one takes longer than most calls.
       throw installation.unrecorded > 0 ? error : withoutHere(error)
@@ -59,7 +66,12 @@ export function isCallable(value: unknown): value is Callable {
 }
 
 /** `native` of `realpath` and what `util.promisify` takes read files, too. */
-function copyProperty(original: Callable, wrapper: Callable, key: string | symbol, wrapVariant: (variant: Callable) => Callable): void {
+function copyProperty(
+  original: Callable,
+  wrapper: Callable,
+  key: string | symbol,
+  wrapVariant: (variant: Callable) => Callable,
+): void {
   const property = Object.getOwnPropertyDescriptor(original, key)
   const existing = Object.getOwnPropertyDescriptor(wrapper, key)
   if (property === undefined || existing?.configurable === false) {
@@ -67,7 +79,8 @@ function copyProperty(original: Callable, wrapper: Callable, key: string | symbo
     return
   }
   const isVariant = key === 'native' || key === Symbol.for('nodejs.util.promisify.custom')
-  if (isVariant && isCallable(property.value)) property.value = property.value === original ? wrapper : wrapVariant(property.value)
+  if (isVariant && isCallable(property.value))
+    property.value = property.value === original ? wrapper : wrapVariant(property.value)
   Object.defineProperty(wrapper, key, property)
 }
 

@@ -43,13 +43,19 @@ export async function attachRemote(opening: Opening): Promise<Attachment | undef
   const startMs = Date.now()
   try {
     const remote = opening.remote === undefined ? await environmentRemote(opening.dir) : opening.remote
-    return remote === undefined || remote === false || remote.isOff === true ? undefined : await attachTo(remote, opening, startMs)
+    return remote === undefined || remote === false || remote.isOff === true
+      ? undefined
+      : await attachTo(remote, opening, startMs)
   } catch (error) {
     return failed(toVarveError(error), startMs)
   }
 }
 
-async function attachTo(remote: CacheRemote, { name, shared, readOnly = false }: Opening, startMs: number): Promise<Attachment> {
+async function attachTo(
+  remote: CacheRemote,
+  { name, shared, readOnly = false }: Opening,
+  startMs: number,
+): Promise<Attachment> {
   const isAsked = !readOnly && !isOffline()
   const { degraded } = examine(remote.dir, '', { shared, readOnly: !isAsked })
   if (degraded?.mode === 'memory') {
@@ -71,12 +77,22 @@ async function attachTo(remote: CacheRemote, { name, shared, readOnly = false }:
     later: later?.then((failure) => warningOf(NOT_NEWEST, failure)),
     discard: offline ? undefined : remote.discard?.bind(remote),
     // What a remote reads is no input of builds that follow in this process.
-    publish: offline || !remote.publishes ? undefined : (cache) => unrecorded(() => remote.publish(cache).then(() => undefined, unpublished)),
+    publish:
+      offline || !remote.publishes
+        ? undefined
+        : (cache) => unrecorded(() => remote.publish(cache).then(() => undefined, unpublished)),
   }
 }
 
 function failed(problem: VarveError, startMs: number): Attachment {
-  const report = { store: '', state: 'failed', problem: problem.message, layers: 0, fetchedBytes: 0, waitMs: Date.now() - startMs } as const
+  const report = {
+    store: '',
+    state: 'failed',
+    problem: problem.message,
+    layers: 0,
+    fetchedBytes: 0,
+    waitMs: Date.now() - startMs,
+  } as const
   return { layers: [], report, warning: warningOf('it is not used', problem), publish: undefined }
 }
 
@@ -88,12 +104,18 @@ function warningOf(effect: string, problem: Error | undefined): VarveError | und
   if (problem === undefined || reported.has(problem)) return undefined
   reported.add(problem)
   const { code, message } = toVarveError(problem)
-  return new VarveError(code, `remote: ${effect}: ${message}${code === 'REMOTE_UNAVAILABLE' ? MORE_TIME : ''}`, { cause: problem })
+  return new VarveError(code, `remote: ${effect}: ${message}${code === 'REMOTE_UNAVAILABLE' ? MORE_TIME : ''}`, {
+    cause: problem,
+  })
 }
 
 function unpublished(error: unknown): VarveError {
   const { code, message } = toVarveError(error)
-  return new VarveError(code, `remote: it lacks what this build has added, which the next build publishes: ${message}`, { cause: error })
+  return new VarveError(
+    code,
+    `remote: it lacks what this build has added, which the next build publishes: ${message}`,
+    { cause: error },
+  )
 }
 
 /** Whether the environment forbids connections. */
@@ -119,6 +141,8 @@ function environmentRemote(dir: string): Promise<CacheRemote | undefined> {
 }
 
 async function openEnvironmentRemote(dir: string): Promise<CacheRemote | undefined> {
-  const { remoteFromEnvironment }: RemotePackage = await import(/* webpackIgnore: true */ installedPackage('@varve/remote'))
+  const { remoteFromEnvironment }: RemotePackage = await import(
+    /* webpackIgnore: true */ installedPackage('@varve/remote')
+  )
   return remoteFromEnvironment(globalThis.process.env, { dir })
 }

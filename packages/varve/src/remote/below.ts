@@ -6,7 +6,9 @@ import type { CacheOptions } from '../options.ts'
 import type { Attachment } from './attach.ts'
 
 /** The cache that is being opened; without `dir` it is in memory and has no remote. */
-export type Above = Pick<CacheOptions, 'name' | 'layers' | 'remote' | 'readOnly' | 'shared'> & { readonly dir: string | undefined }
+export type Above = Pick<CacheOptions, 'name' | 'layers' | 'remote' | 'readOnly' | 'shared'> & {
+  readonly dir: string | undefined
+}
 
 /** What is below a cache. */
 export interface Below {
@@ -19,10 +21,15 @@ export interface Below {
 export async function layersBelow(above: Above, folder: string): Promise<Below> {
   const { dir, remote } = above
   const hasRemote = remote === undefined ? ![undefined, ''].includes(variable('VARVE_REMOTE')) : remote !== false
-  const attached = hasRemote && dir !== undefined ? await (await import('./attach.ts')).attachRemote({ ...above, dir }) : undefined
+  const attached =
+    hasRemote && dir !== undefined ? await (await import('./attach.ts')).attachRemote({ ...above, dir }) : undefined
   const shared = attached?.layers ?? []
   // VARVE_LAYERS may have layers of the remote, in an older order.
   const own = layersOf(above).filter((layer) => !shared.includes(layer))
   const { layers, warnings } = trustedLayers([...own, ...shared], folder, above)
-  return { layers, warnings: attached?.warning === undefined ? warnings : [...warnings, attached.warning], remote: attached }
+  return {
+    layers,
+    warnings: attached?.warning === undefined ? warnings : [...warnings, attached.warning],
+    remote: attached,
+  }
 }

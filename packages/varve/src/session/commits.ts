@@ -78,7 +78,11 @@ export class Commits {
       if (entries === 0) return // only the record of this build is lost
       const { code, message } = toVarveError(error)
       const lost = `${entries} ${entries === 1 ? 'entry' : 'entries'} (${bytes} bytes)`
-      throw new VarveError(code, `close() could not commit the buffered entries, so ${lost} will be computed again: ${message}`, { cause: error })
+      throw new VarveError(
+        code,
+        `close() could not commit the buffered entries, so ${lost} will be computed again: ${message}`,
+        { cause: error },
+      )
     }
   }
 
@@ -114,7 +118,8 @@ export class Commits {
     const hasPending = store.pendingBytes() > 0
     if (hasPending && durability === 'durable') throw refused(degraded)
     this.#hasKept ||= hasPending
-    if (this.#place !== undefined) return { entries: 0, bytes: 0, maintenanceDue: false, ...(hasPending ? { inMemory: true } : {}) }
+    if (this.#place !== undefined)
+      return { entries: 0, bytes: 0, maintenanceDue: false, ...(hasPending ? { inMemory: true } : {}) }
     const report = this.#counted(await store.commit('relaxed'))
     return report.entries > 0 ? { ...report, bytes: 0, inMemory: true } : report
   }

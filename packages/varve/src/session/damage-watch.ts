@@ -57,11 +57,14 @@ export function damageError(places: readonly Damage[], fetched: readonly string[
   const more = places.length > 1 ? ` and ${places.length - 1} more` : ''
   if (first?.layer !== undefined) {
     const isFetched = fetched.includes(first.layer)
-    const fix = isFetched ? 'the next build fetches it again' : "seal it again, or remove it from option 'layers' and VARVE_LAYERS"
+    const fix = isFetched
+      ? 'the next build fetches it again'
+      : "seal it again, or remove it from option 'layers' and VARVE_LAYERS"
     const advice = `what it had there is a miss; ${fix}`
     const what = first.file === first.layer ? first.what : `${where}${whose}`
     return new VarveError('DAMAGED', `the layer '${first.layer}' is not used in full: ${what}${more}; ${advice}`)
   }
-  const fix = "the entries there are misses and will be written again. 'npx varve verify' lists all damage, 'npx varve repair' quarantines it"
+  const fix =
+    "the entries there are misses and will be written again. 'npx varve verify' lists all damage, 'npx varve repair' quarantines it"
   return new VarveError('DAMAGED', `the cache is damaged: ${where}${whose}${more}: ${fix}`)
 }

@@ -17,7 +17,10 @@ import { MISS, type Session } from './session.ts'
 import { checkOptions, describe, type Fields } from '../checks/validate.ts'
 
 const PUT_FIELDS: Fields<PutOptions> = {
-  files: { expected: 'a manifest of files.store(), or an array of them', accepts: (value) => Array.isArray(value) || isManifest(value) },
+  files: {
+    expected: 'a manifest of files.store(), or an array of them',
+    accepts: (value) => Array.isArray(value) || isManifest(value),
+  },
 }
 
 /** What a namespace is made of. */
@@ -83,7 +86,8 @@ export class Namespace<V> {
       const pool = isRaw ? poolOf() : undefined
       const start = isRaw ? poolStart() : 0
       let size = store.find === undefined || typeof key !== 'string' ? UNFIT : store.find(this.#id, key, pool, start)
-      if (size === UNFIT) size = store.get(this.#id, writeKey(session.scratchOf(store), key), pool ?? session.scratchOf(store), start)
+      if (size === UNFIT)
+        size = store.get(this.#id, writeKey(session.scratchOf(store), key), pool ?? session.scratchOf(store), start)
       if (size < 0) {
         this.#tally.missed++
         return size === MISS && !session.isStrict ? undefined : session.lookForDamage()
@@ -136,7 +140,10 @@ export class Namespace<V> {
    */
   async getOrPut(key: Key, compute: () => V | Promise<V>): Promise<V> {
     if (typeof compute !== 'function') {
-      throw new VarveError('INVALID_ARGUMENT', `getOrPut() takes a function that computes the value, not ${describe(compute)}`)
+      throw new VarveError(
+        'INVALID_ARGUMENT',
+        `getOrPut() takes a function that computes the value, not ${describe(compute)}`,
+      )
     }
     const found = this.get(key)
     if (found !== undefined) return found
@@ -184,10 +191,13 @@ export class Namespace<V> {
    */
   putMany(entries: Iterable<readonly [key: Key, value: V]>): void {
     const given: unknown = entries
-    const isIterable = typeof given === 'object' && given !== null && typeof Reflect.get(given, Symbol.iterator) === 'function'
-    if (!isIterable) throw new VarveError('INVALID_ARGUMENT', `putMany() takes pairs of a key and a value, not ${describe(given)}`)
+    const isIterable =
+      typeof given === 'object' && given !== null && typeof Reflect.get(given, Symbol.iterator) === 'function'
+    if (!isIterable)
+      throw new VarveError('INVALID_ARGUMENT', `putMany() takes pairs of a key and a value, not ${describe(given)}`)
     for (const pair of entries) {
-      if (!Array.isArray(pair)) throw new VarveError('INVALID_ARGUMENT', `putMany() takes pairs of a key and a value, not ${describe(pair)}`)
+      if (!Array.isArray(pair))
+        throw new VarveError('INVALID_ARGUMENT', `putMany() takes pairs of a key and a value, not ${describe(pair)}`)
       this.put(pair[0], pair[1])
     }
   }

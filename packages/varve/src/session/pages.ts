@@ -7,7 +7,7 @@ const PAGE_BYTES = 1 << 20
 
 /** Reads one page after another. A page that cannot be read is a warning and ends the walk. */
 export function* pagesOf(session: Session, namespace: number): IterableIterator<EnginePage> {
-  for (let cursor: bigint | undefined = 0n; cursor !== undefined; ) {
+  for (let cursor: bigint | undefined = 0n; cursor !== undefined;) {
     const page: EnginePage | undefined = pageAt(session, namespace, cursor)
     if (page === undefined) return
     yield page
@@ -17,7 +17,8 @@ export function* pagesOf(session: Session, namespace: number): IterableIterator<
 
 /** Each entry as its page and its index there. */
 export function* placesOf(session: Session, namespace: number): IterableIterator<[page: EnginePage, index: number]> {
-  for (const page of pagesOf(session, namespace)) for (let index = 0; index < page.keyEnds.length; index++) yield [page, index]
+  for (const page of pagesOf(session, namespace))
+    for (let index = 0; index < page.keyEnds.length; index++) yield [page, index]
 }
 
 function pageAt(session: Session, namespace: number, cursor: bigint): EnginePage | undefined {
@@ -33,7 +34,7 @@ function pageAt(session: Session, namespace: number, cursor: bigint): EnginePage
 
 /** Buffers the removal of every entry. Throws if a page cannot be read: its entries would stay. */
 export function removeAll(session: Session, namespace: number): void {
-  for (let cursor: bigint | undefined = 0n; cursor !== undefined; ) {
+  for (let cursor: bigint | undefined = 0n; cursor !== undefined;) {
     const from: bigint = cursor
     cursor = session.call((store) => {
       const { keys, keyEnds, next } = store.scan(namespace, from, PAGE_BYTES)

@@ -6,7 +6,7 @@ import type { Session } from './session.ts'
 
 /** The value of that size which `get` or `getMany` has found last, in memory of its own; undefined if it is gone meanwhile. */
 export function readLong(store: EngineStore, size: number): Uint8Array | undefined {
-  for (let expected = size; expected >= 0; ) {
+  for (let expected = size; expected >= 0;) {
     const value = roomFor(expected)
     const found = store.read(value)
     if (found === expected) {

@@ -11,7 +11,14 @@ import { Tally } from '../history/tally.ts'
 import type { Damage } from '../reports.ts'
 
 /** Failures of reading that cost a miss and a warning, never the host's build. */
-const MISSES: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['IO', 'PERMISSION', 'DISK_FULL', 'DAMAGED', 'BUSY', 'INTERNAL'])
+const MISSES: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'IO',
+  'PERMISSION',
+  'DISK_FULL',
+  'DAMAGED',
+  'BUSY',
+  'INTERNAL',
+])
 
 /** Answer of the engine's `get` for a miss; lower numbers also report damage. */
 export const MISS = -1
@@ -136,7 +143,8 @@ export class Session {
   /** Throws PERMISSION if the directory is no longer trusted. */
   checkPlace(use: Use): void {
     const barred = use === 'none' ? undefined : this.#place?.check(use === 'write')
-    if (barred !== undefined) throw new VarveError(barred.code, `the cache cannot be used: ${barred.why}; ${barred.fix}`)
+    if (barred !== undefined)
+      throw new VarveError(barred.code, `the cache cannot be used: ${barred.why}; ${barred.fix}`)
   }
 
   /** Runs an asynchronous call of the engine, and reports damage that it detected; `close` waits for it. */
@@ -206,7 +214,8 @@ export class Session {
 
   #reportDamage(places: readonly Damage[]): void {
     const { onDamage, onWarning } = this.#options
-    for (const { layer } of places) if (layer !== undefined && this.#fetched.includes(layer)) this.damagedLayers.add(layer)
+    for (const { layer } of places)
+      if (layer !== undefined && this.#fetched.includes(layer)) this.damagedLayers.add(layer)
     if (onDamage === undefined || onWarning !== undefined) this.warn(damageError(places, this.#fetched), 'damage')
     if (onDamage !== undefined) for (const place of places) attempt(onDamage, place)
   }
@@ -231,5 +240,6 @@ function closed(): VarveError {
 
 function emitWarning(warning: VarveError): void {
   const host = globalThis.process
-  if (typeof host?.emitWarning === 'function') host.emitWarning(warning.message, { type: 'VarveWarning', code: warning.code })
+  if (typeof host?.emitWarning === 'function')
+    host.emitWarning(warning.message, { type: 'VarveWarning', code: warning.code })
 }

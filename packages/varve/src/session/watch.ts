@@ -12,8 +12,12 @@ export const WATCH_FIELDS: Fields<WatchOptions> = { signal: SIGNAL, onProgress: 
  * throws into the engine: it stops the call, which then rejects with what was thrown, even if it was complete by then.
  * The call gets a signal of this host: that of the caller may be one of a browser that a test runner simulates.
  */
-export async function watched<T>({ signal, onProgress }: WatchOptions, call: (control: EngineControl) => Promise<T>): Promise<T> {
-  if (signal?.aborted === true) throw new VarveError('CANCELLED', 'stopped on request before it began', { cause: signal.reason })
+export async function watched<T>(
+  { signal, onProgress }: WatchOptions,
+  call: (control: EngineControl) => Promise<T>,
+): Promise<T> {
+  if (signal?.aborted === true)
+    throw new VarveError('CANCELLED', 'stopped on request before it began', { cause: signal.reason })
   if (signal === undefined && onProgress === undefined) return call({ signal, onProgress })
 
   const stop = new AbortController()

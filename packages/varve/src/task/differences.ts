@@ -54,7 +54,9 @@ export function sentenceOf({ kind, name, before, after }: Difference): string {
 export function wordsOf(differences: readonly Difference[], explain: Explain | undefined): string {
   // Variables first: what they decide, such as a config, differs with them.
   const [variables, others] = [differences.filter(isVariable), differences.filter((one) => !isVariable(one))]
-  const sentences = [...variables, ...others].map((difference) => explained(difference, explain) ?? sentenceOf(difference))
+  const sentences = [...variables, ...others].map(
+    (difference) => explained(difference, explain) ?? sentenceOf(difference),
+  )
   const hasValues = (sentence: string): boolean => !/ (?:changed|dependency)$/.test(sentence)
   // New dependencies follow from other changes, if there are any.
   const causes = sentences.filter((one) => !one.endsWith(' dependency'))
@@ -90,7 +92,11 @@ export function differencesNow(variant: Variant, asked: Asked, present: Present)
 }
 
 /** The differences in environment and files, including requested ones that the variant does not have. */
-export function differencesAround(variant: Variant, present: Present, asked: Pick<Asked, 'env' | 'files'>): Difference[] {
+export function differencesAround(
+  variant: Variant,
+  present: Present,
+  asked: Pick<Asked, 'env' | 'files'>,
+): Difference[] {
   // A file whose stamp is the recorded one is not read.
   const changed = variant.files.filter((file) => present.files.compare(file) === 'changed')
   const unknown = asked.files.filter((path) => !variant.files.some(([recorded]) => recorded === path))

@@ -47,7 +47,9 @@ async function joinNow(request: WorkRequest, work: Work): Promise<Joined> {
   if (started !== undefined) {
     const outcome = await started
     // An outcome for one run only does not answer this request, which has to look at the files as they are now.
-    return outcome.kind === 'own' ? { isShared: false, outcome: await during(work, () => request.work(true)) } : { isShared: true, outcome }
+    return outcome.kind === 'own'
+      ? { isShared: false, outcome: await during(work, () => request.work(true)) }
+      : { isShared: true, outcome }
   }
   const outcome = during(work, () => request.work(false))
   running.set(work.name, outcome)

@@ -25,10 +25,12 @@ export type Match = 'same' | 'moved' | 'changed'
 /** Whether `variant` may be used. Stops at the first difference, cheap comparisons first. */
 export function match(variant: Variant, asked: Asked, present: Present): Match {
   if (!sameDigests(variant.inputs, asked.inputs)) return 'changed'
-  for (let i = 0; i < variant.env.length; i += 2) if (variant.env[i + 1] !== present.env(variant.env[i] ?? '')) return 'changed'
+  for (let i = 0; i < variant.env.length; i += 2)
+    if (variant.env[i + 1] !== present.env(variant.env[i] ?? '')) return 'changed'
   for (const name of asked.env) if (digestIn(variant.env, name) === undefined) return 'changed'
   for (const path of asked.files) if (!variant.files.some(([recorded]) => recorded === path)) return 'changed'
-  for (let i = 0; i < variant.added.length; i += 2) if (variant.added[i + 1] !== present.added(variant.added[i] ?? '')) return 'changed'
+  for (let i = 0; i < variant.added.length; i += 2)
+    if (variant.added[i + 1] !== present.added(variant.added[i] ?? '')) return 'changed'
   let found: Match = 'same'
   for (const file of variant.files) {
     const compared = present.files.compare(file)

@@ -37,7 +37,10 @@ const FIELDS: Fields<TaskOptions> = {
   inputs: DEPENDENCY_FIELDS.inputs,
   variants: VARIANTS,
   findInput: FUNCTION,
-  trackReads: { expected: 'true, false or a scope of varve/reads', accepts: (value) => typeof value === 'boolean' || value instanceof ReadScope },
+  trackReads: {
+    expected: 'true, false or a scope of varve/reads',
+    accepts: (value) => typeof value === 'boolean' || value instanceof ReadScope,
+  },
 }
 
 /** How a caller asked for a namespace, or for the task that it belongs to. */
@@ -66,7 +69,10 @@ export function makeTask(host: TaskHost, name: string, options: TaskOptions): Ta
   checkOptions('task()', options, FIELDS)
   const { session, place, open } = host
   const paths = builtin('node:path')
-  const root = paths === undefined ? new Root(options.root ?? NO_ROOT, noPaths) : new Root(paths.resolve(options.root ?? projectDirectory()), paths)
+  const root =
+    paths === undefined
+      ? new Root(options.root ?? NO_ROOT, noPaths)
+      : new Root(paths.resolve(options.root ?? projectDirectory()), paths)
   const scope = scopeOf(host, name, options.trackReads, root)
   const codec = options.codec ?? 'json'
   const version = options.version ?? ''
@@ -84,21 +90,42 @@ export function makeTask(host: TaskHost, name: string, options: TaskOptions): Ta
   })
   const inputs = digestsOf(options.inputs ?? {})
   const files = builtin('node:fs') ?? noFiles
-  return new Task({ name, shelf, place, fs: files, root, scope, inputs, findInput: options.findInput, counts: session.tally.tasks })
+  return new Task({
+    name,
+    shelf,
+    place,
+    fs: files,
+    root,
+    scope,
+    inputs,
+    findInput: options.findInput,
+    counts: session.tally.tasks,
+  })
 }
 
 /** The scope of a task that tracks reads, with its place in the cache. */
-function scopeOf({ session, open, dir }: TaskHost, name: string, given: TaskOptions['trackReads'], root: Root): ReadScope | undefined {
+function scopeOf(
+  { session, open, dir }: TaskHost,
+  name: string,
+  given: TaskOptions['trackReads'],
+  root: Root,
+): ReadScope | undefined {
   if (given === undefined || given === false) return undefined
   if (builtin('node:fs') === undefined) {
-    throw new VarveError('ENGINE_UNAVAILABLE', `'trackReads' of task '${name}' needs node:fs, which this host does not have; use inputs instead`)
+    throw new VarveError(
+      'ENGINE_UNAVAILABLE',
+      `'trackReads' of task '${name}' needs node:fs, which this host does not have; use inputs instead`,
+    )
   }
   installReads()
   const onOpaque = (message: string): void => session.warn(new VarveError('UNTRACKED', message), `reads ${name}`)
   const scope = given === true ? new ReadScope({ name, root: root.folder, notesImports: true, onOpaque }) : given
   const asked = { what: `the reads of '${scope.name}'`, version: READS_LAYOUT, codec: 'json' } as const
   const sets = open(`${READS_PREFIX}${scope.name}`, READS_LAYOUT, 'json', asked)
-  const store = { get: (key: string) => sets.get(key), put: (key: string, value: unknown) => attempt(() => sets.put(key, value)) }
+  const store = {
+    get: (key: string) => sets.get(key),
+    put: (key: string, value: unknown) => attempt(() => sets.put(key, value)),
+  }
   scope.attach(store, dir)
   session.sealed.add(scope)
   return scope

@@ -92,7 +92,9 @@ export interface TaskRequest extends TaskDependencies {
    * Returns a phrase for `varve why`, such as `'babel 7.1.0 -> 7.2.0'` for the input `tools`, whose digest explains less.
    * @defaultValue none: `'input tools changed'`
    */
-  readonly explain?: ((input: string, before: string | undefined, after: string | undefined) => string | undefined) | undefined
+  readonly explain?:
+    | ((input: string, before: string | undefined, after: string | undefined) => string | undefined)
+    | undefined
 }
 
 /** Words of a caller for an input that differs. */

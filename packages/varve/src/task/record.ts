@@ -50,7 +50,12 @@ export function readVariants(record: unknown): readonly Variant[] {
 }
 
 /** `variants` with `made` at this place, instead of one about the same state of the world; at most `count` of them. */
-export function withVariant(variants: readonly Variant[], made: Variant, place: number, count: number): readonly Variant[] {
+export function withVariant(
+  variants: readonly Variant[],
+  made: Variant,
+  place: number,
+  count: number,
+): readonly Variant[] {
   return variants
     .filter((variant) => variant.reads !== made.reads || !dependsOnSame(variant, made))
     .toSpliced(place, 0, made)
@@ -103,7 +108,10 @@ export function dependsOnSame(one: Omit<Variant, 'result'>, other: Omit<Variant,
   if (one.files.length !== other.files.length) return false
   const isSameFile = ([path, digest]: RecordedFile, index: number): boolean =>
     other.files[index]?.[0] === path && other.files[index]?.[1] === digest
-  return (['inputs', 'added', 'env'] as const).every((name) => sameDigests(one[name], other[name])) && one.files.every(isSameFile)
+  return (
+    (['inputs', 'added', 'env'] as const).every((name) => sameDigests(one[name], other[name])) &&
+    one.files.every(isSameFile)
+  )
 }
 
 function isVariant(value: unknown): value is Variant {

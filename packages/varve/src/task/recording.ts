@@ -66,7 +66,10 @@ export class Recording implements TaskContext {
   addFile(path: string, content?: string | Uint8Array): void {
     this.#checkName('addFile', 'the path of a file', path)
     if (content !== undefined && typeof content !== 'string' && !isBytes(content)) {
-      throw new VarveError('INVALID_ARGUMENT', `the content that ctx.addFile() takes is a string or a Uint8Array, not ${describe(content)}`)
+      throw new VarveError(
+        'INVALID_ARGUMENT',
+        `the content that ctx.addFile() takes is a string or a Uint8Array, not ${describe(content)}`,
+      )
     }
     const relative = this.#root.relative(path)
     if (content !== undefined) {
@@ -95,7 +98,11 @@ export class Recording implements TaskContext {
 
   addWorkMs(ms: number): void {
     this.#checkRunning('addWorkMs')
-    if (!isAmount(ms)) throw new VarveError('INVALID_ARGUMENT', `ctx.addWorkMs() takes milliseconds, a number from 0, not ${describe(ms)}`)
+    if (!isAmount(ms))
+      throw new VarveError(
+        'INVALID_ARGUMENT',
+        `ctx.addWorkMs() takes milliseconds, a number from 0, not ${describe(ms)}`,
+      )
     this.#workMs += ms
   }
 
@@ -153,11 +160,13 @@ export class Recording implements TaskContext {
   }
 
   #checkRunning(call: string): void {
-    if (this.#isOver) throw new VarveError('INVALID_ARGUMENT', `ctx.${call}() came after the work was done; await what calls it`)
+    if (this.#isOver)
+      throw new VarveError('INVALID_ARGUMENT', `ctx.${call}() came after the work was done; await what calls it`)
   }
 
   #checkName(call: string, expected: string, given: unknown): void {
     this.#checkRunning(call)
-    if (typeof given !== 'string') throw new VarveError('INVALID_ARGUMENT', `ctx.${call}() takes ${expected}, not ${describe(given)}`)
+    if (typeof given !== 'string')
+      throw new VarveError('INVALID_ARGUMENT', `ctx.${call}() takes ${expected}, not ${describe(given)}`)
   }
 }

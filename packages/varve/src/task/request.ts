@@ -7,7 +7,8 @@ import { type Digests, digestsOf } from './named.ts'
 import type { TaskDependencies, TaskInputs, TaskRequest } from './options.ts'
 import type { Root } from '../inputs/root.ts'
 
-const isTexts = (value: unknown): boolean => Array.isArray(value) && value.every((item) => typeof item === 'string' && item !== '')
+const isTexts = (value: unknown): boolean =>
+  Array.isArray(value) && value.every((item) => typeof item === 'string' && item !== '')
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Fields of TaskDependencies for `checkOptions`. */
@@ -48,7 +49,9 @@ export function askedOf(call: string, request: TaskRequest, shared: Digests, roo
 /** The key of an id's record. */
 export function keyOf(id: string, root: Root): string {
   const relative = root.relativeId(id)
-  return relative.length <= ID_LENGTH_MAX ? relative : `${relative.slice(0, ID_LENGTH_KEPT)}... ${digestOfText(relative)}`
+  return relative.length <= ID_LENGTH_MAX
+    ? relative
+    : `${relative.slice(0, ID_LENGTH_KEPT)}... ${digestOfText(relative)}`
 }
 
 /** The digests of `inputs` and of the task's own, sorted by name. */
@@ -60,7 +63,11 @@ function merged(inputs: TaskInputs, shared: Digests): Digests {
   for (let i = 0; i < own.length; i += 2) {
     const name = own[i] ?? ''
     while (next < shared.length && (shared[next] ?? '') < name) digests.push(shared[next++] ?? '', shared[next++] ?? '')
-    if (shared[next] === name) throw new VarveError('INVALID_ARGUMENT', `input '${name}' is an input of the whole task already; take another name`)
+    if (shared[next] === name)
+      throw new VarveError(
+        'INVALID_ARGUMENT',
+        `input '${name}' is an input of the whole task already; take another name`,
+      )
     digests.push(name, own[i + 1] ?? '')
   }
   return digests.concat(shared.slice(next))

@@ -64,7 +64,12 @@ export class Shelf<V> {
     return this.#write(() => {
       const result = this.#putResult(key, value)
       const before = this.variants(key) // read again: other runs of this id may have put theirs meanwhile
-      const after = withVariant(before.filter((variant) => !this.#isReplaced(variant, made)), { ...made, result }, 0, this.#parts.variants)
+      const after = withVariant(
+        before.filter((variant) => !this.#isReplaced(variant, made)),
+        { ...made, result },
+        0,
+        this.#parts.variants,
+      )
       this.#parts.records.put(key, after)
       for (const variant of before) {
         const isKept = variant.result === UNDEFINED_RESULT || after.some((kept) => kept.result === variant.result)
@@ -81,9 +86,12 @@ export class Shelf<V> {
   used(key: string, variant: Variant, index: number, moved: Files | undefined): void {
     const isOld = index > 0 && index >= this.#parts.variants / 2
     if (moved === undefined && !isOld) return
-    const renewed = moved === undefined ? variant : { ...variant, files: variant.files.map((file) => moved.record(file[0]) ?? file) }
+    const renewed =
+      moved === undefined ? variant : { ...variant, files: variant.files.map((file) => moved.record(file[0]) ?? file) }
     const place = isOld ? 0 : index
-    this.#write(() => this.#parts.records.put(key, withVariant(this.variants(key), renewed, place, this.#parts.variants)))
+    this.#write(() =>
+      this.#parts.records.put(key, withVariant(this.variants(key), renewed, place, this.#parts.variants)),
+    )
   }
 
   /** Of two that differ only in the generation of their reads, the older one stays if it may hold again: on another branch. */

@@ -83,7 +83,10 @@ export class Task<V> {
    * @example
    * const code = await task.run({ id, inputs: { source, options } }, () => compile(source, options))
    */
-  async run<R extends V>(request: TaskRequest, work: (context: TaskContext) => R | Promise<R>): Promise<unknown extends V ? R : V> {
+  async run<R extends V>(
+    request: TaskRequest,
+    work: (context: TaskContext) => R | Promise<R>,
+  ): Promise<unknown extends V ? R : V> {
     return this.#run(request, work) as Promise<unknown extends V ? R : V>
   }
 
@@ -123,7 +126,11 @@ export class Task<V> {
     if (nearest === undefined) return { ...report, outcome: 'new', differences: [] }
     const { variant, differences } = nearest
     if (differences.length > 0) return { ...report, outcome: 'changed', differences }
-    return { ...report, outcome: this.#parts.shelf.result(asked.key, variant) === undefined ? 'lost' : 'hit', differences }
+    return {
+      ...report,
+      outcome: this.#parts.shelf.result(asked.key, variant) === undefined ? 'lost' : 'hit',
+      differences,
+    }
   }
 
   /** The outcomes of the runs so far, of this task object. */
@@ -138,7 +145,11 @@ export class Task<V> {
     const isAdded = variants.some((variant) => variant.added.length > 0)
     if (!isAdded || findInput === undefined) return { asked, variants, present: new Present(files, root, NONE_ADDED) }
     const names = new Set(variants.flatMap((variant) => namesIn(variant.added)))
-    return findAdded(names, asked.key, findInput).then((added) => ({ asked, variants, present: new Present(files, root, added) }))
+    return findAdded(names, asked.key, findInput).then((added) => ({
+      asked,
+      variants,
+      present: new Present(files, root, added),
+    }))
   }
 
   /** Passes the dependencies of a result on to the work of another task that requested it. */
@@ -229,7 +240,9 @@ export class Task<V> {
       this.#counters.notStored++
       return { kind: 'failed', error: this.#cannotHold(asked.key, error), forward }
     }
-    return outcome.kind === 'changed' || outcome.kind === 'skipped' ? { kind: 'own', value } : { kind: 'done', value, forward }
+    return outcome.kind === 'changed' || outcome.kind === 'skipped'
+      ? { kind: 'own', value }
+      : { kind: 'done', value, forward }
   }
 
   #cannotHold(id: string, error: unknown): VarveError {

@@ -100,7 +100,8 @@ class Waits {
     this.#timer = undefined
     const done = new Set<Work>()
     for (const work of this.#underWay.values()) {
-      for (let cycle = this.#cycleFrom(work, done); cycle !== undefined; cycle = this.#cycleFrom(work, done)) failYoungest(cycle)
+      for (let cycle = this.#cycleFrom(work, done); cycle !== undefined; cycle = this.#cycleFrom(work, done))
+        failYoungest(cycle)
     }
   }
 
@@ -109,7 +110,7 @@ class Waits {
     /** The works from `start` to where the search is, each with its waits that are left to follow. */
     const path = new Map(done.has(start) ? [] : [[start, [...start.waits]]])
     const waits: Wait[] = []
-    for (let at: Work | undefined = start; at !== undefined; ) {
+    for (let at: Work | undefined = start; at !== undefined;) {
       const wait: Wait | undefined = path.get(at)?.pop()
       const next = wait === undefined || wait.isFailed ? undefined : this.#underWay.get(wait.name)
       if (wait === undefined) {

@@ -31,8 +31,16 @@ export interface Nearest {
 }
 
 /** The variant with the fewest differences, among these the one used last; undefined if there are no variants. */
-export function nearestOf(variants: readonly Variant[], asked: Asked, present: Present, scope?: ReadScope): Nearest | undefined {
-  const all = variants.map((variant) => ({ variant, differences: [...differencesNow(variant, asked, present), ...readDifferences(variant, scope)] }))
+export function nearestOf(
+  variants: readonly Variant[],
+  asked: Asked,
+  present: Present,
+  scope?: ReadScope,
+): Nearest | undefined {
+  const all = variants.map((variant) => ({
+    variant,
+    differences: [...differencesNow(variant, asked, present), ...readDifferences(variant, scope)],
+  }))
   return all.sort((a, b) => a.differences.length - b.differences.length)[0]
 }
 

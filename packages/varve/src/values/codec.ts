@@ -33,7 +33,8 @@ const bytes: Codec<Uint8Array> = {
   isRaw: true,
   encode(value) {
     if (isBytes(value) && !isGone(value)) return value
-    if (isBytes(value)) throw cannotHold('bytes', 'INVALID_ARGUMENT', 'its memory was transferred; put it before, or put a copy')
+    if (isBytes(value))
+      throw cannotHold('bytes', 'INVALID_ARGUMENT', 'its memory was transferred; put it before, or put a copy')
     throw notEncodable('bytes', 'a Uint8Array', value)
   },
   decode: (source, start, end, isOwned) => (isOwned ? source : copyBytes(source, start, end)),
@@ -56,7 +57,11 @@ const json: Codec<unknown> = {
   tag: 'json',
   isRaw: false,
   encode(value) {
-    const encoded = checked('json', () => unlikeInJson(value), () => JSON.stringify(value))
+    const encoded = checked(
+      'json',
+      () => unlikeInJson(value),
+      () => JSON.stringify(value),
+    )
     if (hasTooMany(encoded)) throw cannotHold('json', 'VALUE_TOO_LONG', `it has more than ${ELEMENTS_MAX} elements`)
     return encodeText(encoded)
   },
@@ -75,16 +80,26 @@ function v8Codec(): Codec<unknown> {
     tag: `v8-${process.versions['bun'] === undefined ? '' : 'bun-'}${process.versions.v8}`,
     encode(value) {
       if (value === undefined) throw notEncodable('v8', 'anything but undefined, which means a miss', value)
-      return checked('v8', () => unlikeInClone(value), () => v8.serialize(value))
+      return checked(
+        'v8',
+        () => unlikeInClone(value),
+        () => v8.serialize(value),
+      )
     },
     // Typed arrays inside the value lie over the bytes they were read from, so these must be the value's own.
-    decode: (source, start, end, isOwned) => v8.deserialize(isOwned ? source : new Uint8Array(source.subarray(start, end))),
+    decode: (source, start, end, isOwned) =>
+      v8.deserialize(isOwned ? source : new Uint8Array(source.subarray(start, end))),
   }
 }
 
 /** The codec of that name. Throws INVALID_OPTION where the host lacks what it needs. */
 export function codecOf<V>(name: CodecName): Codec<V> {
-  const codecs: Record<CodecName, () => Codec<unknown>> = { bytes: () => bytes, text: () => text, json: () => json, v8: v8Codec }
+  const codecs: Record<CodecName, () => Codec<unknown>> = {
+    bytes: () => bytes,
+    text: () => text,
+    json: () => json,
+    v8: v8Codec,
+  }
   return codecs[name]() as Codec<V>
 }
 
@@ -93,8 +108,15 @@ function checked<Encoded>(codec: CodecName, unlikeIn: () => Unlike | undefined, 
   const unlike = attempt(codec, 'INVALID_ARGUMENT', 'it is nested too deeply, or a cycle', unlikeIn)
   if (unlike === undefined) return attempt(codec, 'VALUE_TOO_LONG', 'it is too long', encode)
   const place = unlike.path === '' ? 'it is' : `'value${unlike.path}' is`
-  const wayOut = codec === 'json' ? "make plain data of it, or take codec 'v8', which holds Map, Set, Date and RegExp" : 'make plain data of it'
-  throw cannotHold(codec, 'INVALID_ARGUMENT', `${place} ${unlike.what}, which would come back as something else; ${wayOut}`)
+  const wayOut =
+    codec === 'json'
+      ? "make plain data of it, or take codec 'v8', which holds Map, Set, Date and RegExp"
+      : 'make plain data of it'
+  throw cannotHold(
+    codec,
+    'INVALID_ARGUMENT',
+    `${place} ${unlike.what}, which would come back as something else; ${wayOut}`,
+  )
 }
 
 /** A RangeError is a limit of the host: of its stack, or of a text's length. */

@@ -31,7 +31,8 @@ export function writeKey(target: Uint8Array, key: Key): number {
   }
   if (!isBytes(key)) throw new VarveError('INVALID_ARGUMENT', `a key is a string or a Uint8Array, not ${typeof key}`)
   if (key.length > KEY_BYTES_MAX) throw tooLong(key)
-  if (isGone(key)) throw new VarveError('INVALID_ARGUMENT', 'the memory of the key was transferred; use it before, or use a copy')
+  if (isGone(key))
+    throw new VarveError('INVALID_ARGUMENT', 'the memory of the key was transferred; use it before, or use a copy')
   target.set(key)
   return key.length
 }
@@ -41,7 +42,13 @@ export function writeKey(target: Uint8Array, key: Key): number {
  * full: `target` after `bytesMax` bytes, for which it has room and KEY_ROOM_BYTES more. Returns how many keys those are.
  * Throws INVALID_ARGUMENT or KEY_TOO_LONG.
  */
-export function packKeys(target: Uint8Array, bytesMax: number, ends: Uint32Array, keys: readonly Key[], first: number): number {
+export function packKeys(
+  target: Uint8Array,
+  bytesMax: number,
+  ends: Uint32Array,
+  keys: readonly Key[],
+  first: number,
+): number {
   const countMax = Math.min(ends.length, keys.length - first)
   // Keys are ASCII as a rule: then all of them are encoded at once, and their lengths are known before.
   let text = ''
@@ -64,7 +71,8 @@ export function packKeys(target: Uint8Array, bytesMax: number, ends: Uint32Array
 
 /** Throws INVALID_ARGUMENT unless these are several keys. */
 export function checkKeys(call: string, keys: readonly Key[]): void {
-  if (!Array.isArray(keys)) throw new VarveError('INVALID_ARGUMENT', `${call}() takes an array of keys, not ${describe(keys)}`)
+  if (!Array.isArray(keys))
+    throw new VarveError('INVALID_ARGUMENT', `${call}() takes an array of keys, not ${describe(keys)}`)
 }
 
 /** The key whose bytes are source[start, end): a string if they are text, otherwise a copy of the bytes. */

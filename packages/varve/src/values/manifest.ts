@@ -66,20 +66,29 @@ export function isManifest(value: unknown): value is FileManifest {
 /** The entries of a manifest. Throws INVALID_ARGUMENT for other values and for later versions. */
 export function entriesOf(call: string, manifest: FileManifest): readonly FileEntry[] {
   const value: unknown = manifest
-  if (!isManifest(value)) throw new VarveError('INVALID_ARGUMENT', `${call} takes a manifest of files.store(), not ${describe(value)}`)
+  if (!isManifest(value))
+    throw new VarveError('INVALID_ARGUMENT', `${call} takes a manifest of files.store(), not ${describe(value)}`)
   const { version, files }: { readonly version: unknown; readonly files: unknown } = value
   if (version !== 1 || !Array.isArray(files)) {
-    throw new VarveError('INVALID_ARGUMENT', `${call} takes manifests of version 1, not ${describe(version)}; treat it as a miss`)
+    throw new VarveError(
+      'INVALID_ARGUMENT',
+      `${call} takes manifests of version 1, not ${describe(version)}; treat it as a miss`,
+    )
   }
   const wrong = files.findIndex((entry: unknown) => !isEntry(entry))
   if (wrong === -1) return files
-  throw new VarveError('INVALID_ARGUMENT', `${call} takes manifests of files.store(), and number ${wrong} of these files is none; treat it as a miss`)
+  throw new VarveError(
+    'INVALID_ARGUMENT',
+    `${call} takes manifests of files.store(), and number ${wrong} of these files is none; treat it as a miss`,
+  )
 }
 
 /** Whether a value has the fields of an entry; the engine knows which paths and digests are valid. */
 function isEntry(value: unknown): value is FileEntry {
   if (typeof value !== 'object' || value === null) return false
-  const { path, size, digest, link, folder } = value as Partial<Record<'path' | 'size' | 'digest' | 'link' | 'folder', unknown>>
+  const { path, size, digest, link, folder } = value as Partial<
+    Record<'path' | 'size' | 'digest' | 'link' | 'folder', unknown>
+  >
   if (typeof path !== 'string') return false
   if ('digest' in value) return typeof digest === 'string' && Number.isSafeInteger(size) && Number(size) >= 0
   return 'link' in value ? typeof link === 'string' : folder === true
@@ -97,7 +106,8 @@ export function blobsOf(manifests: readonly FileManifest[]): readonly Blob[] | u
     for (const entry of entriesOf('put()', manifest)) {
       if (!isFile(entry)) continue
       const { path, digest, size } = entry
-      if (!/^[0-9a-f]{64}$/.test(digest)) throw new VarveError('INVALID_ARGUMENT', `the manifest has no digest at '${path}'`)
+      if (!/^[0-9a-f]{64}$/.test(digest))
+        throw new VarveError('INVALID_ARGUMENT', `the manifest has no digest at '${path}'`)
       blobs.set(digest, { digest, size: BigInt(size) })
     }
   }

@@ -27,17 +27,37 @@ export function unlikeInClone(value: unknown, seen: Set<object> = new Set()): Un
   if (Array.isArray(value)) return unlikeElement(value, look)
   if (isPlain(value)) return unlikeMember(value, look)
   if (ArrayBuffer.isView(value)) return undefined
-  if (!CLONED.has(Object.prototype.toString.call(value).slice('[object '.length, -1)) || hasOwnClass(value)) return here(kindOf(value))
+  if (!CLONED.has(Object.prototype.toString.call(value).slice('[object '.length, -1)) || hasOwnClass(value))
+    return here(kindOf(value))
   if (value instanceof Map) return unlikeElement([...value.entries()], look)
   if (value instanceof Set) return unlikeElement([...value], look)
   return undefined
 }
 
 /** Classes whose instances structured clone gives back. It makes an empty object of a URL. */
-const CLONED: ReadonlySet<string> = new Set(['Map', 'Set', 'Date', 'RegExp', 'Boolean', 'Number', 'String', 'BigInt', 'ArrayBuffer', 'Error'])
+const CLONED: ReadonlySet<string> = new Set([
+  'Map',
+  'Set',
+  'Date',
+  'RegExp',
+  'Boolean',
+  'Number',
+  'String',
+  'BigInt',
+  'ArrayBuffer',
+  'Error',
+])
 
 /** Errors that structured clone gives back; it makes an `Error` of those of other classes. */
-const ERRORS: ReadonlySet<string> = new Set(['Error', 'EvalError', 'RangeError', 'ReferenceError', 'SyntaxError', 'TypeError', 'URIError'])
+const ERRORS: ReadonlySet<string> = new Set([
+  'Error',
+  'EvalError',
+  'RangeError',
+  'ReferenceError',
+  'SyntaxError',
+  'TypeError',
+  'URIError',
+])
 
 /** Whether an instance of such a class has a class of the program, or is an error with properties, which both get lost. */
 function hasOwnClass(value: object): boolean {

@@ -11,7 +11,10 @@ export type Explain = (id: string, task: string) => void
 const TASK = 'task:'
 const [HEIGHT_MIN_PX, HEIGHT_MAX_PX] = [280, 460]
 
-const MEASURES: readonly (readonly [Measure, string])[] = [['bytes', 'by size'], ['workMs', 'by time saved']]
+const MEASURES: readonly (readonly [Measure, string])[] = [
+  ['bytes', 'by size'],
+  ['workMs', 'by time saved'],
+]
 
 /** The section; `explain` is undefined if nothing can be asked. */
 export function contentsSection({ tree }: ContentsJson, explain: Explain | undefined): HTMLElement {
@@ -59,10 +62,21 @@ function shown(path: readonly TreeJson[], measure: Measure, show: Show, explain:
     return drawTreemap({ node, measure, nameOf, valueOf: (part) => valueOf(part, measure), actionOf }, width, height)
   })
   const isEmpty = node[measure] === 0
-  const steps = path.map((each, index) => el('li', {}, stepOf(path, index, each, () => show(path.slice(0, index + 1), measure, STEP))))
+  const steps = path.map((each, index) =>
+    el(
+      'li',
+      {},
+      stepOf(path, index, each, () => show(path.slice(0, index + 1), measure, STEP)),
+    ),
+  )
   return [
-    el('p', { class: 'controls' }, ...MEASURES.map(([each, text]) =>
-      button({ 'aria-pressed': String(each === measure) }, () => show(path, each, PRESSED), text))),
+    el(
+      'p',
+      { class: 'controls' },
+      ...MEASURES.map(([each, text]) =>
+        button({ 'aria-pressed': String(each === measure) }, () => show(path, each, PRESSED), text),
+      ),
+    ),
     el('nav', { 'aria-label': 'Path' }, el('ol', { class: 'path' }, ...steps)),
     isEmpty ? el('p', {}, measure === 'bytes' ? 'There are no entries.' : 'No stored result has a known cost.') : box,
     details('As a table', partsTable(node, measure, actionOf)),
@@ -71,16 +85,30 @@ function shown(path: readonly TreeJson[], measure: Measure, show: Show, explain:
 
 function stepOf(path: readonly TreeJson[], index: number, node: TreeJson, open: () => void): Child {
   const name = index === 0 ? 'All' : nameOf(node)
-  return index === path.length - 1 ? el('span', { 'aria-current': 'page', tabindex: '-1' }, name) : button({ class: 'link' }, open, name)
+  return index === path.length - 1
+    ? el('span', { 'aria-current': 'page', tabindex: '-1' }, name)
+    : button({ class: 'link' }, open, name)
 }
 
-function partsTable(node: TreeJson, measure: Measure, actionOf: (part: TreeJson) => (() => void) | undefined): HTMLElement {
+function partsTable(
+  node: TreeJson,
+  measure: Measure,
+  actionOf: (part: TreeJson) => (() => void) | undefined,
+): HTMLElement {
   const head = ['name', 'entries', 'keys and values', 'time saved', 'part']
-  const rows = (node.parts ?? []).toSorted((one, other) => other[measure] - one[measure]).map((part) => {
-    const action = actionOf(part)
-    const name = action === undefined ? nameOf(part) : button({ class: 'link' }, action, nameOf(part))
-    return [name, counted(part.entries, 'entry', 'entries'), size(part.bytes), duration(part.workMs), percent(part[measure], node[measure])]
-  })
+  const rows = (node.parts ?? [])
+    .toSorted((one, other) => other[measure] - one[measure])
+    .map((part) => {
+      const action = actionOf(part)
+      const name = action === undefined ? nameOf(part) : button({ class: 'link' }, action, nameOf(part))
+      return [
+        name,
+        counted(part.entries, 'entry', 'entries'),
+        size(part.bytes),
+        duration(part.workMs),
+        percent(part[measure], node[measure]),
+      ]
+    })
   return table('Parts', head, rows, head.slice(1))
 }
 

@@ -11,7 +11,13 @@ export type Ask = (id: string, task: string | undefined) => Promise<readonly Rec
 export async function openExplanation(ask: Ask, id: string, task: string | undefined): Promise<void> {
   const body = el('div', { role: 'status' }, 'Reading …')
   const close = button({}, () => dialog.close(), 'Close')
-  const dialog = el('dialog', { 'aria-labelledby': 'explained' }, el('h2', { id: 'explained' }, `Why ${id}`), body, close)
+  const dialog = el(
+    'dialog',
+    { 'aria-labelledby': 'explained' },
+    el('h2', { id: 'explained' }, `Why ${id}`),
+    body,
+    close,
+  )
   dialog.addEventListener('close', () => dialog.remove())
   document.body.append(dialog)
   dialog.showModal()
@@ -25,21 +31,39 @@ export async function openExplanation(ask: Ask, id: string, task: string | undef
 }
 
 function recordOf({ task, variants, between }: RecordJson): HTMLElement {
-  const pair = between.length === 0 ? [] : [el('h4', {}, 'How the two newest results differ'), differencesTable(between)]
-  return el('article', {}, el('h3', {}, `Task ${task}: ${counted(variants.length, 'result')}`), ...variants.map(variantOf), ...pair)
+  const pair =
+    between.length === 0 ? [] : [el('h4', {}, 'How the two newest results differ'), differencesTable(between)]
+  return el(
+    'article',
+    {},
+    el('h3', {}, `Task ${task}: ${counted(variants.length, 'result')}`),
+    ...variants.map(variantOf),
+    ...pair,
+  )
 }
 
 function variantOf(variant: VariantJson): HTMLElement {
   const { timeMs, holds, isLost, differences, inputs, env, files } = variant
-  const verdict = holds ? 'a hit, if its inputs are the same' : isLost ? 'a miss: its result is gone' : 'a miss: something differs now'
+  const verdict = holds
+    ? 'a hit, if its inputs are the same'
+    : isLost
+      ? 'a miss: its result is gone'
+      : 'a miss: something differs now'
   const rows: Child[][] = []
-  const kinds: readonly (readonly [string, readonly DependencyJson[]])[] = [['input', inputs], ['variable', env], ['file', files]]
+  const kinds: readonly (readonly [string, readonly DependencyJson[]])[] = [
+    ['input', inputs],
+    ['variable', env],
+    ['file', files],
+  ]
   for (const [kind, found] of kinds) for (const { name, digest } of found) rows.push([name, kind, digest])
   const dependencies = table('What the result depends on', ['name', 'what', 'digest'], rows)
-  return el('div', {},
+  return el(
+    'div',
+    {},
     el('p', {}, `${date(timeMs)}: ${verdict}`),
     differences.length === 0 ? '' : differencesTable(differences),
-    rows.length === 0 ? '' : details(`Depends on ${counted(rows.length, 'thing')}`, dependencies))
+    rows.length === 0 ? '' : details(`Depends on ${counted(rows.length, 'thing')}`, dependencies),
+  )
 }
 
 function differencesTable(differences: VariantJson['differences']): HTMLElement {

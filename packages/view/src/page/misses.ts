@@ -13,15 +13,28 @@ export function missesSection({ made }: ContentsJson, build: BuildRecord | undef
   const recorded = Object.entries(build.reasons).map(([reason, times]) => [reason, count(times)])
   const groups = made.reasons.map(({ reason, count: results, workMs, results: listed }) => {
     const rows = listed.map(({ id, task, workMs: cost, differences }) => [
-      button({ class: 'link' }, () => explain(id, task), id), task, duration(cost),
+      button({ class: 'link' }, () => explain(id, task), id),
+      task,
+      duration(cost),
       differences.map(({ kind, name }) => `${kind} ${name}`).join(', ') || '-',
     ])
-    const list = table(`The costliest of ${counted(results, 'result')}`, ['id', 'task', 'took', 'what differs'], rows, ['took'])
+    const list = table(`The costliest of ${counted(results, 'result')}`, ['id', 'task', 'took', 'what differs'], rows, [
+      'took',
+    ])
     return details(`${reason}: ${counted(results, 'result')}, ${duration(workMs)}`, list)
   })
-  return section('misses', title,
-    el('p', {}, `${build.name}, ${date(build.startMs)}: ${counted(build.misses, 'miss', 'misses')}, ${counted(build.hits, 'hit')}.`),
+  return section(
+    'misses',
+    title,
+    el(
+      'p',
+      {},
+      `${build.name}, ${date(build.startMs)}: ${counted(build.misses, 'miss', 'misses')}, ${counted(build.hits, 'hit')}.`,
+    ),
     recorded.length === 0 ? '' : table('Reasons that the build recorded', ['reason', 'misses'], recorded, ['misses']),
-    groups.length === 0 ? el('p', {}, 'No result of a task was made in this build.') : el('h3', {}, 'Results of tasks that it made'),
-    ...groups)
+    groups.length === 0
+      ? el('p', {}, 'No result of a task was made in this build.')
+      : el('h3', {}, 'Results of tasks that it made'),
+    ...groups,
+  )
 }

@@ -26,7 +26,8 @@ function embedded(view: ViewJson): PageSource {
     overview: async () => view,
     contents: async ({ contents }) => contents,
     verify: async ({ verify }) => verify,
-    why: async ({ records = [] }, id, task) => records.filter((record) => record.id === id && (task === undefined || record.task === task)),
+    why: async ({ records = [] }, id, task) =>
+      records.filter((record) => record.id === id && (task === undefined || record.task === task)),
   }
 }
 

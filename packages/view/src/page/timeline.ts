@@ -43,23 +43,41 @@ function rateOf({ hits, misses }: BuildRecord): number {
 }
 
 function drawBars({ title, valueOf, format, max }: Chart, builds: readonly BuildRecord[], width: number): HTMLElement {
-  const x = scaleBand(builds.map((_, index) => index), [LEFT_PX, width]).paddingInner(0.2)
+  const x = scaleBand(
+    builds.map((_, index) => index),
+    [LEFT_PX, width],
+  ).paddingInner(0.2)
   const y = scaleLinear([0, max ?? Math.max(1, ...builds.map(valueOf))], [HEIGHT_PX - BOTTOM_PX, TOP_PX]).nice(TICKS)
-  const lines = y.ticks(TICKS).flatMap((tick) => [
-    svg('line', { class: 'grid', x1: LEFT_PX, x2: width, y1: y(tick), y2: y(tick) }),
-    svg('text', { class: 'tick', x: LEFT_PX - 6, y: y(tick) + 4, 'text-anchor': 'end' }, format(tick)),
-  ])
+  const lines = y
+    .ticks(TICKS)
+    .flatMap((tick) => [
+      svg('line', { class: 'grid', x1: LEFT_PX, x2: width, y1: y(tick), y2: y(tick) }),
+      svg('text', { class: 'tick', x: LEFT_PX - 6, y: y(tick) + 4, 'text-anchor': 'end' }, format(tick)),
+    ])
   const bars = builds.map((build, index) => {
     const value = valueOf(build)
     const hover = svg('title', {}, `${date(build.startMs)}, ${build.name}: ${format(value)}`)
     const barWidth = Math.max(1, Math.min(x.bandwidth(), 40))
-    return svg('rect', { class: 'bar', x: x(index) ?? 0, y: y(value), width: barWidth, height: Math.max(0, HEIGHT_PX - BOTTOM_PX - y(value)) }, hover)
+    return svg(
+      'rect',
+      {
+        class: 'bar',
+        x: x(index) ?? 0,
+        y: y(value),
+        width: barWidth,
+        height: Math.max(0, HEIGHT_PX - BOTTOM_PX - y(value)),
+      },
+      hover,
+    )
   })
   const [first, last] = [builds[0], builds.at(-1)]
-  const ends = builds.length > 1 ? [
-    svg('text', { class: 'tick', x: LEFT_PX, y: HEIGHT_PX - 5 }, date(first?.startMs ?? 0)),
-    svg('text', { class: 'tick', x: width, y: HEIGHT_PX - 5, 'text-anchor': 'end' }, date(last?.startMs ?? 0)),
-  ] : []
+  const ends =
+    builds.length > 1
+      ? [
+          svg('text', { class: 'tick', x: LEFT_PX, y: HEIGHT_PX - 5 }, date(first?.startMs ?? 0)),
+          svg('text', { class: 'tick', x: width, y: HEIGHT_PX - 5, 'text-anchor': 'end' }, date(last?.startMs ?? 0)),
+        ]
+      : []
   const label = `${title} of the last ${count(builds.length)} builds; the newest: ${last === undefined ? '-' : format(valueOf(last))}`
   const box = { viewBox: `0 0 ${width} ${HEIGHT_PX}`, width, height: HEIGHT_PX }
   const picture = svg('svg', { role: 'img', 'aria-label': label, ...box }, ...lines, ...bars, ...ends)
@@ -73,11 +91,33 @@ function namespacesOf({ namespaces, namespaceCount }: BuildRecord): string {
 }
 
 function buildsTable(builds: readonly BuildRecord[]): HTMLElement {
-  const head = ['started', 'tool', 'took', 'from cache', 'part', 'time saved', 'read', 'written', 'engine', 'misses', 'namespaces']
+  const head = [
+    'started',
+    'tool',
+    'took',
+    'from cache',
+    'part',
+    'time saved',
+    'read',
+    'written',
+    'engine',
+    'misses',
+    'namespaces',
+  ]
   const rows = builds.map((build) => [
-    date(build.startMs), build.name, duration(build.durationMs), `${count(build.hits)} of ${count(build.hits + build.misses)}`,
-    percent(build.hits, build.hits + build.misses), duration(build.savedMs), size(build.readBytes), size(build.writtenBytes), build.engine,
-    Object.entries(build.reasons).map(([reason, times]) => `${reason} (${count(times)})`).join(', ') || '-', namespacesOf(build),
+    date(build.startMs),
+    build.name,
+    duration(build.durationMs),
+    `${count(build.hits)} of ${count(build.hits + build.misses)}`,
+    percent(build.hits, build.hits + build.misses),
+    duration(build.savedMs),
+    size(build.readBytes),
+    size(build.writtenBytes),
+    build.engine,
+    Object.entries(build.reasons)
+      .map(([reason, times]) => `${reason} (${count(times)})`)
+      .join(', ') || '-',
+    namespacesOf(build),
   ])
   return table('Builds, the newest first', head, rows, head.slice(2, 8))
 }

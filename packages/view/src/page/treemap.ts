@@ -32,12 +32,21 @@ const [VALUE_WIDTH_PX, VALUE_HEIGHT_PX] = [96, 44]
 /** The treemap in a box of this size. */
 export function drawTreemap(parts: TreemapParts, width: number, height: number): HTMLElement {
   const { node, measure } = parts
-  const data: Datum = { part: node, parts: node.parts?.map((part) => ({ part, parts: part.parts?.map((inner) => ({ part: inner })) })) }
+  const data: Datum = {
+    part: node,
+    parts: node.parts?.map((part) => ({ part, parts: part.parts?.map((inner) => ({ part: inner })) })),
+  }
   const root = hierarchy(data, ({ parts: below }) => below)
     .sum(({ part, parts: below }) => (below === undefined ? part[measure] : 0))
     .sort((one, other) => (other.value ?? 0) - (one.value ?? 0))
-  const laid = treemap<Datum>().size([width, height]).paddingInner(2).paddingTop(({ depth }) => (depth === 1 ? HEAD_PX : 0)).round(true)(root)
-  const cells = (laid.children ?? []).filter(isLarge).map((cell, index) => el('li', {}, drawPart(parts, cell, index % COLOURS)))
+  const laid = treemap<Datum>()
+    .size([width, height])
+    .paddingInner(2)
+    .paddingTop(({ depth }) => (depth === 1 ? HEAD_PX : 0))
+    .round(true)(root)
+  const cells = (laid.children ?? [])
+    .filter(isLarge)
+    .map((cell, index) => el('li', {}, drawPart(parts, cell, index % COLOURS)))
   const made = el('ul', { class: 'treemap' }, ...cells)
   made.style.height = `${height}px`
   return made
@@ -54,11 +63,16 @@ function drawPart({ nameOf, valueOf, actionOf }: TreemapParts, cell: Cell, colou
   })
   const text = `${name}: ${value}`
   const label = fits(cell) ? [el('span', { class: 'label' }, text)] : []
-  const attributes = { class: inner.length === 0 ? `part colour-${colour}` : 'part', title: text, ...(fits(cell) ? {} : { 'aria-label': text }) }
+  const attributes = {
+    class: inner.length === 0 ? `part colour-${colour}` : 'part',
+    title: text,
+    ...(fits(cell) ? {} : { 'aria-label': text }),
+  }
   const action = actionOf(part)
-  const made = action === undefined
-    ? el('div', { ...attributes, role: 'img', 'aria-label': text }, ...label, ...inner)
-    : button(attributes, action, ...label, ...inner)
+  const made =
+    action === undefined
+      ? el('div', { ...attributes, role: 'img', 'aria-label': text }, ...label, ...inner)
+      : button(attributes, action, ...label, ...inner)
   return placed(made, cell)
 }
 

@@ -21,11 +21,24 @@ export const withManifest = (of, number = 1n) => ({ files: { [`manifest-${number
  * @param {number} kind @param {Buffer} key @param {Buffer} value @param {{ key?: number, value?: number }} [lengths]
  */
 export const entry = (kind, key, value, lengths = {}) =>
-  pack([['u16', kind], ['u16', lengths.key ?? key.length], ['u32', lengths.value ?? value.length], ['raw', key], ['raw', value]])
+  pack([
+    ['u16', kind],
+    ['u16', lengths.key ?? key.length],
+    ['u32', lengths.value ?? value.length],
+    ['raw', key],
+    ['raw', value],
+  ])
 
 /** A commit to the one namespace. @param {readonly Buffer[]} entries */
 export const commit = (...entries) =>
-  pack([['u64', 1_700_000_000_000], ['u16', 1], ['u16', 0], ['text', NAME.name], ['text', NAME.version], ['raw', Buffer.concat(entries)]])
+  pack([
+    ['u64', 1_700_000_000_000],
+    ['u16', 1],
+    ['u16', 0],
+    ['text', NAME.name],
+    ['text', NAME.version],
+    ['raw', Buffer.concat(entries)],
+  ])
 
 /**
  * A hostile folder for each number.

@@ -50,7 +50,10 @@ export const LOGS = {
   ...many('frame states bytes', LENGTHS.concat(80 << 20), (bytes) => ({
     files: {
       'manifest-1': manifestOf(1n, { nextWriter: 0 }),
-      '0.log': Buffer.concat([logOf(0n, []), frameOf('CMIT', 1n << 16n, 0n, Buffer.alloc(64), { offset: logOf(0n, []).length, bytes })]),
+      '0.log': Buffer.concat([
+        logOf(0n, []),
+        frameOf('CMIT', 1n << 16n, 0n, Buffer.alloc(64), { offset: logOf(0n, []).length, bytes }),
+      ]),
     },
   })),
   ...many('value states bytes', LENGTHS, (value) => withEntries(entry(PUT, KEY, VALUE, { value }))),
@@ -58,20 +61,38 @@ export const LOGS = {
   'namespaces without end': () => withNamespaces(['u16', 0xffff], ['raw', Buffer.alloc(40)]),
   'empty namespaces': () => withNamespaces(['u16', 0xffff], ['raw', Buffer.alloc(0xffff * 6)]),
   'many namespaces': () => {
-    const named = Array.from({ length: 60_000 }, (_, id) => pack([['u16', id], ['text', `n${id}`], ['text', '1']]))
+    const named = Array.from({ length: 60_000 }, (_, id) =>
+      pack([
+        ['u16', id],
+        ['text', `n${id}`],
+        ['text', '1'],
+      ]),
+    )
     return withNamespaces(['u16', named.length], ['raw', Buffer.concat(named)])
   },
   'name states bytes': () => withNamespaces(['u16', 1], ['u16', 0], ['u16', 0xffff], ['raw', Buffer.from('n')]),
   'order at its end': () => withLog([commit(entry(PUT, KEY, VALUE))], MOST),
   ...many('tiny entries', [1 << 16, 700_000], (count) => withEntries(tiny(count, () => 0))),
   'entries of 12,000 namespaces': () => {
-    const names = Array.from({ length: 12_000 }, (_, id) => pack([['u16', id], ['text', `n${id}`], ['text', '1/1']]))
-    return withNamespaces(['u16', names.length], ['raw', Buffer.concat(names)], ['raw', tiny(1 << 19, (index) => 11_999 - (index % 2_000))])
+    const names = Array.from({ length: 12_000 }, (_, id) =>
+      pack([
+        ['u16', id],
+        ['text', `n${id}`],
+        ['text', '1/1'],
+      ]),
+    )
+    return withNamespaces(
+      ['u16', names.length],
+      ['raw', Buffer.concat(names)],
+      ['raw', tiny(1 << 19, (index) => 11_999 - (index % 2_000))],
+    )
   },
   ...many('the same key again and again, bytes', [1 << 20, 8 << 20], (bytes) => withEntries(Buffer.alloc(bytes))),
   'a long key and many of it': () =>
     withEntries(...Array.from({ length: 300 }, (_, index) => entry(PUT, Buffer.alloc(0xffff, index), Buffer.alloc(0)))),
-  ...many('files of a value', [0, 1, 0xffff, 0xffffffff], (count) => withBlobs(['u32', count], ['raw', Buffer.alloc(41, 1)])),
+  ...many('files of a value', [0, 1, 0xffff, 0xffffffff], (count) =>
+    withBlobs(['u32', count], ['raw', Buffer.alloc(41, 1)]),
+  ),
   ...many('packed file states bytes', LENGTHS.concat(64 << 20), (raw) =>
     withBlobs(['u32', 1], ['raw', DIGEST], ['u64', 10], ['u8', 1], ['u32', raw]),
   ),

@@ -120,7 +120,8 @@ fn schedule(seed: u64, is_traced: bool) -> Summary {
     let mut lives: Vec<u32> = (0..count).map(|_| random.u32(1..=3)).collect();
     let mut running: Vec<Option<Generator<'_, (), ()>>> = (0..count).map(|_| None).collect();
     loop {
-        let ready: Vec<usize> = (0..count).filter(|at| running[*at].is_some() || lives[*at] > 0).collect();
+        let ready: Vec<usize> =
+            (0..count).filter(|at| running[*at].is_some() || lives[*at] > 0).collect();
         if ready.is_empty() || world.has_failed() {
             break;
         }
@@ -146,7 +147,9 @@ fn schedule(seed: u64, is_traced: bool) -> Summary {
     }
     // Participants that remain after a violation are killed, too.
     for (at, participant) in running.iter_mut().enumerate() {
-        while let Some(participant) = participant.as_mut().filter(|participant| !participant.is_done()) {
+        while let Some(participant) =
+            participant.as_mut().filter(|participant| !participant.is_done())
+        {
             world.give_turn(at, true);
             participant.resume();
         }
@@ -159,7 +162,8 @@ fn schedule(seed: u64, is_traced: bool) -> Summary {
             last.resume();
         }
     }
-    if !world.has_failed() && !world.has_tears() && world.damages() == 0 && !world.terms.is_capped() {
+    if !world.has_failed() && !world.has_tears() && world.damages() == 0 && !world.terms.is_capped()
+    {
         power::fail(&world, seed);
     }
     world.summary()
@@ -182,7 +186,8 @@ impl Pauses {
     /// Picks the participant that runs next: one that does not pause, if there is one.
     fn pick(&mut self, random: &mut fastrand::Rng, ready: &[usize]) -> usize {
         self.turn += 1;
-        let awake: Vec<usize> = ready.iter().copied().filter(|at| self.until[*at] <= self.turn).collect();
+        let awake: Vec<usize> =
+            ready.iter().copied().filter(|at| self.until[*at] <= self.turn).collect();
         let among = if awake.is_empty() { ready } else { &awake };
         let at = among[random.usize(..among.len())];
         if self.turns_per_pause > 0 && random.u64(..self.turns_per_pause) == 0 {
@@ -199,7 +204,10 @@ fn tidy_up(world: &Arc<World>, index: usize) {
     }
 }
 
-fn begin(world: &Arc<World>, life: impl FnOnce(&Arc<World>) + Send + 'static) -> Generator<'static, (), ()> {
+fn begin(
+    world: &Arc<World>,
+    life: impl FnOnce(&Arc<World>) + Send + 'static,
+) -> Generator<'static, (), ()> {
     let world = Arc::clone(world);
     Gn::new_opt(STACK_WORDS, move || {
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| life(&world)))

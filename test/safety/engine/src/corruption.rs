@@ -63,7 +63,15 @@ pub(crate) fn flips(order: &Order) -> Outcome {
     tally.into_outcome(&[("flips", 524_288), ("largestCacheBytes", 64 << 10)])
 }
 
-fn flip(shape: &Shape, name: &str, byte: u64, bit: u32, heals: bool, case: &str, tally: &mut Tally) {
+fn flip(
+    shape: &Shape,
+    name: &str,
+    byte: u64,
+    bit: u32,
+    heals: bool,
+    case: &str,
+    tally: &mut Tally,
+) {
     let damaged = shape.vfs.fork();
     damaged.flip(name, byte, bit);
     tally.add("flips", 1);
@@ -82,7 +90,10 @@ fn flip(shape: &Shape, name: &str, byte: u64, bit: u32, heals: bool, case: &str,
         Ok(())
     });
     if let Err(what) = outcome.and_then(|outcome| outcome) {
-        tally.violation(&format!("bit {bit} of byte {byte} of {name}, {}: {what}", shape.name), case);
+        tally.violation(
+            &format!("bit {bit} of byte {byte} of {name}, {}: {what}", shape.name),
+            case,
+        );
     }
 }
 
@@ -98,7 +109,8 @@ impl Answers {
     /// Asks for every key, and `verify`.
     fn of(shape: &Shape, vfs: &SimVfs) -> Result<Self, String> {
         let mut handle = shape.open(vfs).map_err(|error| format!("cannot open: {error}"))?;
-        let mut answers = Self { right: 0, miss: 0, wrong: Vec::new(), is_sound: is_sound(&handle) };
+        let mut answers =
+            Self { right: 0, miss: 0, wrong: Vec::new(), is_sound: is_sound(&handle) };
         answers.ask(shape, &mut handle);
         Ok(answers)
     }
@@ -134,7 +146,8 @@ fn heal(shape: &Shape, vfs: &SimVfs) -> Result<(), String> {
     // The engine notices a missing file when a value in it is read.
     Answers { right: 0, miss: 0, wrong: Vec::new(), is_sound: false }.ask(shape, &mut handle);
     handle.put(id, b"next", b"healed").expect("put");
-    commit(&mut handle, Durability::Relaxed).map_err(|error| format!("the next commit: {error}"))?;
+    commit(&mut handle, Durability::Relaxed)
+        .map_err(|error| format!("the next commit: {error}"))?;
     compact(&handle, false).map_err(|error| format!("the next compaction: {error}"))?;
     drop(handle);
     let mut handle = shape.open(vfs).map_err(|error| format!("cannot open again: {error}"))?;
@@ -143,7 +156,9 @@ fn heal(shape: &Shape, vfs: &SimVfs) -> Result<(), String> {
     if found.get(&b"next"[..]).is_none_or(|value| value != b"healed") {
         return Err("the next commit is not there".to_owned());
     }
-    let is_right = |(key, value): (&Vec<u8>, &Vec<u8>)| key == b"next" || shape.content().get(key) == Some(value);
+    let is_right = |(key, value): (&Vec<u8>, &Vec<u8>)| {
+        key == b"next" || shape.content().get(key) == Some(value)
+    };
     if !found.iter().all(is_right) {
         return Err("wrong or stale after the next commit".to_owned());
     }

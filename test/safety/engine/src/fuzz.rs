@@ -17,8 +17,14 @@ use varve_core::{BlobRef, SerialPool};
 pub type Target = fn(&[u8]);
 
 /// All targets by name.
-pub const TARGETS: [(&str, Target); 6] =
-    [("manifest", manifest), ("log", log), ("table", table), ("block", block), ("tar", tar), ("folder", folder)];
+pub const TARGETS: [(&str, Target); 6] = [
+    ("manifest", manifest),
+    ("log", log),
+    ("table", table),
+    ("block", block),
+    ("tar", tar),
+    ("folder", folder),
+];
 
 /// Bytes as the body of a manifest, over the tables and logs of a sound cache.
 pub fn manifest(bytes: &[u8]) {
@@ -64,7 +70,9 @@ pub fn tar(bytes: &[u8]) {
     };
     let store = |content: &[u8]| Ok(BlobRef::of(content).digest);
     // The archive may be read or rejected.
-    let _ = import(&mut Cursor::new(bytes), &options, &SerialPool, &store, &|_, _| ControlFlow::Continue(()));
+    let _ = import(&mut Cursor::new(bytes), &options, &SerialPool, &store, &|_, _| {
+        ControlFlow::Continue(())
+    });
 }
 
 /// Bytes as edits of the files of a sound cache; the first byte selects the cache, and whether checksums are corrected.
@@ -93,7 +101,9 @@ mod tests {
             assert!(seeds.len() >= 2, "{name}");
             for seed in seeds {
                 target(&seed);
-                (0..seed.len()).step_by(1 + seed.len() / 64).for_each(|length| target(&seed[..length]));
+                (0..seed.len())
+                    .step_by(1 + seed.len() / 64)
+                    .for_each(|length| target(&seed[..length]));
             }
         }
     }

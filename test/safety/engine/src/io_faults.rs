@@ -27,16 +27,21 @@ const ERRORS: [(&str, ErrorKind); 5] = [
 
 /// Every fault that makes sense for a call, by name.
 fn effects(call: Call) -> Vec<(String, Effect)> {
-    let mut effects: Vec<_> = ERRORS.iter().map(|(name, error)| ((*name).to_owned(), Effect::Error(*error))).collect();
+    let mut effects: Vec<_> =
+        ERRORS.iter().map(|(name, error)| ((*name).to_owned(), Effect::Error(*error))).collect();
     effects.push(("lostAnswer".to_owned(), Effect::After(ErrorKind::Other)));
     if call == Call::Append {
         for bytes in [1, 33, 200] {
-            effects.push((format!("short{bytes}"), Effect::Short { bytes, error: ErrorKind::StorageFull }));
+            effects.push((
+                format!("short{bytes}"),
+                Effect::Short { bytes, error: ErrorKind::StorageFull },
+            ));
         }
     }
     if call == Call::Sync {
         for pages in [LostPages::Gone, LostPages::Zeroed, LostPages::Cached] {
-            effects.push((format!("lost{pages:?}"), Effect::Lose { pages, error: ErrorKind::Other }));
+            effects
+                .push((format!("lost{pages:?}"), Effect::Lose { pages, error: ErrorKind::Other }));
         }
     }
     effects
@@ -48,8 +53,9 @@ pub(crate) fn calls(order: &Order) -> Outcome {
         return replay(case).into_outcome(&[]);
     }
     let histories = if order.is_long { HISTORIES * 20 } else { HISTORIES };
-    let cases: Vec<(u64, Call)> =
-        (order.seed..order.seed + histories).flat_map(|seed| Call::ALL.map(|call| (seed, call))).collect();
+    let cases: Vec<(u64, Call)> = (order.seed..order.seed + histories)
+        .flat_map(|seed| Call::ALL.map(|call| (seed, call)))
+        .collect();
     let mut tally = each(0..cases.len() as u64, |index, tally| {
         let (seed, call) = cases[index as usize];
         check_call(seed, call, tally);
@@ -73,10 +79,12 @@ fn check_call(seed: u64, call: Call, tally: &mut Tally) {
             for forever in [false, true] {
                 tally.add("runs", 1);
                 tally.add(&format!("runs.{name}"), 1);
-                let strike = Strike { fault: Fault { call: Some(call), after, forever, effect }, seed };
+                let strike =
+                    Strike { fault: Fault { call: Some(call), after, forever, effect }, seed };
                 if let Err(what) = run_case(&script, strike, tally) {
                     let times = if forever { "for ever" } else { "once" };
-                    let case = format!("{seed}:{}:{after}:{fault}:{}", call as usize, u8::from(forever));
+                    let case =
+                        format!("{seed}:{}:{after}:{fault}:{}", call as usize, u8::from(forever));
                     tally.violation(&format!("{name} of {call:?} {after} {times}: {what}"), &case);
                 }
             }
@@ -87,7 +95,10 @@ fn check_call(seed: u64, call: Call, tally: &mut Tally) {
 fn run_case(script: &Script, strike: Strike, tally: &mut Tally) -> Result<(), String> {
     let run = caught(|| script.run(Some(strike))).and_then(|run| run)?;
     if matches!(strike.fault.effect, Effect::Lose { .. }) {
-        tally.add("crashedAfterLostSync", caught(|| run.crash(strike.seed)).and_then(|count| count)?);
+        tally.add(
+            "crashedAfterLostSync",
+            caught(|| run.crash(strike.seed)).and_then(|count| count)?,
+        );
     }
     Ok(())
 }

@@ -29,10 +29,14 @@ impl Order {
                 "--long" => order.is_long = true,
                 "--seed" => {
                     let text = args.next().ok_or("--seed needs a number")?;
-                    order.seed = text.parse().map_err(|_| format!("--seed is a whole number, not '{text}'"))?;
+                    order.seed = text
+                        .parse()
+                        .map_err(|_| format!("--seed is a whole number, not '{text}'"))?;
                 }
                 "--replay" => order.replay = Some(args.next().ok_or("--replay needs a case")?),
-                "--recordings" => order.recordings = args.next().ok_or("--recordings needs a directory")?.into(),
+                "--recordings" => {
+                    order.recordings = args.next().ok_or("--recordings needs a directory")?.into()
+                }
                 other => return Err(format!("unknown option '{other}'")),
             }
         }

@@ -29,6 +29,9 @@ impl Outcome {
 
     #[expect(clippy::print_stdout, reason = "the outcome is what the program is for")]
     pub(crate) fn print(&self) {
-        println!("{}", json!({ "figures": self.figures, "goals": self.goals, "violations": self.violations }));
+        println!(
+            "{}",
+            json!({ "figures": self.figures, "goals": self.goals, "violations": self.violations })
+        );
     }
 }

@@ -49,8 +49,10 @@ pub(crate) fn states(order: &Order) -> Outcome {
     let due = if order.is_long { 20_000_000 } else { 300_000 };
     let tally = until_distinct("states.distinct", due, order.seed, BATCH, check_history);
     let phases = PHASES_DUE.iter().map(|phase| format!("phase.{phase}"));
-    let names: Vec<String> = phases.chain(SHAPES_DUE.iter().map(|shape| format!("shape.{shape}"))).collect();
-    let mut goals: Vec<(&str, u64)> = names.iter().map(|name| (name.as_str(), states_due(name))).collect();
+    let names: Vec<String> =
+        phases.chain(SHAPES_DUE.iter().map(|shape| format!("shape.{shape}"))).collect();
+    let mut goals: Vec<(&str, u64)> =
+        names.iter().map(|name| (name.as_str(), states_due(name))).collect();
     goals.push(("states.distinct", due));
     tally.into_outcome(&goals)
 }
@@ -91,7 +93,13 @@ fn check_history(seed: u64, tally: &mut Tally) -> Vec<u64> {
 }
 
 /// Every crash state of one history on every model. Returns the fingerprints.
-fn crash(history: &Recorded, case: &str, seed: u64, random_states: usize, tally: &mut Tally) -> Vec<u64> {
+fn crash(
+    history: &Recorded,
+    case: &str,
+    seed: u64,
+    random_states: usize,
+    tally: &mut Tally,
+) -> Vec<u64> {
     let mut checker = Checker::new(history);
     for model in history.models() {
         for (index, state) in history.vfs.crash_states(model, 0, seed, random_states).enumerate() {
@@ -120,7 +128,11 @@ fn crash(history: &Recorded, case: &str, seed: u64, random_states: usize, tally:
 }
 
 /// Whether the state is new, and what is wrong with it.
-fn check(checker: &mut Checker<'_>, state: &CrashState, tally: &mut Tally) -> (bool, Result<(), String>) {
+fn check(
+    checker: &mut Checker<'_>,
+    state: &CrashState,
+    tally: &mut Tally,
+) -> (bool, Result<(), String>) {
     let look = match checker.look(state) {
         Ok(look) => look,
         Err(what) => return (false, Err(what)),
@@ -148,7 +160,9 @@ fn states_of(vfs: &varve_core::testing::sim::SimVfs, model: Model, seed: u64) ->
 /// One state alone, with the next commit.
 fn replay(case: &str, tally: &mut Tally) {
     let numbers = numbers(case);
-    let [seed, rest @ ..] = numbers.as_slice() else { return tally.violation("no such case", case) };
+    let [seed, rest @ ..] = numbers.as_slice() else {
+        return tally.violation("no such case", case);
+    };
     let outcome = caught(|| replay_state(&record(*seed), rest, *seed, RANDOM_STATES));
     tally.add("replayed", 1);
     if let Err(what) = outcome.and_then(|outcome| outcome) {
@@ -157,14 +171,23 @@ fn replay(case: &str, tally: &mut Tally) {
 }
 
 /// The history with its operations, and the state of that model and number.
-fn replay_state(history: &Recorded, case: &[u64], seed: u64, random_states: usize) -> Result<(), String> {
+fn replay_state(
+    history: &Recorded,
+    case: &[u64],
+    seed: u64,
+    random_states: usize,
+) -> Result<(), String> {
     #[expect(clippy::print_stderr, reason = "a replay is for people")]
     {
         eprintln!("{history}");
     }
     let [model, index] = case else { return Ok(()) };
     let model = model_of(*model).ok_or("no such model")?;
-    let state = history.vfs.crash_states(model, 0, seed, random_states).nth(*index as usize).ok_or("no such state")?;
+    let state = history
+        .vfs
+        .crash_states(model, 0, seed, random_states)
+        .nth(*index as usize)
+        .ok_or("no such state")?;
     let mut checker = Checker::new(history);
     let look = checker.look(&state)?;
     checker.allows(&state, &look, state.is_whole())?;

@@ -43,7 +43,11 @@ pub(crate) struct Length {
 
 /// Runs `job` on all cores for seeds derived from the seed of the order, each with its index, or for the seeds to
 /// replay. A job that panics is a violation whose case is its seed.
-pub(crate) fn each_seed(order: &Order, length: &Length, job: impl Fn(u64, u64, &mut Tally) + Sync) -> Tally {
+pub(crate) fn each_seed(
+    order: &Order,
+    length: &Length,
+    job: impl Fn(u64, u64, &mut Tally) + Sync,
+) -> Tally {
     let one = |index, seed, tally: &mut Tally| {
         if let Err(panic) = caught(|| job(index, seed, tally)) {
             tally.violation(&panic, &seed.to_string());

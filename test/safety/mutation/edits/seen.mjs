@@ -17,8 +17,8 @@ export default [
   {
     name: 'the server of varve view answers under the name of another host',
     file: 'packages/view/src/server.ts',
-    find: "includes(request.headers.host ?? '')) return",
-    replace: "includes(request.headers.host ?? '') && port === 0) return",
+    find: "includes(request.headers.host ?? ''))",
+    replace: "includes(request.headers.host ?? '') && port === 0)",
     test: SERVER,
     only: 'the server refuses requests that name it by another host',
   },

@@ -6,8 +6,8 @@ export default [
   {
     name: 'stamps of builds depend on where the clone is',
     file: 'scripts/common/stamps.mjs',
-    find: 'hash.update(`${file}\\0`)',
-    replace: 'hash.update(`${from}${file}\\0`)',
+    find: '.update(`${file}\\0`)',
+    replace: '.update(`${from}${file}\\0`)',
     test: 'scripts/scripts.test.mjs',
     only: 'a moved or copied clone is not built again',
   },

@@ -23,8 +23,14 @@ export const print = (outcome) => void process.stdout.write(`\n${MARK}${JSON.str
  * @returns {Record<string, string>}
  */
 export function digestsOf(folder) {
-  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => statSync(join(folder, name)).isFile())
-  const digest = (/** @type {string} */ name) => createHash('sha256').update(readFileSync(join(folder, name))).digest('hex').slice(0, 16)
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
+    statSync(join(folder, name)).isFile(),
+  )
+  const digest = (/** @type {string} */ name) =>
+    createHash('sha256')
+      .update(readFileSync(join(folder, name)))
+      .digest('hex')
+      .slice(0, 16)
   return Object.fromEntries(names.sort().map((name) => [name.split(sep).join('/'), digest(name)]))
 }
 

@@ -38,6 +38,8 @@ const server = await createServer({
 })
 const environments = Object.entries(server?.environments ?? {})
 for (const [, environment] of environments) await crawl(environment)
-const files = digestsOfModules(environments.map(([name, { moduleGraph }]) => [name, moduleGraph.idToModuleMap.values()]))
+const files = digestsOfModules(
+  environments.map(([name, { moduleGraph }]) => [name, moduleGraph.idToModuleMap.values()]),
+)
 await server?.close()
 print({ files, errors, warnings: [], hits: stats.reduce((sum, { hits }) => sum + hits, 0) })

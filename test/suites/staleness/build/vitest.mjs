@@ -15,7 +15,8 @@ const TEST = 'suite.test.mjs'
 writeFileSync(TEST, "import { it } from 'vitest'\nit('loads', async () => void (await import('./src/main.js')))\n")
 
 /** @param {import('vitest/node').TestModule} module */
-const errorsOf = (module) => [...module.children.allTests()].flatMap((test) => test.result().errors ?? []).concat(module.errors())
+const errorsOf = (module) =>
+  [...module.children.allTests()].flatMap((test) => test.result().errors ?? []).concat(module.errors())
 
 const vitest = await startVitest('test', [], {
   watch: false,
@@ -29,7 +30,14 @@ const vitest = await startVitest('test', [], {
 })
 const failures = [...vitest.state.getTestModules().flatMap(errorsOf), ...vitest.state.getUnhandledErrors()]
 const environments = Object.entries(vitest.projects[0]?.vite.environments ?? {})
-const files = digestsOfModules(environments.map(([name, { moduleGraph }]) => [name, moduleGraph.idToModuleMap.values()]))
+const files = digestsOfModules(
+  environments.map(([name, { moduleGraph }]) => [name, moduleGraph.idToModuleMap.values()]),
+)
 await vitest.close()
 process.exitCode = 0
-print({ files, errors: failures.map(messageOf).sort(), warnings: [], hits: stats.reduce((sum, { hits }) => sum + hits, 0) })
+print({
+  files,
+  errors: failures.map(messageOf).sort(),
+  warnings: [],
+  hits: stats.reduce((sum, { hits }) => sum + hits, 0),
+})

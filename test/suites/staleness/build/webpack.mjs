@@ -19,7 +19,8 @@ function withCache({ cache: shared, ...config }) {
   const quiet = { ...config, infrastructureLogging: { level: 'warn', ...config.infrastructureLogging } }
   const options = { buildDependencies: { config: [file] }, ...shared }
   if (cache === 'none') return { ...quiet, cache: false }
-  if (cache === 'own') return { ...quiet, cache: { type: 'filesystem', cacheDirectory: resolve('cache-of-webpack'), ...options } }
+  if (cache === 'own')
+    return { ...quiet, cache: { type: 'filesystem', cacheDirectory: resolve('cache-of-webpack'), ...options } }
   const plugin = new VarveWebpackPlugin({ dir: resolve('cache-of-varve'), ...options })
   plugins.push(plugin)
   return { ...quiet, cache: { type: 'memory' }, plugins: [...(config.plugins ?? []), plugin] }
@@ -33,15 +34,25 @@ const compiler = Array.isArray(found) ? webpack(configs) : webpack(configs[0] ??
 if (compiler === null) throw new Error('webpack made no compiler')
 const compilers = 'compilers' in compiler ? compiler.compilers : [compiler]
 for (const { hooks } of compilers) {
-  hooks.compilation.tap('suite', (compilation) => compilation.hooks.stillValidModule.tap('suite', () => void restored++))
+  hooks.compilation.tap('suite', (compilation) =>
+    compilation.hooks.stillValidModule.tap('suite', () => void restored++),
+  )
 }
 for (const { outputPath } of compilers) rmSync(outputPath, { recursive: true, force: true })
 
 compiler.run((/** @type {unknown} */ error, /** @type {any} */ stats) => {
   compiler.close((closeError) => {
-    const { errors = [], warnings = [], children = [] } = stats?.toJson({ all: false, errors: true, warnings: true, children: true }) ?? {}
+    const {
+      errors = [],
+      warnings = [],
+      children = [],
+    } = stats?.toJson({ all: false, errors: true, warnings: true, children: true }) ?? {}
     const all = [{ errors, warnings }, ...children]
-    const messages = (/** @type {'errors' | 'warnings'} */ kind) => all.flatMap((one) => one[kind] ?? []).map(messageOfStats).sort()
+    const messages = (/** @type {'errors' | 'warnings'} */ kind) =>
+      all
+        .flatMap((one) => one[kind] ?? [])
+        .map(messageOfStats)
+        .sort()
     mkdirSync('dist', { recursive: true })
     print({
       files: digestsOf('dist'),

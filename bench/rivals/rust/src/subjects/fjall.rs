@@ -18,7 +18,8 @@ impl Subject for Fjall {
 
     fn open(&self, folder: &Path, _block_cache_bytes: usize) -> Box<dyn Opened> {
         let database = Database::builder(folder).open().expect("opens");
-        let keyspace = database.keyspace("bench", KeyspaceCreateOptions::default).expect("a keyspace");
+        let keyspace =
+            database.keyspace("bench", KeyspaceCreateOptions::default).expect("a keyspace");
         Box::new(OpenFjall { database, keyspace })
     }
 }

@@ -18,7 +18,8 @@ impl Subject for Raw {
     }
 
     fn open(&self, folder: &Path, _block_cache_bytes: usize) -> Box<dyn Opened> {
-        let file = OpenOptions::new().append(true).create(true).open(folder.join("log")).expect("opens");
+        let file =
+            OpenOptions::new().append(true).create(true).open(folder.join("log")).expect("opens");
         Box::new(OpenRaw { file, buffer: Vec::new() })
     }
 }

@@ -38,7 +38,9 @@ impl Opened for OpenSqlite {
         }
         let write = self.connection.transaction().expect("a transaction");
         {
-            let mut put = write.prepare_cached("INSERT OR REPLACE INTO bench VALUES (?, ?)").expect("prepares");
+            let mut put = write
+                .prepare_cached("INSERT OR REPLACE INTO bench VALUES (?, ?)")
+                .expect("prepares");
             for (key, value) in entries.iter() {
                 put.execute(params![key, value]).expect("puts");
             }

@@ -3,8 +3,9 @@
 use std::fs;
 use std::path::Path;
 use turbo_persistence::{
-    BlockCache, BlockCacheLifecycle, BlockWeighter, Entry, EntryValue, MetaEntryFlags, SstLookupResult,
-    StaticSortedFile, StaticSortedFileMetaData, hash_key, write_static_stored_file,
+    BlockCache, BlockCacheLifecycle, BlockWeighter, Entry, EntryValue, MetaEntryFlags,
+    SstLookupResult, StaticSortedFile, StaticSortedFileMetaData, hash_key,
+    write_static_stored_file,
 };
 use varve_bench::{Entries, Opened, Subject, file_order};
 
@@ -22,7 +23,8 @@ pub(crate) struct TurboTable(pub(crate) Values);
 
 impl Subject for TurboTable {
     fn name(&self) -> String {
-        if self.0 == Values::Shared { "turbo-persistence" } else { "turbo-persistence-inline" }.to_owned()
+        if self.0 == Values::Shared { "turbo-persistence" } else { "turbo-persistence-inline" }
+            .to_owned()
     }
 
     fn takes_part(&self, id: &str) -> bool {
@@ -30,14 +32,23 @@ impl Subject for TurboTable {
     }
 
     fn open(&self, folder: &Path, block_cache_bytes: usize) -> Box<dyn Opened> {
-        let cache =
-            || BlockCache::with(1_000, block_cache_bytes as u64, BlockWeighter, <_>::default(), BlockCacheLifecycle);
-        let block_count = fs::read_to_string(folder.join("blocks")).ok().and_then(|count| count.parse().ok());
+        let cache = || {
+            BlockCache::with(
+                1_000,
+                block_cache_bytes as u64,
+                BlockWeighter,
+                <_>::default(),
+                BlockCacheLifecycle,
+            )
+        };
+        let block_count =
+            fs::read_to_string(folder.join("blocks")).ok().and_then(|count| count.parse().ok());
         let meta = |block_count| StaticSortedFileMetaData { sequence_number: 1, block_count };
         Box::new(OpenTable {
             folder: folder.to_owned(),
             values: self.0,
-            table: block_count.map(|count| StaticSortedFile::open(folder, meta(count)).expect("opens")),
+            table: block_count
+                .map(|count| StaticSortedFile::open(folder, meta(count)).expect("opens")),
             keys_cache: cache(),
             values_cache: cache(),
         })
@@ -81,11 +92,14 @@ impl Entry for Pair<'_> {
 
 impl Opened for OpenTable {
     fn commit(&mut self, entries: Entries<'_>, _durable: bool) {
-        let mut pairs: Vec<_> =
-            entries.iter().map(|(key, value)| Pair(hash_key(&key), key, value, self.values)).collect();
+        let mut pairs: Vec<_> = entries
+            .iter()
+            .map(|(key, value)| Pair(hash_key(&key), key, value, self.values))
+            .collect();
         pairs.sort_by_key(|pair| pair.0);
         let file = self.folder.join("00000001.sst");
-        let (meta, _) = write_static_stored_file(&pairs, &file, MetaEntryFlags::FRESH).expect("writes");
+        let (meta, _) =
+            write_static_stored_file(&pairs, &file, MetaEntryFlags::FRESH).expect("writes");
         fs::write(self.folder.join("blocks"), meta.block_count.to_string()).expect("writes");
     }
 

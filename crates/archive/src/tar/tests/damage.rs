@@ -28,8 +28,13 @@ fn assert_sound(archive: &[u8], what: &dyn Fn() -> String) -> bool {
                 exported.extend(bytes);
                 Ok(())
             };
-            export(&imported.records, ExportOptions::default(), &|digest| sink.read(digest), &mut write)
-                .unwrap_or_else(|error| panic!("{}: {error}", what()));
+            export(
+                &imported.records,
+                ExportOptions::default(),
+                &|digest| sink.read(digest),
+                &mut write,
+            )
+            .unwrap_or_else(|error| panic!("{}: {error}", what()));
             assert_eq!(records_of(&exported), imported.records, "{}", what());
             true
         }
@@ -60,13 +65,21 @@ fn a_truncated_archive_is_rejected() {
 #[test]
 fn one_changed_byte_of_an_archive_gives_an_error_or_a_sound_result() {
     let plain = small();
-    for (name, archive) in [("plain", plain.clone()), ("gzip", gzip(&plain)), ("zstd", zstd(&plain))] {
+    for (name, archive) in
+        [("plain", plain.clone()), ("gzip", gzip(&plain)), ("zstd", zstd(&plain))]
+    {
         let mut sound = 0;
         for place in 0..archive.len() {
             let mut changed = archive.clone();
-            for value in [0x01, 0x80, 0xff].map(|mask| archive[place] ^ mask).into_iter().chain([0, b'/', b'9']) {
+            for value in [0x01, 0x80, 0xff]
+                .map(|mask| archive[place] ^ mask)
+                .into_iter()
+                .chain([0, b'/', b'9'])
+            {
                 changed[place] = value;
-                sound += usize::from(assert_sound(&changed, &|| format!("{name}: byte {place} is {value}")));
+                sound += usize::from(assert_sound(&changed, &|| {
+                    format!("{name}: byte {place} is {value}")
+                }));
             }
         }
         assert!(sound > 0, "{name}: content may change and stay sound");
@@ -103,7 +116,8 @@ fn random_changes_of_an_archive_give_an_error_or_a_sound_result() {
             for _ in 0..random.usize(1..6) {
                 let place = random.usize(..=changed.len());
                 let end = changed.len().min(place + random.usize(..40));
-                let inserted = std::iter::repeat_n(random.u8(..), random.usize(..40) * random.usize(..16));
+                let inserted =
+                    std::iter::repeat_n(random.u8(..), random.usize(..40) * random.usize(..16));
                 changed.splice(place..end, inserted);
             }
             assert_sound(&changed, &|| format!("round {round}"));

@@ -20,7 +20,9 @@ fn tree(sink: &Sink) -> Vec<FileRecord> {
         link("sub/long-link", &format!("../{}", "t/".repeat(60) + "x")),
     ];
     for bytes in [1, 98, 99, 100, 101, 102, 150, 255, 256, 600, 1024] {
-        let letter = |index: usize| if index % 100 == 50 { '/' } else { char::from(b'a' + (bytes % 26) as u8) };
+        let letter = |index: usize| {
+            if index % 100 == 50 { '/' } else { char::from(b'a' + (bytes % 26) as u8) }
+        };
         let content = vec![b'x'; bytes * 7];
         sink.store(&content).unwrap();
         records.push(file(&(0..bytes).map(letter).collect::<String>(), &content, bytes % 2 == 0));
@@ -52,9 +54,14 @@ fn the_same_records_in_any_order_export_to_the_same_bytes() {
         let archive = export_to_vec(&records, ExportOptions { gzip }, &sink).unwrap();
         records.reverse();
         assert!(archive == export_to_vec(&records, ExportOptions { gzip }, &sink).unwrap());
-        let again =
-            import_serial(&archive, &ImportOptions { links: Links::Inside, ..ImportOptions::default() }).unwrap();
-        assert!(archive == export_to_vec(&again.0.records, ExportOptions { gzip }, &again.1).unwrap());
+        let again = import_serial(
+            &archive,
+            &ImportOptions { links: Links::Inside, ..ImportOptions::default() },
+        )
+        .unwrap();
+        assert!(
+            archive == export_to_vec(&again.0.records, ExportOptions { gzip }, &again.1).unwrap()
+        );
     }
     // The digest is fixed: users compare archives, so a change of a single byte is visible to them.
     let plain = export_to_vec(&tree(&sink), ExportOptions::default(), &sink).unwrap();
@@ -72,7 +79,10 @@ fn an_exported_archive_has_no_owner_and_a_constant_time() {
     for entry in reader.entries().unwrap() {
         let entry = entry.unwrap();
         let header = entry.header();
-        assert_eq!((header.uid().unwrap(), header.gid().unwrap(), header.mtime().unwrap()), (0, 0, 315_532_800));
+        assert_eq!(
+            (header.uid().unwrap(), header.gid().unwrap(), header.mtime().unwrap()),
+            (0, 0, 315_532_800)
+        );
         assert_eq!((header.username().unwrap(), header.groupname().unwrap()), (Some(""), Some("")));
         let allowed: &[u32] = match header.entry_type() {
             EntryType::Regular => &[0o644, 0o755],
@@ -105,14 +115,17 @@ fn export_rejects_records_that_an_import_would_reject() {
 fn export_stops_at_a_content_of_the_wrong_size_and_at_errors() {
     let records = [file("a", b"four", false)];
     let options = ExportOptions::default();
-    let damaged = export(&records, options, &|_| Ok(b"three".to_vec()), &mut |_| Ok(())).unwrap_err();
+    let damaged =
+        export(&records, options, &|_| Ok(b"three".to_vec()), &mut |_| Ok(())).unwrap_err();
     assert_eq!(damaged.code(), "DAMAGED");
-    let missing = export(&records, options, &|_| Err(Error::Closed.boxed()), &mut |_| Ok(())).unwrap_err();
+    let missing =
+        export(&records, options, &|_| Err(Error::Closed.boxed()), &mut |_| Ok(())).unwrap_err();
     assert_eq!(missing.code(), "CLOSED");
     for gzip in [false, true] {
         let read = |_: &Digest| Ok(b"four".to_vec());
         let stopped =
-            export(&records, ExportOptions { gzip }, &read, &mut |_| Err(Error::ReadOnly.boxed())).unwrap_err();
+            export(&records, ExportOptions { gzip }, &read, &mut |_| Err(Error::ReadOnly.boxed()))
+                .unwrap_err();
         assert_eq!(stopped.code(), "READ_ONLY");
     }
 }

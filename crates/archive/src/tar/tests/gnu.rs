@@ -28,7 +28,11 @@ fn run(args: &[&str], input: &[u8]) -> Vec<u8> {
         scope.spawn(move || stdin.write_all(input));
         child.wait_with_output().unwrap()
     });
-    assert!(output.status.success() && output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success() && output.stderr.is_empty(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     output.stdout
 }
 
@@ -39,21 +43,32 @@ fn import_reads_all_formats_of_gnu_tar() {
     }
     let prefix = "a-long-name/".repeat(15);
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src");
-    for format in ["--format=v7", "--format=ustar", "--format=oldgnu", "--format=gnu", "--format=posix"] {
+    for format in
+        ["--format=v7", "--format=ustar", "--format=oldgnu", "--format=gnu", "--format=posix"]
+    {
         for compression in ["--no-auto-compress", "--gzip"] {
             for start in ["", prefix.as_str()] {
                 if !start.is_empty() && (format.ends_with("v7") || format.ends_with("ustar")) {
                     continue; // these formats have no names of that length
                 }
                 let transform = format!("--transform=s,^\\./,./{start},");
-                let archive = run(&["--create", format, compression, &transform, "--directory", folder, "."], &[]);
+                let archive = run(
+                    &["--create", format, compression, &transform, "--directory", folder, "."],
+                    &[],
+                );
                 let path = format!("{start}tar/tests/gnu.rs");
                 let records = records_of(&archive);
                 let record = records.iter().find(|record| record.path == path).expect("this file");
-                assert_eq!(*record, file(&path, include_bytes!("gnu.rs"), false), "{format} {compression}");
+                assert_eq!(
+                    *record,
+                    file(&path, include_bytes!("gnu.rs"), false),
+                    "{format} {compression}"
+                );
                 let is_file = |line: &&[u8]| !line.is_empty() && !line.ends_with(b"/");
-                let listed =
-                    run(&["--list", compression], &archive).split(|byte| *byte == b'\n').filter(is_file).count();
+                let listed = run(&["--list", compression], &archive)
+                    .split(|byte| *byte == b'\n')
+                    .filter(is_file)
+                    .count();
                 assert_eq!(records.len(), listed, "{format} {compression}");
             }
         }
@@ -68,7 +83,12 @@ fn gnu_tar_reads_exported_archives() {
     let sink = Sink::default();
     sink.store(b"content").unwrap();
     let long = "folder/".repeat(30) + "caf\u{e9}";
-    let records = [file(&long, b"content", true), file("a", b"content", false), folder("empty"), link("link", &long)];
+    let records = [
+        file(&long, b"content", true),
+        file("a", b"content", false),
+        folder("empty"),
+        link("link", &long),
+    ];
     for gzip in [false, true] {
         let mut archive = Vec::new();
         let mut write = |bytes: &[u8]| {
@@ -77,7 +97,10 @@ fn gnu_tar_reads_exported_archives() {
         };
         export(&records, ExportOptions { gzip }, &|digest| sink.read(digest), &mut write).unwrap();
         let args = if gzip { &["--list", "--gzip"][..] } else { &["--list"] };
-        let listed = run(&[args, &["--verbose", "--numeric-owner", "--quoting-style=literal"]].concat(), &archive);
+        let listed = run(
+            &[args, &["--verbose", "--numeric-owner", "--quoting-style=literal"]].concat(),
+            &archive,
+        );
         let expected = format!(
             "-rw-r--r-- 0/0               7 1980-01-01 00:00 a\n\
              drwxr-xr-x 0/0               0 1980-01-01 00:00 empty/\n\

@@ -43,18 +43,29 @@ fn names_that_leave_the_root_are_rejected_in_every_field_of_an_archive() {
     ] {
         let in_header = Maker::default().file("good", b"").file(name, b"x");
         let in_pax = Maker::default().pax(b'x', &[("path", name)]).file("good", b"x");
-        let in_long = Maker::default().raw(b"x", b'L', format!("{name}\0").as_bytes(), |_| {}).file("good", b"x");
+        let in_long = Maker::default()
+            .raw(b"x", b'L', format!("{name}\0").as_bytes(), |_| {})
+            .file("good", b"x");
         let as_folder = Maker::default().folder(name);
         for maker in [in_header, in_pax, in_long, as_folder] {
             let shown = Shown(name).to_string();
             assert_refused(&maker.end(), "UNSAFE_PATH", &[reason, &shown]);
         }
     }
-    let no_folder = Maker::default().pax(b'x', &[("path", "file/")]).raw(b"x", b'0', b"content", |_| {});
+    let no_folder =
+        Maker::default().pax(b'x', &[("path", "file/")]).raw(b"x", b'0', b"content", |_| {});
     assert_refused(&no_folder.end(), "BAD_ARCHIVE", &["'file/'", "cannot have content"]);
     assert_refused(&Maker::default().file("", b"x").end(), "UNSAFE_PATH", &["is empty"]);
-    assert_refused(&Maker::default().file("./", b"x").end(), "BAD_ARCHIVE", &["cannot have content"]);
-    assert_refused(&Maker::default().raw(b"caf\xe9", b'0', b"", |_| {}).end(), "UNSAFE_PATH", &["not UTF-8"]);
+    assert_refused(
+        &Maker::default().file("./", b"x").end(),
+        "BAD_ARCHIVE",
+        &["cannot have content"],
+    );
+    assert_refused(
+        &Maker::default().raw(b"caf\xe9", b'0', b"", |_| {}).end(),
+        "UNSAFE_PATH",
+        &["not UTF-8"],
+    );
     let nul = Maker::default().pax(b'x', &[("path", "a\0b")]).file("x", b"");
     assert_refused(&nul.end(), "UNSAFE_PATH", &["U+0000"]);
     let long = Maker::default().pax(b'x', &[("path", &"x/".repeat(60_000))]).file("x", b"");
@@ -65,7 +76,11 @@ fn names_that_leave_the_root_are_rejected_in_every_field_of_an_archive() {
 fn colliding_names_in_an_archive_are_rejected_and_both_are_named() {
     let two = |a: &str, b: &str| Maker::default().file(a, b"1").file(b, b"2").end();
     assert_refused(&two("README", "readme"), "UNSAFE_PATH", &["'README'", "'readme'", "case"]);
-    assert_refused(&two("caf\u{e9}", "cafe\u{301}"), "UNSAFE_PATH", &["caf\\u{e9}", "cafe\\u{301}", "two forms"]);
+    assert_refused(
+        &two("caf\u{e9}", "cafe\u{301}"),
+        "UNSAFE_PATH",
+        &["caf\\u{e9}", "cafe\\u{301}", "two forms"],
+    );
     assert_refused(&two("a", "a/b"), "UNSAFE_PATH", &["'a/b'", "'a' is a file or link in one"]);
     assert_refused(&two("Src/a", "src/b"), "UNSAFE_PATH", &["'src'", "'Src'"]);
     let folder = Maker::default().folder("x").file("x", b"");
@@ -98,13 +113,23 @@ fn entries_that_are_not_files_are_rejected_by_their_type() {
 #[test]
 fn allowed_links_must_stay_below_the_root() {
     let options = ImportOptions { links: Links::Inside, ..ImportOptions::default() };
-    for target in ["../../x", "/etc/passwd", "..", "a/../../../x", "a/..", "C:\\x", "aux", "a\\b", ""] {
+    for target in
+        ["../../x", "/etc/passwd", "..", "a/../../../x", "a/..", "C:\\x", "aux", "a\\b", ""]
+    {
         let in_header = Maker::default().link("d/bad", b'2', target).end();
-        let in_pax = Maker::default().pax(b'x', &[("linkpath", target)]).link("d/bad", b'2', target).end();
-        let in_long = Maker::default().raw(b"x", b'K', target.as_bytes(), |_| {}).link("d/bad", b'2', "good").end();
+        let in_pax =
+            Maker::default().pax(b'x', &[("linkpath", target)]).link("d/bad", b'2', target).end();
+        let in_long = Maker::default()
+            .raw(b"x", b'K', target.as_bytes(), |_| {})
+            .link("d/bad", b'2', "good")
+            .end();
         for archive in [in_header, in_pax, in_long] {
             let (code, message) = refused(&archive, &options);
-            assert_eq!((code, message.contains("'d/bad'")), ("UNSAFE_PATH", true), "{target}: {message}");
+            assert_eq!(
+                (code, message.contains("'d/bad'")),
+                ("UNSAFE_PATH", true),
+                "{target}: {message}"
+            );
         }
     }
     // The path leads through the link, which comes before or after it.
@@ -122,8 +147,11 @@ fn allowed_links_must_stay_below_the_root() {
 
 #[test]
 fn invalid_numbers_in_archive_headers_are_rejected() {
-    let size =
-        |field: [u8; 12]| Maker::default().raw(b"bad", b'0', b"12345", |header| header.as_old_mut().size = field).end();
+    let size = |field: [u8; 12]| {
+        Maker::default()
+            .raw(b"bad", b'0', b"12345", |header| header.as_old_mut().size = field)
+            .end()
+    };
     for field in [
         *b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xfb", // -5
         *b"\x80\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x05", // 2^64 + 5
@@ -136,22 +164,31 @@ fn invalid_numbers_in_archive_headers_are_rejected() {
         *b"            ",
         [0; 12],
     ] {
-        assert_refused(&size(field), "BAD_ARCHIVE", &["'bad'", "the size in a header is not a number"]);
+        assert_refused(
+            &size(field),
+            "BAD_ARCHIVE",
+            &["'bad'", "the size in a header is not a number"],
+        );
     }
     for field in [*b"\x80\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff", *b"777777777777"] {
         assert_refused(&size(field), "BAD_ARCHIVE", &["'bad'", "maxFileBytes"]);
     }
-    for value in ["-1", "+1", " 1", "1.5", "0x1", "18446744073709551616", "99999999999999999999999999"] {
+    for value in
+        ["-1", "+1", " 1", "1.5", "0x1", "18446744073709551616", "99999999999999999999999999"]
+    {
         let archive = Maker::default().pax(b'x', &[("size", value)]).file("bad", b"1").end();
         assert_refused(&archive, "BAD_ARCHIVE", &["the size in a header is not a number"]);
     }
-    let archive = Maker::default().raw(b"bad", b'0', b"", |header| header.as_old_mut().mode = *b"rwxr-xr-").end();
+    let archive = Maker::default()
+        .raw(b"bad", b'0', b"", |header| header.as_old_mut().mode = *b"rwxr-xr-")
+        .end();
     assert_refused(&archive, "BAD_ARCHIVE", &["'bad'", "the mode"]);
 }
 
 #[test]
 fn malformed_pax_headers_and_long_names_are_rejected() {
-    let pax = |content: &[u8]| Maker::default().raw(b"pax", b'x', content, |_| {}).file("bad", b"").end();
+    let pax =
+        |content: &[u8]| Maker::default().raw(b"pax", b'x', content, |_| {}).file("bad", b"").end();
     for content in [
         &b"path=x\n"[..],
         b"11 path=ab",
@@ -169,20 +206,40 @@ fn malformed_pax_headers_and_long_names_are_rejected() {
         assert_refused(&pax(content), "BAD_ARCHIVE", &["a pax header is malformed"]);
     }
     let makers = [
-        (Maker::default().pax(b'x', &[("path", "a")]).pax(b'x', &[("path", "b")]).file("bad", b""), "two pax headers"),
         (
-            Maker::default().pax(b'x', &[("path", "a")]).raw(b"", b'L', b"b\0", |_| {}).file("bad", b""),
+            Maker::default()
+                .pax(b'x', &[("path", "a")])
+                .pax(b'x', &[("path", "b")])
+                .file("bad", b""),
+            "two pax headers",
+        ),
+        (
+            Maker::default()
+                .pax(b'x', &[("path", "a")])
+                .raw(b"", b'L', b"b\0", |_| {})
+                .file("bad", b""),
             "two long names",
         ),
-        (Maker::default().raw(b"", b'L', b"b", |_| {}).raw(b"", b'L', b"b", |_| {}).file("bad", b""), "two long names"),
+        (
+            Maker::default()
+                .raw(b"", b'L', b"b", |_| {})
+                .raw(b"", b'L', b"b", |_| {})
+                .file("bad", b""),
+            "two long names",
+        ),
         (Maker::default().pax(b'g', &[("path", "a")]).file("bad", b""), "a global pax header"),
         (Maker::default().pax(b'g', &[("size", "1")]).file("bad", b""), "a global pax header"),
         (Maker::default().pax(b'x', &[("path", "a")]), "belongs to no entry"),
         (Maker::default().pax(b'x', &[]), "belongs to no entry"),
         (Maker::default().raw(b"", b'K', b"a", |_| {}), "belongs to no entry"),
-        (Maker::default().raw(b"huge", b'x', &[0; (1 << 20) + 1], |_| {}).file("bad", b""), "more than 1 MiB"),
         (
-            Maker::default().raw(b"huge", b'L', b"", |header| header.set_size(1 << 40)).file("bad", b""),
+            Maker::default().raw(b"huge", b'x', &[0; (1 << 20) + 1], |_| {}).file("bad", b""),
+            "more than 1 MiB",
+        ),
+        (
+            Maker::default()
+                .raw(b"huge", b'L', b"", |header| header.set_size(1 << 40))
+                .file("bad", b""),
             "more than 1 MiB",
         ),
     ];
@@ -207,14 +264,23 @@ fn bytes_before_or_after_an_archive_are_rejected() {
     assert_eq!(records_of(&cut(1536)).len(), 1);
     assert_eq!(records_of(&[whole.clone(), vec![0; 10_000]].concat()).len(), 1);
     assert_eq!(records_of(&Maker::default().end()), []);
-    assert_refused(&[whole.clone(), b"x".to_vec()].concat(), "BAD_ARCHIVE", &["bytes after its end"]);
-    assert_refused(&[whole.clone(), whole.clone()].concat(), "BAD_ARCHIVE", &["bytes after its end"]);
+    assert_refused(
+        &[whole.clone(), b"x".to_vec()].concat(),
+        "BAD_ARCHIVE",
+        &["bytes after its end"],
+    );
+    assert_refused(
+        &[whole.clone(), whole.clone()].concat(),
+        "BAD_ARCHIVE",
+        &["bytes after its end"],
+    );
     let mut wrong = good.clone().file("b", b"").end();
     wrong[1024 + 200] ^= 1;
     assert_refused(&wrong, "BAD_ARCHIVE", &["does not match its checksum"]);
     for packed in [gzip(&whole), zstd(&whole)] {
         for tail in [&b"x"[..], b"garbage after the end", &[0; 600]] {
-            let (code, message) = refused(&[packed.clone(), tail.to_vec()].concat(), &ImportOptions::default());
+            let (code, message) =
+                refused(&[packed.clone(), tail.to_vec()].concat(), &ImportOptions::default());
             assert_eq!(
                 (code, message.contains("decompressed") || message.contains("early")),
                 ("BAD_ARCHIVE", true),
@@ -230,7 +296,9 @@ fn import_limits_apply_before_content_is_read() {
     let limited = |change: &dyn Fn(&mut ImportOptions)| {
         let mut options = ImportOptions::default();
         change(&mut options);
-        import_serial(&archive, &options).map(|(imported, _)| imported.records.len()).map_err(|error| error.to_string())
+        import_serial(&archive, &options)
+            .map(|(imported, _)| imported.records.len())
+            .map_err(|error| error.to_string())
     };
     assert_eq!(limited(&|options| options.file_bytes_max = 600), Ok(3));
     assert!(
@@ -239,11 +307,15 @@ fn import_limits_apply_before_content_is_read() {
     );
     assert_eq!(limited(&|options| options.files_max = 3), Ok(3));
     assert!(
-        limited(&|options| options.files_max = 2).is_err_and(|text| text.contains("'c'") && text.contains("maxFiles"))
+        limited(&|options| options.files_max = 2)
+            .is_err_and(|text| text.contains("'c'") && text.contains("maxFiles"))
     );
     assert_eq!(limited(&|options| options.bytes_max = archive.len() as u64), Ok(3));
     for bytes_max in [0, 511, 1000, 3000, archive.len() as u64 - 1] {
-        assert!(limited(&|options| options.bytes_max = bytes_max).is_err_and(|text| text.contains("maxBytes")));
+        assert!(
+            limited(&|options| options.bytes_max = bytes_max)
+                .is_err_and(|text| text.contains("maxBytes"))
+        );
     }
     // The archive ends after the header. If the size were not checked first, the error would be a truncated archive.
     let claims = Maker::default().raw(b"a", b'0', b"", |header| header.set_size(5 << 30)).0;
@@ -256,8 +328,12 @@ fn import_memory_grows_with_the_input_not_with_the_sizes_in_headers() {
     let options = ImportOptions::default();
     let archive = Maker::default().raw(b"a", b'0', &[1; 100], |header| header.set_size(1 << 30)).0;
     let mut input = &archive[..];
-    let mut walk = walk::Walk::new(source::Source::open(&mut input, &options, UNWATCHED).unwrap(), &options);
-    let Some(walk::Entry { kind: walk::Kind::File { bytes, .. }, .. }) = walk.next().unwrap() else { panic!("a file") };
+    let mut walk =
+        walk::Walk::new(source::Source::open(&mut input, &options, UNWATCHED).unwrap(), &options);
+    let Some(walk::Entry { kind: walk::Kind::File { bytes, .. }, .. }) = walk.next().unwrap()
+    else {
+        panic!("a file")
+    };
     let mut content = Vec::new();
     assert_eq!(bytes, 1 << 30);
     assert!(walk.read(bytes, &mut content).is_err());
@@ -275,8 +351,10 @@ fn decompression_bombs_are_rejected() {
         ("BAD_ARCHIVE", true, true),
         "{message}"
     );
-    let (_, message) =
-        refused(&gzip(&[Maker::default().file("a", b"").end(), zeros].concat()), &ImportOptions::default());
+    let (_, message) = refused(
+        &gzip(&[Maker::default().file("a", b"").end(), zeros].concat()),
+        &ImportOptions::default(),
+    );
     assert!(message.contains("1000 times"), "{message}");
     let options = ImportOptions { ratio_max: 2_000, ..ImportOptions::default() };
     assert_eq!(import_serial(&gzip(&file), &options).unwrap().0.records.len(), 1);

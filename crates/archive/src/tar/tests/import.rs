@@ -66,7 +66,15 @@ fn import_reads_long_names_in_all_tar_formats() {
         builder.into_inner().unwrap()
     };
     let by_pax = Maker::default()
-        .pax(b'x', &[("comment", "a\n30 path=evil\n"), ("path", "first"), ("path", &long), ("mtime", "1.5")])
+        .pax(
+            b'x',
+            &[
+                ("comment", "a\n30 path=evil\n"),
+                ("path", "first"),
+                ("path", &long),
+                ("mtime", "1.5"),
+            ],
+        )
         .file("short", b"hi")
         .pax(b'g', &[("comment", "of git")])
         .pax(b'x', &[("linkpath", &target)])
@@ -74,8 +82,9 @@ fn import_reads_long_names_in_all_tar_formats() {
         .end();
     let by_prefix = {
         let (prefix, name) = ("p".repeat(150), "n".repeat(90));
-        let spoil =
-            |header: &mut Header| header.as_ustar_mut().unwrap().prefix[..150].copy_from_slice(prefix.as_bytes());
+        let spoil = |header: &mut Header| {
+            header.as_ustar_mut().unwrap().prefix[..150].copy_from_slice(prefix.as_bytes())
+        };
         let archive = Maker::default().raw(name.as_bytes(), b'0', b"", spoil).end();
         assert_eq!(records_of(&archive), [file(&format!("{prefix}/{name}"), b"", false)]);
         archive
@@ -89,7 +98,11 @@ fn import_reads_long_names_in_all_tar_formats() {
 #[test]
 fn a_pax_header_sets_the_size_and_an_empty_value_removes_it() {
     let spoil = |header: &mut Header| header.set_size(0);
-    let archive = Maker::default().pax(b'x', &[("size", "3")]).raw(b"a", b'0', b"abc", spoil).file("b", b"").end();
+    let archive = Maker::default()
+        .pax(b'x', &[("size", "3")])
+        .raw(b"a", b'0', b"abc", spoil)
+        .file("b", b"")
+        .end();
     assert_eq!(records_of(&archive), [file("a", b"abc", false), file("b", b"", false)]);
     let taken_back = [("path", "x"), ("path", ""), ("size", "9"), ("size", "")];
     let archive = Maker::default().pax(b'x', &taken_back).file("a", b"abc").end();
@@ -120,7 +133,11 @@ impl Read for Trickle<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.1 = !self.1;
         let one = buffer.len().min(1);
-        if self.1 { Err(io::ErrorKind::Interrupted.into()) } else { self.0.read(&mut buffer[..one]) }
+        if self.1 {
+            Err(io::ErrorKind::Interrupted.into())
+        } else {
+            self.0.read(&mut buffer[..one])
+        }
     }
 }
 
@@ -129,7 +146,9 @@ fn an_archive_may_arrive_byte_by_byte() {
     for archive in [plain(), gzip(&plain()), zstd(&plain())] {
         let mut input = Trickle(&archive, false);
         let options = ImportOptions::default();
-        let imported = import(&mut input, &options, &SerialPool, &|content| Ok(digest_of(content)), UNWATCHED).unwrap();
+        let imported =
+            import(&mut input, &options, &SerialPool, &|content| Ok(digest_of(content)), UNWATCHED)
+                .unwrap();
         assert_eq!(imported.records, records_of(&archive));
     }
 }
@@ -155,7 +174,9 @@ fn the_last_entry_of_a_repeated_path_wins_with_a_warning() {
 
 #[test]
 fn an_archive_of_ten_thousand_empty_files_is_imported() {
-    let archive = (0..10_000).fold(Maker::default(), |maker, index| maker.file(&format!("f/{index:05}"), b"")).end();
+    let archive = (0..10_000)
+        .fold(Maker::default(), |maker, index| maker.file(&format!("f/{index:05}"), b""))
+        .end();
     for pool in [&SerialPool as &dyn Pool, &Threads::new(3)] {
         let (imported, sink) = import_on(pool, &archive, &ImportOptions::default()).unwrap();
         assert_eq!(imported.records.len(), 10_000);
@@ -185,13 +206,16 @@ fn random_archive(random: &mut fastrand::Rng, files: usize) -> (Vec<u8>, Vec<Fil
         maker = maker.file(&record.path, &content);
         expected.insert(record.path.clone(), record);
         if random.u32(..8) == 0 {
-            let (folder, link) = (folder(&format!("d{}", name % 9)), link(&format!("l{name}"), "d1/x"));
+            let (folder, link) =
+                (folder(&format!("d{}", name % 9)), link(&format!("l{name}"), "d1/x"));
             maker = maker.folder(&folder.path).link(&link.path, b'2', "d1/x");
             expected.extend([folder, link].map(|record| (record.path.clone(), record)));
         }
     }
     let paths: Vec<String> = expected.keys().cloned().collect();
-    let is_inside = |path: &str, folder: &str| path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
+    let is_inside = |path: &str, folder: &str| {
+        path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
+    };
     expected.retain(|folder, _| !paths.iter().any(|path| is_inside(path, folder)));
     (maker.end(), expected.into_values().collect())
 }
@@ -222,10 +246,13 @@ fn threads_change_no_result_and_are_not_used_below_32_files() {
 #[test]
 fn an_import_returns_the_first_error_in_archive_order_on_any_number_of_threads() {
     let many = |count: usize, from: usize| {
-        (from..from + count)
-            .fold(Maker::default(), |maker, index| maker.file(&format!("{index}"), format!("{index}").as_bytes()))
+        (from..from + count).fold(Maker::default(), |maker, index| {
+            maker.file(&format!("{index}"), format!("{index}").as_bytes())
+        })
     };
-    for (bad_content, bad_entry) in [(5, 20), (20, 5), (40, 120), (120, 40), (70, 71), (71, 70), (200, 201)] {
+    for (bad_content, bad_entry) in
+        [(5, 20), (20, 5), (40, 120), (120, 40), (70, 71), (71, 70), (200, 201)]
+    {
         let [head, tail] = [many(bad_entry, 0), many(300 - bad_entry, bad_entry)];
         let archive = [head.link("hard", b'1', "0").0, tail.end()].concat();
         let messages = [1, 2, 4].map(|count| {
@@ -234,7 +261,9 @@ fn an_import_returns_the_first_error_in_archive_order_on_any_number_of_threads()
                 false => Ok(digest_of(content)),
             };
             let options = ImportOptions::default();
-            import(&mut &archive[..], &options, &Threads::new(count), &refuse, UNWATCHED).unwrap_err().code()
+            import(&mut &archive[..], &options, &Threads::new(count), &refuse, UNWATCHED)
+                .unwrap_err()
+                .code()
         });
         let expected = if bad_content < bad_entry { "READ_ONLY" } else { "BAD_ARCHIVE" };
         assert_eq!(messages, [expected; 3], "content {bad_content}, entry {bad_entry}");
@@ -246,7 +275,11 @@ struct Failing<'a>(&'a [u8]);
 
 impl Read for Failing<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.0.is_empty() { Err(io::ErrorKind::PermissionDenied.into()) } else { self.0.read(buffer) }
+        if self.0.is_empty() {
+            Err(io::ErrorKind::PermissionDenied.into())
+        } else {
+            self.0.read(buffer)
+        }
     }
 }
 
@@ -256,7 +289,9 @@ fn an_input_that_fails_is_an_io_error_not_a_damaged_archive() {
         for bytes in [0, 1, 10, archive.len() - 1] {
             let mut input = Failing(&archive[..bytes]);
             let store = |content: &[u8]| Ok(digest_of(content));
-            let error = import(&mut input, &ImportOptions::default(), &SerialPool, &store, UNWATCHED).unwrap_err();
+            let error =
+                import(&mut input, &ImportOptions::default(), &SerialPool, &store, UNWATCHED)
+                    .unwrap_err();
             assert_eq!(error.code(), "PERMISSION", "{error}");
         }
     }
@@ -264,7 +299,9 @@ fn an_input_that_fails_is_an_io_error_not_a_damaged_archive() {
 
 #[test]
 fn a_watch_sees_the_progress_of_an_import_and_can_stop_it() {
-    let archive = (0..200).fold(Maker::default(), |maker, index| maker.file(&index.to_string(), &[7; 10_000])).end();
+    let archive = (0..200)
+        .fold(Maker::default(), |maker, index| maker.file(&index.to_string(), &[7; 10_000]))
+        .end();
     let options = ImportOptions { input_bytes: archive.len() as u64, ..ImportOptions::default() };
     for pool in [&SerialPool as &dyn Pool, &Threads::new(2)] {
         let seen = Mutex::new(Vec::new());
@@ -273,11 +310,15 @@ fn a_watch_sees_the_progress_of_an_import_and_can_stop_it() {
             seen.lock().unwrap().push(done);
             ControlFlow::Continue(())
         };
-        import(&mut &archive[..], &options, pool, &|content| Ok(digest_of(content)), &watch).unwrap();
+        import(&mut &archive[..], &options, pool, &|content| Ok(digest_of(content)), &watch)
+            .unwrap();
         let seen = seen.into_inner().unwrap();
         assert!(seen.len() >= 5 && seen.is_sorted(), "{seen:?}");
-        let stop = |done, _| if done > 1_000_000 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
-        let stopped = import(&mut &archive[..], &options, pool, &|content| Ok(digest_of(content)), &stop);
+        let stop = |done, _| {
+            if done > 1_000_000 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let stopped =
+            import(&mut &archive[..], &options, pool, &|content| Ok(digest_of(content)), &stop);
         assert_eq!(stopped.unwrap_err().code(), "CANCELLED");
     }
 }

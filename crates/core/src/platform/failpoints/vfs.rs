@@ -20,7 +20,11 @@ const DEFECTS: [&str; 7] = [
 
 /// The same files, with the planted defect if it is one of these.
 pub(super) fn wrapped(vfs: Arc<dyn Vfs>) -> Arc<dyn Vfs> {
-    if DEFECTS.into_iter().any(is) { Arc::new(Defective { vfs, late: Mutex::default() }) } else { vfs }
+    if DEFECTS.into_iter().any(is) {
+        Arc::new(Defective { vfs, late: Mutex::default() })
+    } else {
+        vfs
+    }
 }
 
 #[derive(Debug)]
@@ -47,14 +51,21 @@ impl Vfs for Defective {
     }
 
     fn open(&self, name: &str, access: Access) -> io::Result<Arc<dyn File>> {
-        Ok(Arc::new(DefectiveFile { file: self.vfs.open(name, access)?, is_table: false, is_late: false }))
+        Ok(Arc::new(DefectiveFile {
+            file: self.vfs.open(name, access)?,
+            is_table: false,
+            is_late: false,
+        }))
     }
 
     fn create_new(&self, name: &str) -> io::Result<Arc<dyn File>> {
         let file = self.vfs.create_new(name)?;
         let is_late = is("link-before-sync") && name.ends_with(".tmp");
         if is_late {
-            self.late.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), Arc::clone(&file));
+            self.late
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .insert(name.to_owned(), Arc::clone(&file));
         }
         Ok(Arc::new(DefectiveFile { file, is_table: name.ends_with(".table"), is_late }))
     }

@@ -49,7 +49,11 @@ impl Vfs for MemVfs {
 
     fn folders(&self) -> io::Result<Vec<String>> {
         let folders = lock(&self.folders);
-        Ok(folders.iter().filter(|(_, folder)| folder.is_used()).map(|(name, _)| name.clone()).collect())
+        Ok(folders
+            .iter()
+            .filter(|(_, folder)| folder.is_used())
+            .map(|(name, _)| name.clone())
+            .collect())
     }
 
     fn open(&self, name: &str, access: Access) -> io::Result<Arc<dyn File>> {
@@ -156,7 +160,11 @@ impl File for StreamFile {
         if self.holds_lock.load(Ordering::Acquire) {
             return Ok(true);
         }
-        let taken = self.inode.locked.compare_exchange(false, true, Ordering::AcqRel, Ordering::Acquire).is_ok();
+        let taken = self
+            .inode
+            .locked
+            .compare_exchange(false, true, Ordering::AcqRel, Ordering::Acquire)
+            .is_ok();
         if taken {
             self.holds_lock.store(true, Ordering::Release);
         }

@@ -45,7 +45,9 @@ impl<'a> Places<'a> {
         let segments = match &self.owner {
             Owner::Logs(segments) => segments,
             Owner::Shared(segments) => &**segments,
-            Owner::Batch(batch, sequence) => return Some((*sequence, batch.entry_at(place.offset)?)),
+            Owner::Batch(batch, sequence) => {
+                return Some((*sequence, batch.entry_at(place.offset)?));
+            }
         };
         segments.at(*place).and_then(|found| Some((found.sequence, found.entry()?)))
     }
@@ -60,7 +62,10 @@ pub(crate) enum Source<'a> {
 
 impl<'a> Source<'a> {
     /// Memtable entries in order of arrival.
-    pub(crate) fn memtable(logs: &'a Segments, found: impl Iterator<Item = (u32, MemtableEntry<'a>)>) -> Self {
+    pub(crate) fn memtable(
+        logs: &'a Segments,
+        found: impl Iterator<Item = (u32, MemtableEntry<'a>)>,
+    ) -> Self {
         // Reserve room for all entries at once.
         let mut all = Vec::with_capacity(found.size_hint().1.unwrap_or(0));
         all.extend(found.map(|(hash, found)| (hash, found.place)));
@@ -147,7 +152,9 @@ impl Range<'_> {
 
     /// Bytes of memory that the range takes.
     pub(crate) fn bytes(&self) -> usize {
-        let bytes = |chunk: &Chunk<'_>| if let Chunk::Table { keys, .. } = chunk { keys.bytes.len() } else { 0 };
+        let bytes = |chunk: &Chunk<'_>| {
+            if let Chunk::Table { keys, .. } = chunk { keys.bytes.len() } else { 0 }
+        };
         self.chunks.iter().map(bytes).sum::<usize>() + self.items.len() * size_of::<Item>()
     }
 }
@@ -181,7 +188,8 @@ impl<'a> Ranges<'a> {
     /// Entries with hashes from `from` on.
     pub(crate) fn new(sources: Vec<Source<'a>>, from: u32) -> Self {
         let entries: u64 = sources.iter().map(Source::entries).sum();
-        let width = (u128::from(HASHES) * u128::from(RANGE_ENTRIES) / u128::from(entries.max(1))) as u64;
+        let width =
+            (u128::from(HASHES) * u128::from(RANGE_ENTRIES) / u128::from(entries.max(1))) as u64;
         let mut holes = Vec::new();
         let mut cursors = Vec::new();
         for (index, source) in sources.into_iter().enumerate() {
@@ -190,7 +198,9 @@ impl<'a> Ranges<'a> {
                     let start = places.all.partition_point(|(hash, _)| *hash < from);
                     Next::Memory { places: Arc::new(places), start }
                 }
-                Source::Table(table) => Next::Table { scan: TableScan::new(table, from), source: index as u32 },
+                Source::Table(table) => {
+                    Next::Table { scan: TableScan::new(table, from), source: index as u32 }
+                }
             };
             let mut cursor = Cursor { next, chunk: None, at: 0 };
             cursor.load(&mut holes);
@@ -234,7 +244,13 @@ impl<'a> Iterator for Ranges<'a> {
 
 impl<'a> Cursor<'a> {
     /// Takes all entries with hashes below `end`.
-    fn gather(&mut self, end: u64, items: &mut Vec<Item>, chunks: &mut Vec<Chunk<'a>>, holes: &mut Vec<Hole>) {
+    fn gather(
+        &mut self,
+        end: u64,
+        items: &mut Vec<Item>,
+        chunks: &mut Vec<Chunk<'a>>,
+        holes: &mut Vec<Hole>,
+    ) {
         while let Some(chunk) = &self.chunk {
             let place = (chunks.len() as u32) << CHUNK_BITS;
             let before = items.len();
@@ -250,14 +266,22 @@ impl<'a> Cursor<'a> {
                 Chunk::Table { keys, .. } => {
                     let hashes = keys.layout.hashes(&keys.bytes).iter().enumerate().skip(from);
                     (
-                        hashes.take_while(|(index, hash)| add(u32::from_le_bytes(**hash), *index)).count(),
+                        hashes
+                            .take_while(|(index, hash)| add(u32::from_le_bytes(**hash), *index))
+                            .count(),
                         keys.layout.count.into(),
                     )
                 }
                 Chunk::Memory { places, start } => {
                     let piece = places.all.iter().skip(*start).take(CHUNK_ENTRIES).enumerate();
                     let length = (places.all.len() - start).min(CHUNK_ENTRIES);
-                    (piece.skip(from).take_while(|(index, (hash, _))| add(*hash, *index)).count(), length)
+                    (
+                        piece
+                            .skip(from)
+                            .take_while(|(index, (hash, _))| add(*hash, *index))
+                            .count(),
+                        length,
+                    )
                 }
             };
             if items.len() > before {

@@ -52,7 +52,9 @@ impl<'v> Visit<'v> {
     #[inline]
     pub(crate) fn stored_value(self) -> Option<ValueBytes<'v, 'static>> {
         match self.row.alone_in_block() {
-            Some((table, block)) => table.read_stored(block, &mut self.values.stored).map(ValueBytes::Block),
+            Some((table, block)) => {
+                table.read_stored(block, &mut self.values.stored).map(ValueBytes::Block)
+            }
             None => self.value().map(ValueBytes::Passing),
         }
     }
@@ -70,11 +72,15 @@ impl<'v> Visit<'v> {
     /// Bytes that the value takes in its table or log, without reading it; `None` = deleted.
     pub(crate) fn stored_bytes(&self) -> Option<u64> {
         let bytes = self.row.stored.bytes()? as u64;
-        let (ScanStored::Placed { block, .. }, Some((table, _))) = (self.row.stored, self.row.table) else {
+        let (ScanStored::Placed { block, .. }, Some((table, _))) =
+            (self.row.stored, self.row.table)
+        else {
             return Some(bytes);
         };
         let block = table.value_row((block & !NAMES_BLOBS) as usize);
-        Some(block.map_or(bytes, |block| bytes * u64::from(block.stored_bytes) / u64::from(block.raw_bytes.max(1))))
+        Some(block.map_or(bytes, |block| {
+            bytes * u64::from(block.stored_bytes) / u64::from(block.raw_bytes.max(1))
+        }))
     }
 
     /// The time of the oldest commit of the entry's table; `None` = the entry is in a log.
@@ -111,8 +117,11 @@ impl Entries {
             }
             if let Some(items) = range.many_by_key(hash, items) {
                 for items in items.chunk_by(|left, right| same_key_of(range, *left, *right)) {
-                    let (newest, older) = (items.first().and_then(|item| range.row(*item)), items.len() as u64 - 1);
-                    newest.map_or(ControlFlow::Continue(()), |row| self.step(range, hash, row, older, each))?;
+                    let (newest, older) =
+                        (items.first().and_then(|item| range.row(*item)), items.len() as u64 - 1);
+                    newest.map_or(ControlFlow::Continue(()), |row| {
+                        self.step(range, hash, row, older, each)
+                    })?;
                 }
                 continue;
             }
@@ -135,7 +144,9 @@ impl Entries {
         shadowed: u64,
         each: &mut EachKey<'_>,
     ) -> ControlFlow<()> {
-        let is_same = |hole: &Hole, table: &Table| table.origin.level == hole.level && table.meta.name == hole.table;
+        let is_same = |hole: &Hole, table: &Table| {
+            table.origin.level == hole.level && table.meta.name == hole.table
+        };
         let is_lost = |hole: &Hole| {
             hole.may_have_newer(hash, row.level(), row.sequence)
                 && row.table.is_none_or(|(table, _)| !is_same(hole, table))
@@ -154,7 +165,9 @@ impl<'r> Row<'r> {
     /// The block that has this value and no other. A value that names blobs is none: it is read, not only copied.
     #[inline]
     fn alone_in_block(&self) -> Option<(&'r Table, usize)> {
-        let (ScanStored::Placed { block, offset: 0, bytes }, Some((table, _))) = (self.stored, self.table) else {
+        let (ScanStored::Placed { block, offset: 0, bytes }, Some((table, _))) =
+            (self.stored, self.table)
+        else {
             return None;
         };
         if (bytes as usize) < OWN_BLOCK_BYTES || block & NAMES_BLOBS != 0 {
@@ -175,7 +188,11 @@ impl<'r> Row<'r> {
 pub(crate) fn garbage(range: &Range<'_>, sources: usize) -> Vec<(u64, u64)> {
     let mut counts = vec![(0, 0); sources];
     let mut count = |row: &Row<'_>, is_newest: bool| {
-        let Some((all, garbage)) = row.table.and_then(|(_, source)| counts.get_mut(source as usize)) else { return };
+        let Some((all, garbage)) =
+            row.table.and_then(|(_, source)| counts.get_mut(source as usize))
+        else {
+            return;
+        };
         let value_bytes = row.stored.bytes();
         let bytes = row.key.len() as u64 + value_bytes.unwrap_or(0) as u64;
         *all += bytes;
@@ -226,7 +243,9 @@ impl Range<'_> {
         sorted.extend(items.iter().filter(|item| self.row(**item).is_some()));
         // For equal rows the item itself shows which came last, so the sort needs no second copy.
         sorted.sort_unstable_by(|left, right| match (self.row(*left), self.row(*right)) {
-            (Some(left_row), Some(right_row)) => by_key_and_age(&left_row, &right_row).then(right.cmp(left)),
+            (Some(left_row), Some(right_row)) => {
+                by_key_and_age(&left_row, &right_row).then(right.cmp(left))
+            }
             _ => right.cmp(left),
         });
         sorted
@@ -236,7 +255,11 @@ impl Range<'_> {
     /// visit begins after the key without sorting again.
     pub(crate) fn pass(&mut self, hash: u32, key: &[u8]) {
         let start = self.passed + self.rest().partition_point(|item| hash_of(*item) < hash);
-        let length = self.items.get(start..).unwrap_or_default().partition_point(|item| hash_of(*item) == hash);
+        let length = self
+            .items
+            .get(start..)
+            .unwrap_or_default()
+            .partition_point(|item| hash_of(*item) == hash);
         self.passed = start;
         if self.by_key != Some(hash) {
             let items = self.items.get(start..start + length).unwrap_or_default();
@@ -247,7 +270,9 @@ impl Range<'_> {
             self.items.splice(start..start + length, sorted);
             self.by_key = Some(hash);
         }
-        let is_before = |item: &Item| hash_of(*item) == hash && self.row(*item).is_some_and(|row| row.key <= key);
+        let is_before = |item: &Item| {
+            hash_of(*item) == hash && self.row(*item).is_some_and(|row| row.key <= key)
+        };
         self.passed += self.rest().partition_point(is_before);
     }
 }

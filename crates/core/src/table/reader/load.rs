@@ -18,7 +18,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// Most bytes of a block: one long value, or the longest possible keys.
-const BLOCK_BYTES_MAX: usize = if VALUE_BYTES_MAX > KEYS_BYTES_MAX { VALUE_BYTES_MAX } else { KEYS_BYTES_MAX };
+const BLOCK_BYTES_MAX: usize =
+    if VALUE_BYTES_MAX > KEYS_BYTES_MAX { VALUE_BYTES_MAX } else { KEYS_BYTES_MAX };
 const KEYS_BYTES_MAX: usize = ENTRIES_MAX * (KEY_BYTES_MAX + 64) + 64;
 
 /// How often a failing read is tried.
@@ -50,7 +51,11 @@ impl Table {
     }
 
     /// Reads a value block as it is stored to the start of `target`, and verifies it; `None` = damaged.
-    pub(crate) fn read_stored<'t>(&self, index: usize, target: &'t mut Vec<u8>) -> Option<StoredBlock<'t>> {
+    pub(crate) fn read_stored<'t>(
+        &self,
+        index: usize,
+        target: &'t mut Vec<u8>,
+    ) -> Option<StoredBlock<'t>> {
         self.values_of(index, |row| {
             let bytes = row.stored_bytes as usize;
             if target.len() < bytes {
@@ -65,7 +70,11 @@ impl Table {
     }
 
     /// Calls `use_values` with a value block that is not cached; `None` = damaged.
-    pub(super) fn with_values<R>(&self, index: usize, use_values: impl FnOnce(&[u8]) -> R) -> Option<R> {
+    pub(super) fn with_values<R>(
+        &self,
+        index: usize,
+        use_values: impl FnOnce(&[u8]) -> R,
+    ) -> Option<R> {
         let spare = &self.cache.spare;
         self.values_of(index, |row| {
             self.with_stored(row, |stored| {
@@ -126,7 +135,8 @@ impl Table {
             return Ok(None);
         }
         let footer_offset = bytes - FOOTER_BYTES as u64;
-        let Some(footer) = Footer::read(&file.read(footer_offset, FOOTER_BYTES)?, self.meta.root, &self.checksum)
+        let Some(footer) =
+            Footer::read(&file.read(footer_offset, FOOTER_BYTES)?, self.meta.root, &self.checksum)
         else {
             return Ok(None);
         };
@@ -146,7 +156,12 @@ impl Table {
 
     /// Reads a page of rows; `None` = damaged.
     #[cold]
-    pub(super) fn read_rows(&self, directory: &Directory, blocks: Blocks, number: usize) -> Option<Vec<BlockRow>> {
+    pub(super) fn read_rows(
+        &self,
+        directory: &Directory,
+        blocks: Blocks,
+        number: usize,
+    ) -> Option<Vec<BlockRow>> {
         let page = directory.page(blocks, number)?;
         let rows = self.try_rows(directory, page);
         if rows.is_none() {
@@ -191,7 +206,11 @@ impl Table {
     }
 
     /// Calls `use_stored` with the verified bytes of a block as they are stored.
-    fn with_stored<R>(&self, row: BlockRow, use_stored: impl FnOnce(&[u8]) -> Option<R>) -> Option<R> {
+    fn with_stored<R>(
+        &self,
+        row: BlockRow,
+        use_stored: impl FnOnce(&[u8]) -> Option<R>,
+    ) -> Option<R> {
         self.cache.spare.with(row.stored_bytes as usize, |stored| {
             self.fill(row, stored)?;
             use_stored(stored)
@@ -218,7 +237,11 @@ impl Table {
     /// Reports a damaged key block; `entries` is the number of entries that it had.
     pub(in crate::table) fn report_keys(&self, index: usize, entries: Option<u64>) {
         let Some(row) = self.key_row(index) else { return };
-        self.report(row.offset, "block of keys", self.hashes_of(index).map(|keys| DamagedKeys { entries, ..keys }));
+        self.report(
+            row.offset,
+            "block of keys",
+            self.hashes_of(index).map(|keys| DamagedKeys { entries, ..keys }),
+        );
     }
 
     pub(in crate::table) fn report(&self, offset: u64, what: &str, keys: Option<DamagedKeys>) {
@@ -226,7 +249,8 @@ impl Table {
             return;
         }
         let namespace = Some(self.origin.namespace.to_string());
-        let place = Damage::new(self.origin.name_of(self.meta.name), offset, what).in_layer(&self.origin.layer);
+        let place = Damage::new(self.origin.name_of(self.meta.name), offset, what)
+            .in_layer(&self.origin.layer);
         self.damage.add(Damage { namespace, keys, ..place });
     }
 

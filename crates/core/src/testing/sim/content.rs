@@ -109,7 +109,9 @@ impl Content {
                 Some(shared) => visit(shared.get(chunk.range.clone()).unwrap_or_default()),
                 None => {
                     let mut left = chunk.range.len();
-                    while let Some(zeros) = ZEROS.get(..left.min(ZEROS.len())).filter(|zeros| !zeros.is_empty()) {
+                    while let Some(zeros) =
+                        ZEROS.get(..left.min(ZEROS.len())).filter(|zeros| !zeros.is_empty())
+                    {
                         visit(zeros);
                         left -= zeros.len();
                     }

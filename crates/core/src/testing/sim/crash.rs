@@ -35,7 +35,8 @@ impl CrashState {
 
     /// The prefix, and the fate of each unsynced operation.
     pub fn description(&self) -> String {
-        let mut text = format!("crash after operation {}: {:?} {:?}", self.prefix, self.model, self.plan);
+        let mut text =
+            format!("crash after operation {}: {:?} {:?}", self.prefix, self.model, self.plan);
         for (one, fate) in self.pending.iter().zip(self.model.fates(self.plan, &self.pending)) {
             // Writing to a string cannot fail.
             let _ = write!(text, "\n  {}: {fate:?}", one.operation);
@@ -68,7 +69,12 @@ pub struct CrashStates {
 }
 
 impl CrashStates {
-    pub(super) fn new(options: Options, start: Image, journal: Vec<Operation>, sampling: Sampling) -> Self {
+    pub(super) fn new(
+        options: Options,
+        start: Image,
+        journal: Vec<Operation>,
+        sampling: Sampling,
+    ) -> Self {
         let mut states = Self {
             options,
             sampling,
@@ -88,14 +94,18 @@ impl CrashStates {
         let Sampling { model, from_operation, seed, random_per_prefix } = self.sampling;
         if self.prefix >= from_operation {
             self.shared = self.pending.clone().into();
-            self.plans = model.plans(&self.pending, mix(seed, self.prefix as u64), random_per_prefix).into_iter();
+            self.plans = model
+                .plans(&self.pending, mix(seed, self.prefix as u64), random_per_prefix)
+                .into_iter();
         }
     }
 
     /// Applies the next entry of the journal.
     fn step(&mut self, operation: Operation) {
         match operation {
-            Operation::Sync { .. } | Operation::SyncFolder { .. } if self.sampling.model.is_ordered() => {
+            Operation::Sync { .. } | Operation::SyncFolder { .. }
+                if self.sampling.model.is_ordered() =>
+            {
                 self.settle(|one| one.changes_names() || operation.makes_durable(one));
             }
             Operation::Sync { inode } => {
@@ -105,10 +115,15 @@ impl CrashStates {
             Operation::SyncFolder { .. } => self.settle(|one| operation.makes_durable(one)),
             Operation::SyncNewest { inode } => self.sync_newest(inode),
             Operation::Lose { inode, pages: LostPages::Gone } => {
-                self.pending.retain(|one| one.is_durable || one.operation.appends_to() != Some(inode));
+                self.pending
+                    .retain(|one| one.is_durable || one.operation.appends_to() != Some(inode));
             }
-            Operation::Lose { inode, pages: LostPages::Zeroed | LostPages::Cached } => self.turn_to_zeros(inode),
-            operation => self.pending.push(Pending { operation, file_synced: false, is_durable: false }),
+            Operation::Lose { inode, pages: LostPages::Zeroed | LostPages::Cached } => {
+                self.turn_to_zeros(inode)
+            }
+            operation => {
+                self.pending.push(Pending { operation, file_synced: false, is_durable: false })
+            }
         }
     }
 
@@ -123,7 +138,9 @@ impl CrashStates {
             self.settle(Operation::changes_names);
         }
         self.note_synced(inode);
-        if let Some(newest) = self.pending.iter_mut().rfind(|one| one.operation.appends_to() == Some(inode)) {
+        if let Some(newest) =
+            self.pending.iter_mut().rfind(|one| one.operation.appends_to() == Some(inode))
+        {
             newest.is_durable = true;
         }
     }
@@ -162,7 +179,9 @@ impl CrashStates {
         let drawn = model.fates(plan, &self.shared);
         let fates = || self.shared.iter().zip(drawn.iter().copied());
         let mut names = self.durable.names.clone();
-        fates().filter(|(_, fate)| *fate == Fate::Kept).for_each(|(one, _)| one.operation.apply_to(&mut names));
+        fates()
+            .filter(|(_, fate)| *fate == Fate::Kept)
+            .for_each(|(one, _)| one.operation.apply_to(&mut names));
         let mut numbers = BTreeMap::new();
         let mut contents = Vec::new();
         for inode in names.values_mut() {

@@ -1,6 +1,9 @@
 //! Damage: files changed without the engine's knowledge, as by a bad disk, another program or an attacker. Open handles
 //! see it. It is not an operation: afterwards the directory counts as durable and the journal begins again.
-#![expect(clippy::expect_used, reason = "only tests damage files, and they know which files there are")]
+#![expect(
+    clippy::expect_used,
+    reason = "only tests damage files, and they know which files there are"
+)]
 
 use super::SimVfs;
 use super::content::Content;

@@ -43,7 +43,11 @@ impl Model {
 
     /// The plans for the pending operations.
     pub(super) fn plans(self, pending: &[Pending], seed: u64, random: usize) -> Vec<Plan> {
-        if self.is_ordered() { ordered_plans(pending, seed, random) } else { plans(pending, seed, random) }
+        if self.is_ordered() {
+            ordered_plans(pending, seed, random)
+        } else {
+            plans(pending, seed, random)
+        }
     }
 
     /// The fate of each pending operation.
@@ -53,10 +57,16 @@ impl Model {
             _ => plan.fate(position, one),
         };
         let mut fates: Vec<Fate> = match plan {
-            Plan::InOrder { names, bytes } => ordered_fates(names, bytes, pending, self == Self::Journaled),
+            Plan::InOrder { names, bytes } => {
+                ordered_fates(names, bytes, pending, self == Self::Journaled)
+            }
             _ => pending.iter().enumerate().map(fate).collect(),
         };
-        fates.iter_mut().zip(pending).filter(|(_, one)| one.is_durable).for_each(|(fate, _)| *fate = Fate::Kept);
+        fates
+            .iter_mut()
+            .zip(pending)
+            .filter(|(_, one)| one.is_durable)
+            .for_each(|(fate, _)| *fate = Fate::Kept);
         fates
     }
 }
@@ -163,7 +173,9 @@ fn ordered_plans(pending: &[Pending], seed: u64, random: usize) -> Vec<Plan> {
     let renamings = pending.iter().filter(|one| one.operation.changes_names()).count();
     let mut plans = Vec::new();
     for names in 0..=renamings {
-        plans.extend([Arrived::Nothing, Arrived::Everything].map(|bytes| Plan::InOrder { names, bytes }));
+        plans.extend(
+            [Arrived::Nothing, Arrived::Everything].map(|bytes| Plan::InOrder { names, bytes }),
+        );
     }
     plans.extend((0..random as u64).map(|index| {
         let dice = mix(seed, index);
@@ -172,12 +184,20 @@ fn ordered_plans(pending: &[Pending], seed: u64, random: usize) -> Vec<Plan> {
     plans
 }
 
-fn ordered_fates(names: usize, arrived: Arrived, pending: &[Pending], is_journaled: bool) -> Vec<Fate> {
+fn ordered_fates(
+    names: usize,
+    arrived: Arrived,
+    pending: &[Pending],
+    is_journaled: bool,
+) -> Vec<Fate> {
     let mut spans: BTreeMap<InodeId, (u64, u64)> = BTreeMap::new();
     for one in pending {
         if let Operation::Append { inode, offset, bytes, .. } = &one.operation {
             let end = offset + bytes.len() as u64;
-            spans.entry(*inode).and_modify(|span| span.1 = span.1.max(end)).or_insert((*offset, end));
+            spans
+                .entry(*inode)
+                .and_modify(|span| span.1 = span.1.max(end))
+                .or_insert((*offset, end));
         }
     }
     let end_of = |inode: InodeId| match (arrived, spans.get(&inode)) {
@@ -185,7 +205,11 @@ fn ordered_fates(names: usize, arrived: Arrived, pending: &[Pending], is_journal
         (Arrived::Some(seed), Some((start, end))) => {
             // A file grows by pages, or by the bytes of one append.
             let place = start + mix(seed, inode as u64) % (end - start + 1);
-            if mix(seed, !(inode as u64)) & 1 == 0 { place } else { place / PAGE_BYTES * PAGE_BYTES }
+            if mix(seed, !(inode as u64)) & 1 == 0 {
+                place
+            } else {
+                place / PAGE_BYTES * PAGE_BYTES
+            }
         }
         _ => 0,
     };
@@ -195,7 +219,9 @@ fn ordered_fates(names: usize, arrived: Arrived, pending: &[Pending], is_journal
             changed += 1;
             return if changed <= names { Fate::Kept } else { Fate::Dropped };
         }
-        let Operation::Append { inode, offset, bytes, .. } = &one.operation else { return Fate::Kept };
+        let Operation::Append { inode, offset, bytes, .. } = &one.operation else {
+            return Fate::Kept;
+        };
         match end_of(*inode).checked_sub(*offset) {
             _ if is_journaled && changed > names => Fate::Dropped,
             None | Some(0) => Fate::Dropped,
@@ -223,10 +249,17 @@ fn plans(pending: &[Pending], seed: u64, random: usize) -> Vec<Plan> {
     for (position, one) in pending.iter().enumerate().rev().filter(|(_, one)| !one.is_durable) {
         let Operation::Append { offset, bytes, .. } = &one.operation else { continue };
         let seed = mix(seed, position as u64);
-        let tears = if newest { many_tears(*offset, bytes.len(), seed) } else { few_tears(*offset, bytes.len(), seed) };
+        let tears = if newest {
+            many_tears(*offset, bytes.len(), seed)
+        } else {
+            few_tears(*offset, bytes.len(), seed)
+        };
         if newest {
-            plans
-                .extend(few_tears(*offset, bytes.len(), mix(seed, 1)).into_iter().map(|f| Plan::OnlyTorn(position, f)));
+            plans.extend(
+                few_tears(*offset, bytes.len(), mix(seed, 1))
+                    .into_iter()
+                    .map(|f| Plan::OnlyTorn(position, f)),
+            );
         }
         plans.extend(tears.into_iter().map(|fate| Plan::Torn(position, fate)));
         newest = false;
@@ -240,12 +273,20 @@ const TEARS_MAX: u64 = 8;
 
 fn many_tears(offset: u64, length: usize, seed: u64) -> Vec<Fate> {
     let sectors = sector_count(offset, length);
-    let mut tears: Vec<Fate> = some_of(sectors, seed).filter_map(|sector| cut_before(offset, length, sector)).collect();
-    tears.extend(some_of(length as u64, mix(seed, 2)).filter(|&cut| cut > 0).map(|cut| Fate::Cut(cut as usize)));
+    let mut tears: Vec<Fate> =
+        some_of(sectors, seed).filter_map(|sector| cut_before(offset, length, sector)).collect();
+    tears.extend(
+        some_of(length as u64, mix(seed, 2))
+            .filter(|&cut| cut > 0)
+            .map(|cut| Fate::Cut(cut as usize)),
+    );
     tears.push(Fate::Zeroed(Sectors::All));
     if sectors > 1 {
         for sector in some_of(sectors, mix(seed, 3)) {
-            tears.extend([Fate::Zeroed(Sectors::Only(sector)), Fate::Zeroed(Sectors::AllBut(sector))]);
+            tears.extend([
+                Fate::Zeroed(Sectors::Only(sector)),
+                Fate::Zeroed(Sectors::AllBut(sector)),
+            ]);
         }
     }
     if sectors > 3 {

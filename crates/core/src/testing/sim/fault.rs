@@ -83,9 +83,10 @@ pub enum LostPages {
 impl Effect {
     pub(super) fn error(self) -> io::Error {
         match self {
-            Self::Error(error) | Self::After(error) | Self::Short { error, .. } | Self::Lose { error, .. } => {
-                error.into()
-            }
+            Self::Error(error)
+            | Self::After(error)
+            | Self::Short { error, .. }
+            | Self::Lose { error, .. } => error.into(),
         }
     }
 }

@@ -125,7 +125,8 @@ impl File for SimFile {
 
     fn append_durable(&self, parts: &[&[u8]]) -> io::Result<()> {
         let mut state = self.vfs.state();
-        let is_padded = state.options.pads && state.inode(self.inode).locked_by == Some(self.handle);
+        let is_padded =
+            state.options.pads && state.inode(self.inode).locked_by == Some(self.handle);
         let bytes = parts.concat();
         if is_padded && self.writable && !bytes.is_empty() {
             if let Some(effect) = state.faults.strike(Call::Append) {

@@ -88,7 +88,9 @@ impl Operation {
     /// The file to which this gives a name.
     pub(super) fn names(&self) -> Option<InodeId> {
         match self {
-            Self::Create { inode, .. } | Self::Link { inode, .. } | Self::Rename { inode, .. } => Some(*inode),
+            Self::Create { inode, .. } | Self::Link { inode, .. } | Self::Rename { inode, .. } => {
+                Some(*inode)
+            }
             _ => None,
         }
     }
@@ -149,7 +151,11 @@ impl fmt::Display for Operation {
                 write!(out, "append #{inode} {offset}+{}", bytes.len())
             }
             Self::Append { inode, offset, bytes, padding } => {
-                write!(out, "append #{inode} {offset}+{} and {padding} zeros", bytes.len() - padding)
+                write!(
+                    out,
+                    "append #{inode} {offset}+{} and {padding} zeros",
+                    bytes.len() - padding
+                )
             }
             Self::Cut { inode, length } => write!(out, "cut the zeros of #{inode} at {length}"),
             Self::Sync { inode } => write!(out, "sync #{inode}"),
@@ -158,7 +164,9 @@ impl fmt::Display for Operation {
             Self::Rename { source, target, .. } => write!(out, "rename {source} to {target}"),
             Self::Remove { name } => write!(out, "remove {name}"),
             Self::SyncFolder { folder } => write!(out, "sync folder {folder}"),
-            Self::Lose { inode, pages } => write!(out, "lose unsynced bytes of #{inode} ({pages:?})"),
+            Self::Lose { inode, pages } => {
+                write!(out, "lose unsynced bytes of #{inode} ({pages:?})")
+            }
         }
     }
 }

@@ -22,7 +22,14 @@ pub(super) struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { links: true, locks: true, windows: false, read_only: false, pads: false, kills: false }
+        Self {
+            links: true,
+            locks: true,
+            windows: false,
+            read_only: false,
+            pads: false,
+            kills: false,
+        }
     }
 }
 
@@ -62,7 +69,11 @@ pub(super) struct State {
 impl State {
     pub(super) fn new(options: Options, start: Image) -> Self {
         let mut state = Self { options, ..Self::default() };
-        let synced = |content: &Content| Inode { content: content.clone(), synced: content.len(), ..Inode::default() };
+        let synced = |content: &Content| Inode {
+            content: content.clone(),
+            synced: content.len(),
+            ..Inode::default()
+        };
         state.inodes = start.contents.iter().map(synced).collect();
         state.names = start.names.clone();
         state.start = start;
@@ -82,12 +93,18 @@ impl State {
         self.journal.clear();
     }
 
-    #[expect(clippy::indexing_slicing, reason = "only this state gives out the numbers of its files")]
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "only this state gives out the numbers of its files"
+    )]
     pub(super) fn inode(&mut self, inode: InodeId) -> &mut Inode {
         &mut self.inodes[inode]
     }
 
-    #[expect(clippy::indexing_slicing, reason = "only this state gives out the numbers of its files")]
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "only this state gives out the numbers of its files"
+    )]
     pub(super) fn inode_ref(&self, inode: InodeId) -> &Inode {
         &self.inodes[inode]
     }
@@ -130,7 +147,11 @@ impl State {
         self.check_replaceable(target)?;
         // POSIX: if both names are of the same file already, nothing happens and both stay.
         if self.names.get(target) != Some(&inode) {
-            self.change_names(Operation::Rename { source: source.into(), target: target.into(), inode });
+            self.change_names(Operation::Rename {
+                source: source.into(),
+                target: target.into(),
+                inode,
+            });
         }
         Ok(())
     }
@@ -210,7 +231,8 @@ impl State {
         let file = self.inode(inode);
         file.losses += 1;
         let others_write = file.writers > usize::from(by_writer);
-        let pages = if others_write && pages == LostPages::Gone { LostPages::Zeroed } else { pages };
+        let pages =
+            if others_write && pages == LostPages::Gone { LostPages::Zeroed } else { pages };
         let length = file.content.len();
         match pages {
             LostPages::Cached => {}
@@ -244,10 +266,18 @@ impl State {
     /// On Windows an open file cannot be replaced.
     fn check_replaceable(&self, name: &str) -> io::Result<()> {
         let is_open = self.names.get(name).is_some_and(|&inode| self.inode_ref(inode).handles > 0);
-        if self.options.windows && is_open { Err(ErrorKind::PermissionDenied.into()) } else { Ok(()) }
+        if self.options.windows && is_open {
+            Err(ErrorKind::PermissionDenied.into())
+        } else {
+            Ok(())
+        }
     }
 
     fn check_unwatched(&self, name: &str) -> io::Result<()> {
-        if self.watched.as_deref() == Some(name) { Err(ErrorKind::ResourceBusy.into()) } else { Ok(()) }
+        if self.watched.as_deref() == Some(name) {
+            Err(ErrorKind::ResourceBusy.into())
+        } else {
+            Ok(())
+        }
     }
 }

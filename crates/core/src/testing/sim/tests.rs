@@ -43,7 +43,9 @@ fn zeros_written_ahead_are_overwritten_in_place() {
     file.append_durable(&[b"one"]).unwrap();
     vfs.sync_folder().unwrap();
     file.append_durable(&[&[2; 600]]).unwrap();
-    let image = |parts: &[(u8, usize)]| parts.iter().flat_map(|&(byte, count)| vec![byte; count]).collect::<Vec<u8>>();
+    let image = |parts: &[(u8, usize)]| {
+        parts.iter().flat_map(|&(byte, count)| vec![byte; count]).collect::<Vec<u8>>()
+    };
     let with_one = |bytes: Vec<u8>| [b"one".to_vec(), bytes].concat();
     assert_eq!(vfs.contents("a"), with_one(image(&[(2, 600), (0, 4096 - 603)])));
     let torn: BTreeSet<Vec<u8>> = vfs
@@ -53,7 +55,10 @@ fn zeros_written_ahead_are_overwritten_in_place() {
         .collect();
     assert!(torn.contains(&with_one(image(&[(0, 4096 - 3)]))), "nothing of it");
     assert!(torn.contains(&with_one(image(&[(2, 509), (0, 4096 - 512)]))), "the first sector");
-    assert!(torn.contains(&with_one(image(&[(0, 509), (2, 91), (0, 4096 - 603)]))), "all but the first sector");
+    assert!(
+        torn.contains(&with_one(image(&[(0, 509), (2, 91), (0, 4096 - 603)]))),
+        "all but the first sector"
+    );
     assert!(torn.iter().all(|bytes| bytes.len() == 4096), "sectors are whole");
     drop(file);
     assert_eq!(vfs.length("a"), 603);
@@ -65,7 +70,8 @@ fn on_windows_a_removed_name_goes_with_the_last_handle() {
     create(&vfs, "a", b"one");
     let file = vfs.open("a", Access::Stream).unwrap();
     vfs.remove("a").unwrap();
-    let refused = [vfs.open("a", Access::Stream).map(drop), vfs.remove("a"), vfs.create_new("a").map(drop)];
+    let refused =
+        [vfs.open("a", Access::Stream).map(drop), vfs.remove("a"), vfs.create_new("a").map(drop)];
     let kinds = refused.map(|result| result.unwrap_err().kind());
     assert_eq!(kinds, [ErrorKind::NotFound, ErrorKind::NotFound, ErrorKind::AlreadyExists]);
     assert_eq!((&*file.read(0, 3).unwrap(), vfs.names()), (&b"one"[..], vec!["a".to_owned()]));
@@ -97,7 +103,10 @@ fn a_write_that_syncs_itself_leaves_earlier_bytes_unsynced() {
     for model in Model::ALL {
         let found = outcomes_of(&vfs, model, "a");
         assert!(found.contains(&Some(b"one\0\0\0three".to_vec())), "{model:?}: {found:?}");
-        assert!(found.iter().flatten().all(|bytes| bytes.ends_with(b"three")), "{model:?}: {found:?}");
+        assert!(
+            found.iter().flatten().all(|bytes| bytes.ends_with(b"three")),
+            "{model:?}: {found:?}"
+        );
     }
     vfs.sync_file(0);
     assert_eq!(outcomes(&vfs, "a"), [Some(b"onetwothree".to_vec())].into());
@@ -131,11 +140,19 @@ fn torn_appends_are_cut_at_sectors_of_the_file() {
     vfs.sync_folder().unwrap();
     file.append(&[&[2; 600]]).unwrap();
     let found: BTreeSet<Vec<u8>> = outcomes(&vfs, "a").into_iter().flatten().collect();
-    let image = |parts: &[(u8, usize)]| parts.iter().flat_map(|&(byte, count)| vec![byte; count]).collect::<Vec<u8>>();
+    let image = |parts: &[(u8, usize)]| {
+        parts.iter().flat_map(|&(byte, count)| vec![byte; count]).collect::<Vec<u8>>()
+    };
     assert!(found.contains(&image(&[(1, 500), (2, 12)])), "cut at 512");
     assert!(found.contains(&image(&[(1, 500), (2, 524)])), "cut at 1024");
-    assert!(found.contains(&image(&[(1, 500), (2, 12), (0, 512), (2, 76)])), "the middle sector is missing");
-    assert!(found.contains(&image(&[(1, 500), (0, 12), (2, 512), (0, 76)])), "only the middle sector is there");
+    assert!(
+        found.contains(&image(&[(1, 500), (2, 12), (0, 512), (2, 76)])),
+        "the middle sector is missing"
+    );
+    assert!(
+        found.contains(&image(&[(1, 500), (0, 12), (2, 512), (0, 76)])),
+        "only the middle sector is there"
+    );
     assert!(found.iter().all(|bytes| bytes.starts_with(&[1; 500])));
 }
 
@@ -154,8 +171,10 @@ fn on_ordered_file_systems_names_change_in_order_and_files_grow_from_the_front()
     let vfs = SimVfs::new();
     create(&vfs, "a", b"one").append(&[b"two"]).unwrap();
     create(&vfs, "b", b"");
-    let states: Vec<SimVfs> =
-        vfs.crash_states(Model::Ordered, vfs.operation_count(), 7, 99).map(|state| state.vfs).collect();
+    let states: Vec<SimVfs> = vfs
+        .crash_states(Model::Ordered, vfs.operation_count(), 7, 99)
+        .map(|state| state.vfs)
+        .collect();
     let names: BTreeSet<_> = states.iter().map(SimVfs::names).collect();
     assert_eq!(names, [vec![], vec!["a".to_owned()], vec!["a".to_owned(), "b".to_owned()]].into());
     let named = states.iter().filter(|state| !state.names().is_empty());
@@ -163,7 +182,10 @@ fn on_ordered_file_systems_names_change_in_order_and_files_grow_from_the_front()
     assert_eq!(found, (0..=6).map(|length| b"onetwo"[..length].to_vec()).collect());
     create(&vfs, "c", b"").sync().unwrap();
     let mut states = vfs.crash_states(Model::Ordered, vfs.operation_count(), 7, 9);
-    assert!(states.all(|state| state.vfs.names() == ["a", "b", "c"]), "a sync brings all names before it");
+    assert!(
+        states.all(|state| state.vfs.names() == ["a", "b", "c"]),
+        "a sync brings all names before it"
+    );
 }
 
 #[test]
@@ -172,8 +194,10 @@ fn after_a_crash_a_rename_has_happened_completely_or_not_at_all() {
     create(&vfs, "a", b"one").sync().unwrap();
     vfs.sync_folder().unwrap();
     vfs.rename("a", "b").unwrap();
-    let states: BTreeSet<_> =
-        vfs.crash_states(Model::Posix, vfs.operation_count(), 1, 20).map(|state| state.vfs.names()).collect();
+    let states: BTreeSet<_> = vfs
+        .crash_states(Model::Posix, vfs.operation_count(), 1, 20)
+        .map(|state| state.vfs.names())
+        .collect();
     assert_eq!(states, [vec!["a".to_owned()], vec!["b".to_owned()]].into());
 }
 
@@ -185,8 +209,11 @@ fn a_history_has_many_crash_states_and_repeats_them_for_a_seed() {
     }
     vfs.link("a", "d").unwrap();
     vfs.remove("b").unwrap();
-    let prints =
-        |seed| vfs.crash_states(Model::Posix, 0, seed, 30).map(|state| state.vfs.fingerprint()).collect::<Vec<_>>();
+    let prints = |seed| {
+        vfs.crash_states(Model::Posix, 0, seed, 30)
+            .map(|state| state.vfs.fingerprint())
+            .collect::<Vec<_>>()
+    };
     let distinct: BTreeSet<_> = prints(1).into_iter().collect();
     assert_eq!(prints(1), prints(1));
     assert_ne!(prints(1), prints(2));
@@ -198,8 +225,10 @@ fn a_crash_state_is_independent_of_the_history() {
     let vfs = SimVfs::new();
     let writer = create(&vfs, "a", b"one");
     assert!(writer.try_lock().unwrap());
-    let state =
-        vfs.crash_states(Model::Posix, 2, 0, 0).find(|state| state.vfs.fingerprint() == vfs.fingerprint()).unwrap();
+    let state = vfs
+        .crash_states(Model::Posix, 2, 0, 0)
+        .find(|state| state.vfs.fingerprint() == vfs.fingerprint())
+        .unwrap();
     assert_eq!(state.vfs.operation_count(), 0);
     assert!(state.vfs.open("a", Access::Stream).unwrap().try_lock().unwrap(), "locks are free");
     assert_eq!(state.vfs.crash_states(Model::Posix, 0, 0, 5).count(), 1, "all of it is durable");
@@ -285,7 +314,11 @@ fn a_read_only_directory_refuses_every_change() {
         vfs.rename("a", "b"),
         vfs.remove("a"),
     ];
-    assert!(refused.iter().all(|result| result.as_ref().unwrap_err().kind() == ErrorKind::ReadOnlyFilesystem));
+    assert!(
+        refused
+            .iter()
+            .all(|result| result.as_ref().unwrap_err().kind() == ErrorKind::ReadOnlyFilesystem)
+    );
     assert_eq!(vfs.contents("a"), b"one");
 }
 

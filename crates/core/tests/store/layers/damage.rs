@@ -34,7 +34,11 @@ fn a_flipped_bit_anywhere_in_a_layer_is_a_miss_and_one_report() {
             let found = check(&mut handle, &all, &context);
             let report = handle.store().verify(&|_, _| ControlFlow::Continue(())).expect("verify");
             assert!(!report.sound && found < 3, "{context}: {found} values");
-            assert!(report.damage[0].file.starts_with("/layer/0"), "{context}: {:?}", report.damage);
+            assert!(
+                report.damage[0].file.starts_with("/layer/0"),
+                "{context}: {:?}",
+                report.damage
+            );
             let places = handle.store().status().damage;
             check(&mut handle, &all, &context);
             assert_eq!(handle.store().status().damage, places, "{context}: reported twice");
@@ -46,7 +50,11 @@ fn a_flipped_bit_anywhere_in_a_layer_is_a_miss_and_one_report() {
 fn damage_in_a_newer_layer_does_not_show_the_value_of_an_older_one() {
     let old = base();
     let mut handle = over(&SimVfs::new(), &[&old]);
-    change(&mut handle, "1", &[("a", Some(b"new a, which is longer than any value inside a key block"))]);
+    change(
+        &mut handle,
+        "1",
+        &[("a", Some(b"new a, which is longer than any value inside a key block"))],
+    );
     let delta = seal(&handle, &[&old]);
     for at in 0..delta.contents("1-1.table").len() as u64 {
         let damaged = delta.fork();
@@ -63,13 +71,22 @@ fn damage_in_the_cache_does_not_show_the_value_of_a_layer_before_or_after_the_re
     let vfs = SimVfs::new();
     change(&mut over(&vfs, &[&layer]), "1", &[("a", Some(b"new")), ("b", Some(b"newer"))]);
     compact(&over(&vfs, &[&layer]), true).expect("compact");
-    let name = vfs.list().expect("list").into_iter().find(|name| name.ends_with(".table")).expect("a table");
+    let name = vfs
+        .list()
+        .expect("list")
+        .into_iter()
+        .find(|name| name.ends_with(".table"))
+        .expect("a table");
     for known in [false, true] {
         let vfs = vfs.fork();
         vfs.flip(&name, 30, 0);
         let mut handle = over(&vfs, &[&layer]);
         if known {
-            assert_eq!(values(&mut handle, "1").len(), 0, "a hole in the cache hides all levels below");
+            assert_eq!(
+                values(&mut handle, "1").len(),
+                0,
+                "a hole in the cache hides all levels below"
+            );
         }
         change(&mut handle, "1", &[("z", Some(b"kept"))]);
         compact(&handle, true).expect("compact");
@@ -86,13 +103,23 @@ fn damage_in_the_cache_does_not_show_the_value_of_a_layer_that_the_compactor_lac
     let sound = SimVfs::new();
     change(&mut over(&sound, &[&layer]), "1", &[("a", Some(b"new")), ("b", Some(b"newer"))]);
     compact(&over(&sound, &[&layer]), true).expect("compact");
-    let name = sound.list().expect("list").into_iter().find(|name| name.ends_with(".table")).expect("a table");
+    let name = sound
+        .list()
+        .expect("list")
+        .into_iter()
+        .find(|name| name.ends_with(".table"))
+        .expect("a table");
     for compactor in [&[][..], &[&missing]] {
         let vfs = sound.fork();
         vfs.flip(&name, 30, 0);
         change(&mut over(&vfs, &[&layer]), "1", &[("z", Some(b"kept"))]);
         compact(&over(&vfs, compactor), true).expect("compact");
-        assert_eq!(values(&mut over(&vfs, &[&layer]), "1"), expected(&[("z", b"kept")]), "{} layers", compactor.len());
+        assert_eq!(
+            values(&mut over(&vfs, &[&layer]), "1"),
+            expected(&[("z", b"kept")]),
+            "{} layers",
+            compactor.len()
+        );
     }
 }
 
@@ -117,7 +144,12 @@ fn an_entry_names_no_blob_that_only_a_layer_has() {
     let mut handle = over(&vfs, &[&layer]);
     let (_, _pin) = store(&handle);
     // The writer leaves the log that pins the blob.
-    vfs.fail(Fault { call: Some(Call::Stat), after: 0, forever: false, effect: Effect::Error(ErrorKind::Other) });
+    vfs.fail(Fault {
+        call: Some(Call::Stat),
+        after: 0,
+        forever: false,
+        effect: Effect::Error(ErrorKind::Other),
+    });
     BlobWriter::new(handle.store()).expect_err("the log cannot be checked");
     compact(&over(&vfs, &[]), true).expect("compact");
     put(&mut handle, &[blob]);
@@ -135,7 +167,10 @@ fn a_missing_layer_is_a_miss_and_one_report() {
     let mut handle = over(&vfs, &[&SimVfs::new(), &base()]);
     assert_eq!(values(&mut handle, "1").len(), 3, "the other layer counts");
     let status = handle.store().status();
-    assert_eq!(status.layers.iter().map(|layer| layer.problem).collect::<Vec<_>>(), [Some("missing layer"), None]);
+    assert_eq!(
+        status.layers.iter().map(|layer| layer.problem).collect::<Vec<_>>(),
+        [Some("missing layer"), None]
+    );
     assert_eq!((status.damage.len(), status.damage[0].file.as_str()), (1, "/layer/0"));
     let cache = SimVfs::new();
     change(&mut over(&cache, &[]), "1", &[("a", Some(b"1"))]);

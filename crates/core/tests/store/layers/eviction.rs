@@ -9,9 +9,14 @@ use varve_core::testing::sim::SimVfs;
 #[test]
 fn an_evicted_entry_does_not_show_the_older_one_of_a_layer() {
     let (vfs, layer) = (SimVfs::new(), base());
-    let capped = |layers: &[&SimVfs]| open_with(&vfs, Options { bytes_max: 1 << 16, ..options(layers) }).expect("open");
-    let noise =
-        |seed: u8| (0..1_500usize).map(|at| (at * 31 % 251) as u8 ^ seed.wrapping_mul(at as u8)).collect::<Vec<_>>();
+    let capped = |layers: &[&SimVfs]| {
+        open_with(&vfs, Options { bytes_max: 1 << 16, ..options(layers) }).expect("open")
+    };
+    let noise = |seed: u8| {
+        (0..1_500usize)
+            .map(|at| (at * 31 % 251) as u8 ^ seed.wrapping_mul(at as u8))
+            .collect::<Vec<_>>()
+    };
     change(&mut capped(&[&layer]), "1", &[("a", Some(b"newer a"))]);
     for round in 0..120u8 {
         let key = format!("key {round}");
@@ -34,22 +39,39 @@ fn an_evicted_entry_does_not_show_the_older_one_of_a_layer() {
 #[test]
 fn tables_that_are_evicted_as_a_whole_show_no_older_value_of_a_layer() {
     let keys: Vec<String> = (0..400).map(|key| format!("key {key:04}")).collect();
-    let all = |value: &'static [u8]| keys.iter().map(|key| (key.as_str(), Some(value))).collect::<Vec<_>>();
+    let all = |value: &'static [u8]| {
+        keys.iter().map(|key| (key.as_str(), Some(value))).collect::<Vec<_>>()
+    };
     let mut handle = over(&SimVfs::new(), &[]);
     change(&mut handle, "1", &all(b"older"));
     let layer = seal(&handle, &[]);
     for compactor in [&[&layer][..], &[]] {
         let vfs = SimVfs::new();
-        let capped =
-            |layers: &[&SimVfs]| open_with(&vfs, Options { bytes_max: 2_000, ..options(layers) }).expect("open");
+        let capped = |layers: &[&SimVfs]| {
+            open_with(&vfs, Options { bytes_max: 2_000, ..options(layers) }).expect("open")
+        };
         change(&mut capped(&[&layer]), "1", &all(b"newer"));
         compact(&capped(compactor), true).expect("compact");
         let shown = values(&mut over(&vfs, &[&layer]), "1");
-        assert!(shown.is_empty(), "{} of {} keys, {} layers", shown.len(), keys.len(), compactor.len());
+        assert!(
+            shown.is_empty(),
+            "{} of {} keys, {} layers",
+            shown.len(),
+            keys.len(),
+            compactor.len()
+        );
         change(&mut over(&vfs, &[&layer]), "1", &[("key 0000", Some(b"again"))]);
         compact(&over(&vfs, &[&layer]), true).expect("compact");
-        assert_eq!(values(&mut over(&vfs, &[&layer]), "1").len(), 1, "only what was put after that");
+        assert_eq!(
+            values(&mut over(&vfs, &[&layer]), "1").len(),
+            1,
+            "only what was put after that"
+        );
         change(&mut over(&vfs, &[&layer]), "2", &[("key 0000", Some(b"second"))]);
-        assert_eq!(values(&mut over(&vfs, &[&layer]), "1").len(), keys.len(), "a new version hides nothing of another");
+        assert_eq!(
+            values(&mut over(&vfs, &[&layer]), "1").len(),
+            keys.len(),
+            "a new version hides nothing of another"
+        );
     }
 }

@@ -6,7 +6,9 @@ use std::fs::File;
 use std::io;
 use std::os::windows::io::AsRawHandle;
 use windows_sys::Win32::Foundation::{ERROR_IO_PENDING, ERROR_LOCK_VIOLATION};
-use windows_sys::Win32::Storage::FileSystem::{LOCKFILE_EXCLUSIVE_LOCK, LOCKFILE_FAIL_IMMEDIATELY, LockFileEx};
+use windows_sys::Win32::Storage::FileSystem::{
+    LOCKFILE_EXCLUSIVE_LOCK, LOCKFILE_FAIL_IMMEDIATELY, LockFileEx,
+};
 use windows_sys::Win32::System::IO::OVERLAPPED;
 
 /// The high half of the byte's offset, 2^62.

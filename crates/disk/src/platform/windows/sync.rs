@@ -1,12 +1,17 @@
 //! Syncing a file on Windows, which requires a handle with write access, even if another handle wrote the bytes.
-#![expect(unsafe_code, reason = "ReOpenFile has no safe form, and another file may be at the path by now")]
+#![expect(
+    unsafe_code,
+    reason = "ReOpenFile has no safe form, and another file may be at the path by now"
+)]
 
 use super::identity::identity_of;
 use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::os::windows::io::{AsRawHandle, FromRawHandle};
 use windows_sys::Win32::Foundation::{GENERIC_WRITE, INVALID_HANDLE_VALUE};
-use windows_sys::Win32::Storage::FileSystem::{FILE_SHARE_DELETE, FILE_SHARE_READ, FILE_SHARE_WRITE, ReOpenFile};
+use windows_sys::Win32::Storage::FileSystem::{
+    FILE_SHARE_DELETE, FILE_SHARE_READ, FILE_SHARE_WRITE, ReOpenFile,
+};
 
 /// Makes the bytes of the file survive a power failure.
 pub(crate) fn sync_data(file: &File) -> io::Result<()> {
@@ -23,7 +28,8 @@ pub(crate) fn sync_data(file: &File) -> io::Result<()> {
 
 /// Whether that is why a file could not be opened again: so it is in the error of Wine, and Windows counts its names.
 fn is_removed(file: &File, error: &io::Error) -> bool {
-    error.kind() == ErrorKind::NotFound || identity_of(file).is_ok_and(|identity| identity.names == 0)
+    error.kind() == ErrorKind::NotFound
+        || identity_of(file).is_ok_and(|identity| identity.names == 0)
 }
 
 fn for_writing(file: &File) -> io::Result<File> {

@@ -8,7 +8,10 @@ _varve() {
   for ((index = 1; index < COMP_CWORD; index++)); do
     next="\${command:+$command }\${COMP_WORDS[index]}"
     case "$next" in
-      ${words.slice(1).map(({ path }) => `"${path}"`).join(' | ')}) command="$next" ;;
+      ${words
+        .slice(1)
+        .map(({ path }) => `"${path}"`)
+        .join(' | ')}) command="$next" ;;
     esac
   done
   case "$command:$before" in
@@ -27,8 +30,12 @@ complete -o default -F _varve varve
 function valuesOf({ path, options }: CommandWords): string[] {
   const found = options.filter(({ takes }) => takes !== 'nothing')
   return found.map(({ long, short, takes, values }) => {
-    const patterns = [long, short ?? []].flat().map((name) => `"${path}:${name}"`).join(' | ')
-    if (takes === 'value') return `    ${patterns}) COMPREPLY=($(compgen -W "${values.join(' ')}" -- "$word")); return ;;`
+    const patterns = [long, short ?? []]
+      .flat()
+      .map((name) => `"${path}:${name}"`)
+      .join(' | ')
+    if (takes === 'value')
+      return `    ${patterns}) COMPREPLY=($(compgen -W "${values.join(' ')}" -- "$word")); return ;;`
     if (takes === 'path') return `    ${patterns}) COMPREPLY=($(compgen -f -- "$word")); return ;;`
     return `    ${patterns}) COMPREPLY=(); return ;;`
   })

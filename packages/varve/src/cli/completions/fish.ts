@@ -7,7 +7,10 @@ function __varve_command
   set -l command ''
   for word in (commandline -opc)[2..-1]
     set -l next (string trim "$command $word")
-    contains -- "$next" ${words.slice(1).map(({ path }) => quoted(path)).join(' ')}
+    contains -- "$next" ${words
+      .slice(1)
+      .map(({ path }) => quoted(path))
+      .join(' ')}
     and set command $next
   end
   test "$command" = "$argv"
@@ -20,7 +23,11 @@ function linesOf({ path, commands, options, values }: CommandWords): string[] {
   const when = `complete -c varve -n ${quoted(`__varve_command ${path}`.trim())}`
   const others = commands.map(({ name, description }) => `${when} -f -a ${quoted(name)} -d ${quoted(description)}`)
   const choices = values.length === 0 ? [] : [`${when} -f -a ${quoted(values.join(' '))}`]
-  return [...others, ...choices, ...options.map((option) => `${when} ${flagsOf(option)} -d ${quoted(option.description)}`)]
+  return [
+    ...others,
+    ...choices,
+    ...options.map((option) => `${when} ${flagsOf(option)} -d ${quoted(option.description)}`),
+  ]
 }
 
 function flagsOf({ long, short, takes, values }: OptionWords): string {

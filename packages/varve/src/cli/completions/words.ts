@@ -36,7 +36,10 @@ function belowOf(command: Command, path: string): CommandWords[] {
     path,
     description: command.description(),
     commands: below.map((one) => ({ name: one.name(), description: one.description() })),
-    options: [...options, { long: '--help', short: '-h', description: 'display help for command', takes: 'nothing', values: [] } as const],
+    options: [
+      ...options,
+      { long: '--help', short: '-h', description: 'display help for command', takes: 'nothing', values: [] } as const,
+    ],
     values: command.registeredArguments[0]?.argChoices ?? [],
   }
   return [own, ...below.flatMap((one) => belowOf(one, `${path} ${one.name()}`.trim()))]

@@ -10,7 +10,10 @@ _varve() {
   for ((index = 2; index < CURRENT; index++)); do
     next="\${command:+$command }\${words[index]}"
     case "$next" in
-      ${words.slice(1).map(({ path }) => quoted(path)).join('|')}) command="$next" ;;
+      ${words
+        .slice(1)
+        .map(({ path }) => quoted(path))
+        .join('|')}) command="$next" ;;
     esac
   done
   case "$command:\${words[CURRENT-1]}" in
@@ -35,16 +38,25 @@ compdef _varve varve
 function valuesOf({ path, options }: CommandWords): string[] {
   const found = options.filter(({ takes }) => takes !== 'nothing')
   return found.map(({ long, short, takes, values }) => {
-    const patterns = [long, short ?? []].flat().map((name) => quoted(`${path}:${name}`)).join('|')
+    const patterns = [long, short ?? []]
+      .flat()
+      .map((name) => quoted(`${path}:${name}`))
+      .join('|')
     if (takes === 'value') return `    ${patterns}) compadd -- ${values.join(' ')}; return ;;`
     return takes === 'path' ? `    ${patterns}) _files; return ;;` : `    ${patterns}) return ;;`
   })
 }
 
 function choicesOf({ path, commands, options, values }: CommandWords): string {
-  const described = (name: string, description: string): string => quoted(`${name.replaceAll(':', '\\:')}:${description.replaceAll(':', '\\:')}`)
-  const names = options.flatMap(({ long, short, description }: OptionWords) => [long, short ?? []].flat().map((name) => described(name, description)))
-  const others = [...commands.map(({ name, description }) => described(name, description)), ...values.map((value) => described(value, ''))]
+  const described = (name: string, description: string): string =>
+    quoted(`${name.replaceAll(':', '\\:')}:${description.replaceAll(':', '\\:')}`)
+  const names = options.flatMap(({ long, short, description }: OptionWords) =>
+    [long, short ?? []].flat().map((name) => described(name, description)),
+  )
+  const others = [
+    ...commands.map(({ name, description }) => described(name, description)),
+    ...values.map((value) => described(value, '')),
+  ]
   return `    ${quoted(path)}) options=(${names.join(' ')}) commands=(${others.join(' ')}) ;;`
 }
 

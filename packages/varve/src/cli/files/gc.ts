@@ -9,7 +9,10 @@ import { change, type OpenFolder } from '../open/folder.ts'
 import { counted, size } from '../output/output.ts'
 import { withProgress } from '../output/progress.ts'
 
-export const filesGcCommand: Command = command('gc', 'remove stored files that no entry names; compacts the cache').action(run)
+export const filesGcCommand: Command = command(
+  'gc',
+  'remove stored files that no entry names; compacts the cache',
+).action(run)
 
 async function run(options: CommonOptions): Promise<void> {
   await reportEach('files gc', options, (dir) => change(dir, collect), textOf)

@@ -26,20 +26,34 @@ async function run(options: LsOptions): Promise<void> {
     if (options.stored === true) {
       const stored = await new Files(session, true).list()
       if (options.json === true) return writeJson('files ls --stored', { contents: stored })
-      return writeLines(stored, ({ digest, size: bytes }) => `${size(bytes).padStart(10)}  ${digest}`, 'no stored files')
+      return writeLines(
+        stored,
+        ({ digest, size: bytes }) => `${size(bytes).padStart(10)}  ${digest}`,
+        'no stored files',
+      )
     }
     const found = manifestsOf(session, await namespacesOf(session, options.namespace), options.v8 === true)
     if (options.json === true) return writeJsonList('manifests', jsonOf(found))
-    await writeLines(found, ({ namespace, key, manifest }) => {
-      const { entries, bytes } = totalsOf(manifest)
-      const totals = `${counted(entries, 'file').padStart(12)}  ${size(bytes).padStart(10)}`
-      return `${totals}  ${escapeText(namespace.name)}  ${escapeKey(key)}`
-    }, 'no manifests')
+    await writeLines(
+      found,
+      ({ namespace, key, manifest }) => {
+        const { entries, bytes } = totalsOf(manifest)
+        const totals = `${counted(entries, 'file').padStart(12)}  ${size(bytes).padStart(10)}`
+        return `${totals}  ${escapeText(namespace.name)}  ${escapeKey(key)}`
+      },
+      'no manifests',
+    )
   })
 }
 
 function* jsonOf(found: ReturnType<typeof manifestsOf>): Generator<FilesLsJson['manifests'][number]> {
   for (const { namespace, key, manifest } of found) {
-    yield { namespace: namespace.name, version: namespace.version, ...keyJson(key), ...totalsOf(manifest), files: manifest.files }
+    yield {
+      namespace: namespace.name,
+      version: namespace.version,
+      ...keyJson(key),
+      ...totalsOf(manifest),
+      files: manifest.files,
+    }
   }
 }

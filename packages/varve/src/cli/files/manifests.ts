@@ -23,7 +23,11 @@ export const V8_OPTION = ['--v8', "also read namespaces with codec 'v8', whose v
  * All entries whose value is a manifest; manifests inside a value are not found. Values of codec `v8` are decoded only on
  * request, because V8's deserialiser does not expect untrusted bytes.
  */
-export function* manifestsOf(session: Session, namespaces: readonly NamespaceStats[], withV8: boolean): Generator<Named> {
+export function* manifestsOf(
+  session: Session,
+  namespaces: readonly NamespaceStats[],
+  withV8: boolean,
+): Generator<Named> {
   let skipped = 0
   for (const { namespace, key, value } of entriesOf(session, namespaces)) {
     const bytes = Buffer.from(value.buffer, value.byteOffset, value.length)
@@ -37,7 +41,9 @@ export function* manifestsOf(session: Session, namespaces: readonly NamespaceSta
     if (manifest !== undefined) yield { namespace, key, manifest }
   }
   if (skipped > 0) {
-    process.stderr.write(`varve: ${counted(skipped, 'value')} of codec 'v8' may be manifests, too; look at them with --v8\n`)
+    process.stderr.write(
+      `varve: ${counted(skipped, 'value')} of codec 'v8' may be manifests, too; look at them with --v8\n`,
+    )
   }
 }
 

@@ -23,7 +23,11 @@ export const filesRestoreCommand: Command = command('restore', 'write the files 
   .argument('<key>', "the key as 'varve files ls' prints it")
   .argument('<target>', 'the directory, which is created if necessary', pathOf)
   .option('--namespace <name>', 'only this namespace')
-  .addOption(new Option('--mode <mode>', 'how files are created').choices(['auto', 'reflink', 'hardlink', 'copy']).default('auto'))
+  .addOption(
+    new Option('--mode <mode>', 'how files are created')
+      .choices(['auto', 'reflink', 'hardlink', 'copy'])
+      .default('auto'),
+  )
   .option('--clean', 'remove everything that the manifest does not have')
   .option(...V8_OPTION)
   .action(run)
@@ -36,7 +40,10 @@ async function run(given: string, target: string, options: RestoreOptions): Prom
     const [first, ...others] = found
     if (others.length > 0) {
       const names = found.map(({ namespace }) => `'${namespace.name}'`).join(', ')
-      throw new VarveError('INVALID_ARGUMENT', `there are several manifests '${given}'; choose one with --namespace: ${names}`)
+      throw new VarveError(
+        'INVALID_ARGUMENT',
+        `there are several manifests '${given}'; choose one with --namespace: ${names}`,
+      )
     }
     if (first === undefined) return undefined
     const { mode, clean = false } = options
@@ -46,5 +53,7 @@ async function run(given: string, target: string, options: RestoreOptions): Prom
   if (options.json === true) return writeJson('files restore', { report: report ?? null })
   if (report === undefined) return void process.stderr.write(`varve: no manifest '${escapeText(given)}'\n`)
   const { entries, unchanged, removed } = report
-  await write(`${counted(entries, 'file')}: ${unchanged} unchanged, ${entries - unchanged} written, ${removed} others removed\n`)
+  await write(
+    `${counted(entries, 'file')}: ${unchanged} unchanged, ${entries - unchanged} written, ${removed} others removed\n`,
+  )
 }

@@ -13,7 +13,10 @@ import { counted, size } from '../output/output.ts'
 import { withCount } from '../output/progress.ts'
 import { manifestsOf, V8_OPTION } from './manifests.ts'
 
-export const filesVerifyCommand: Command = command('verify', 'read every stored file and report missing and damaged ones; writes nothing')
+export const filesVerifyCommand: Command = command(
+  'verify',
+  'read every stored file and report missing and damaged ones; writes nothing',
+)
   .option(...V8_OPTION)
   .action(run)
 
@@ -22,7 +25,12 @@ interface VerifyOptions extends CommonOptions {
 }
 
 async function run(options: VerifyOptions): Promise<void> {
-  const found = await reportEach('files verify', options, (dir) => inspect(dir, (open) => verify(open, options.v8 === true)), textOf)
+  const found = await reportEach(
+    'files verify',
+    options,
+    (dir) => inspect(dir, (open) => verify(open, options.v8 === true)),
+    textOf,
+  )
   if (found.some(({ sound }) => !sound)) process.exitCode = NEGATIVE
 }
 
@@ -39,7 +47,8 @@ async function verify({ session }: OpenFolder, withV8: boolean): Promise<FilesRe
   const all = new Map<string, FileItem>()
   for (const { digest, size: bytes } of await files.list()) all.set(digest, { path: digest, size: bytes, digest })
   for (const { manifest } of manifestsOf(session, await namespacesOf(session, undefined), withV8)) {
-    for (const { digest, size: bytes } of manifest.files.filter(isFile)) all.set(digest, { path: digest, size: bytes, digest })
+    for (const { digest, size: bytes } of manifest.files.filter(isFile))
+      all.set(digest, { path: digest, size: bytes, digest })
   }
   return withCount('verify', (watch) => files.verify(manifestOf([...all.values()]), watch))
 }

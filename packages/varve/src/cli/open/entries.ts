@@ -27,13 +27,22 @@ export async function namespacesOf(session: Session, only: string | undefined): 
   const found = namespaces.filter((namespace) => namespace.name === only)
   if (found.length > 0) return found
   const known = namespaces.map((namespace) => `'${namespace.name}'`).join(', ')
-  throw new VarveError('INVALID_ARGUMENT', `there is no namespace '${only}'; the cache has ${known === '' ? 'none' : known}`)
+  throw new VarveError(
+    'INVALID_ARGUMENT',
+    `there is no namespace '${only}'; the cache has ${known === '' ? 'none' : known}`,
+  )
 }
 
 /** The entries of these namespaces, page by page: of all folders, or of some. */
-export function* entriesOf(session: Session, namespaces: readonly NamespaceStats[], folders?: EngineFolders): Generator<RawEntry> {
+export function* entriesOf(
+  session: Session,
+  namespaces: readonly NamespaceStats[],
+  folders?: EngineFolders,
+): Generator<RawEntry> {
   for (const namespace of namespaces) {
-    for (const page of pagesOf(session, namespace, (store, number, from) => store.scan(number, from, PAGE_BYTES, folders))) {
+    for (const page of pagesOf(session, namespace, (store, number, from) =>
+      store.scan(number, from, PAGE_BYTES, folders),
+    )) {
       let [keyStart, valueStart] = [0, 0]
       for (const [index, keyEnd] of page.keyEnds.entries()) {
         const valueEnd = page.valueEnds[index] ?? valueStart
@@ -55,12 +64,23 @@ export interface RawKey {
 }
 
 /** The keys of these namespaces, page by page: of all folders, or of some. Reads no values. */
-export function* keysOf(session: Session, namespaces: readonly NamespaceStats[], folders?: EngineFolders): Generator<RawKey> {
+export function* keysOf(
+  session: Session,
+  namespaces: readonly NamespaceStats[],
+  folders?: EngineFolders,
+): Generator<RawKey> {
   for (const namespace of namespaces) {
-    for (const page of pagesOf(session, namespace, (store, number, from) => store.scanKeys(number, from, PAGE_BYTES, folders))) {
+    for (const page of pagesOf(session, namespace, (store, number, from) =>
+      store.scanKeys(number, from, PAGE_BYTES, folders),
+    )) {
       let start = 0
       for (const [index, end] of page.keyEnds.entries()) {
-        yield { namespace, key: readKey(page.keys, start, end), keyBytes: end - start, valueBytes: page.valueBytes[index] ?? 0 }
+        yield {
+          namespace,
+          key: readKey(page.keys, start, end),
+          keyBytes: end - start,
+          valueBytes: page.valueBytes[index] ?? 0,
+        }
         start = end
       }
     }
@@ -76,10 +96,16 @@ export interface FolderSums {
 
 /** The folders of a namespace, page by page. Each page has the sums over its own entries. */
 export function* foldersOf(session: Session, namespace: NamespaceStats): Generator<FolderSums> {
-  for (const page of pagesOf(session, namespace, (store, number, from) => store.scanFolders(number, from, FOLDERS_PAGE_BYTES))) {
+  for (const page of pagesOf(session, namespace, (store, number, from) =>
+    store.scanFolders(number, from, FOLDERS_PAGE_BYTES),
+  )) {
     let start = 0
     for (const [index, end] of page.keyEnds.entries()) {
-      yield { folder: readText(page.keys, start, end), entries: page.entries[index] ?? 0, bytes: page.bytes[index] ?? 0 }
+      yield {
+        folder: readText(page.keys, start, end),
+        entries: page.entries[index] ?? 0,
+        bytes: page.bytes[index] ?? 0,
+      }
       start = end
     }
   }
@@ -88,9 +114,13 @@ export function* foldersOf(session: Session, namespace: NamespaceStats): Generat
 type Scan<Page> = (store: EngineStore, number: number, from: bigint) => Page
 type AnyPage = Pick<EngineKeys, 'next'>
 
-function* pagesOf<Page extends AnyPage>(session: Session, { name, version }: NamespaceStats, scan: Scan<Page>): Generator<Page> {
+function* pagesOf<Page extends AnyPage>(
+  session: Session,
+  { name, version }: NamespaceStats,
+  scan: Scan<Page>,
+): Generator<Page> {
   const number = session.call((store) => store.namespace(name, version))
-  for (let cursor: bigint | undefined = 0n; cursor !== undefined; ) {
+  for (let cursor: bigint | undefined = 0n; cursor !== undefined;) {
     const from: bigint = cursor
     const page = session.call((store) => scan(store, number, from))
     yield page
@@ -99,12 +129,20 @@ function* pagesOf<Page extends AnyPage>(session: Session, { name, version }: Nam
 }
 
 /** The value of a key, undefined if there is none. */
-export function valueOf(session: Session, { name, version }: Pick<NamespaceStats, 'name' | 'version'>, key: Key): Uint8Array | undefined {
+export function valueOf(
+  session: Session,
+  { name, version }: Pick<NamespaceStats, 'name' | 'version'>,
+  key: Key,
+): Uint8Array | undefined {
   return session.call((store) => readBytes(session, store, store.namespace(name, version), key))
 }
 
 /** Where a key is stored: the path of a layer, or '' for the cache itself; undefined if there is no such key. The layer that answers counts a hit. */
-export function placeOf(session: Session, namespace: Pick<NamespaceStats, 'name' | 'version'>, key: Key): string | undefined {
+export function placeOf(
+  session: Session,
+  namespace: Pick<NamespaceStats, 'name' | 'version'>,
+  key: Key,
+): string | undefined {
   const layers = (): readonly LayerReport[] => session.call((store) => store.status()).layers
   const before = layers()
   if (valueOf(session, namespace, key) === undefined) return undefined

@@ -89,7 +89,11 @@ export async function inspect<T>(dir: string, look: (open: OpenFolder) => Promis
 }
 
 /** Opens a cache, changes it, closes it; `maxBytes` is its size limit from then on. */
-export async function change<T>(dir: string, work: (open: OpenFolder) => Promise<T>, maxBytes: number = NO_CAP): Promise<T> {
+export async function change<T>(
+  dir: string,
+  work: (open: OpenFolder) => Promise<T>,
+  maxBytes: number = NO_CAP,
+): Promise<T> {
   return used(await openFolder(dir, false, maxBytes), work)
 }
 
@@ -108,7 +112,8 @@ async function openFolder(dir: string, readOnly: boolean, maxBytes: number): Pro
     if (readOnly && secret !== undefined && !isFormat(join(dir, engine.folderName(secret)))) throw otherSecret(dir)
     const place = new Place(dir, engine.folderName(secret), { readOnly, shared: isShared })
     const barred = place.check(false)
-    if (barred !== undefined) throw new VarveError(barred.code, `the cache in '${dir}' is not used: ${barred.why}; ${barred.fix}`)
+    if (barred !== undefined)
+      throw new VarveError(barred.code, `the cache in '${dir}' is not used: ${barred.why}; ${barred.fix}`)
     // `readOnly`: of the remote, those that are on this machine
     const above = { name: basename(dir), dir, shared: isShared, readOnly: true }
     const { layers, warnings } = await layersBelow(above, engine.folderName(secret))
@@ -123,14 +128,21 @@ async function openFolder(dir: string, readOnly: boolean, maxBytes: number): Pro
 }
 
 function otherSecret(dir: string): VarveError {
-  return new VarveError('NOT_A_CACHE', `the cache in '${escapeText(dir)}' was written with another secret than VARVE_SECRET`)
+  return new VarveError(
+    'NOT_A_CACHE',
+    `the cache in '${escapeText(dir)}' was written with another secret than VARVE_SECRET`,
+  )
 }
 
 function notACache(folder: string): VarveError {
   const where = escapeText(folder)
-  if (!existsSync(folder)) return new VarveError('NOT_A_CACHE', `no cache: the directory '${where}' does not exist; name another with --dir`)
+  if (!existsSync(folder))
+    return new VarveError('NOT_A_CACHE', `no cache: the directory '${where}' does not exist; name another with --dir`)
   if (hasSecret()) {
-    return new VarveError('NOT_A_CACHE', `no cache in '${where}' was written with a secret; unset VARVE_SECRET or name another directory with --dir`)
+    return new VarveError(
+      'NOT_A_CACHE',
+      `no cache in '${where}' was written with a secret; unset VARVE_SECRET or name another directory with --dir`,
+    )
   }
   if (filesIn(folder).some((name) => SECRET_FOLDER.test(name))) {
     return new VarveError('NOT_A_CACHE', `the cache in '${where}' was written with a secret; set VARVE_SECRET to it`)
@@ -154,7 +166,13 @@ function onlyLayers(folder: string): string[] {
 function layerFolders(caches: string): string[] {
   const { VARVE_LAYERS: listed = '', VARVE_REMOTE: remote = '' } = process.env
   const fetched = remote === '' ? [] : filesIn(join(caches, '.remote')).map((name) => join(caches, '.remote', name))
-  return [...listed.split(delimiter).filter((path) => path !== '').map((path) => resolve(path)), ...fetched]
+  return [
+    ...listed
+      .split(delimiter)
+      .filter((path) => path !== '')
+      .map((path) => resolve(path)),
+    ...fetched,
+  ]
 }
 
 /** Names in a directory; none if it cannot be read. */

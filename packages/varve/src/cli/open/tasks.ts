@@ -32,7 +32,10 @@ export async function tasksOf(session: Session, only: string | undefined): Promi
   if (found.length > 0) return found
   const names = tasks.map(taskName)
   const near = suggest(only, names)
-  const wayOut = near === undefined ? `the cache has ${names.map((name) => `'${name}'`).join(', ') || 'none'}` : `did you mean '${near}'?`
+  const wayOut =
+    near === undefined
+      ? `the cache has ${names.map((name) => `'${name}'`).join(', ') || 'none'}`
+      : `did you mean '${near}'?`
   throw new VarveError('INVALID_ARGUMENT', `there is no task '${only}'; ${wayOut}`)
 }
 
@@ -68,7 +71,10 @@ export function recordOf(session: Session, task: NamespaceStats, id: string): Id
 }
 
 /** Where the results of variants are, as `placeOf` has it: undefined if eviction or damage has removed them. */
-export async function resultsOf(session: Session, task: string): Promise<(id: string, variant: Variant) => string | undefined> {
+export async function resultsOf(
+  session: Session,
+  task: string,
+): Promise<(id: string, variant: Variant) => string | undefined> {
   const results = (await namespacesOf(session, undefined)).find(({ name }) => name === `${RESULTS_PREFIX}${task}`)
   return (id, { result }) => {
     if (result === UNDEFINED_RESULT) return '' // its record is the result
@@ -77,7 +83,11 @@ export async function resultsOf(session: Session, task: string): Promise<(id: st
 }
 
 /** What differs from the reads of a generation, whichever task it belongs to; undefined of a generation that is not stored. */
-export async function readChangesOf(session: Session, disk: Disk, root: Root): Promise<(generation: string) => readonly ChangedRead[] | undefined> {
+export async function readChangesOf(
+  session: Session,
+  disk: Disk,
+  root: Root,
+): Promise<(generation: string) => readonly ChangedRead[] | undefined> {
   const namespaces = (await namespacesOf(session, undefined)).filter(({ name }) => name.startsWith(READS_PREFIX))
   const stores = namespaces.map((namespace) => {
     const generations = new Generations(root, disk)

@@ -10,7 +10,11 @@ const HEAD = ['file', 'byte', 'what', 'namespace', 'keys']
 export function damageTable(places: readonly Damage[]): string {
   if (places.length === 0) return ''
   const rows = places.map(({ file, offset, what, namespace, keys }) => [
-    escapeText(file), String(offset), escapeText(what), namespace === null ? '' : escapeText(namespace), keysText(keys),
+    escapeText(file),
+    String(offset),
+    escapeText(what),
+    namespace === null ? '' : escapeText(namespace),
+    keysText(keys),
   ])
   return table(HEAD, rows, ['byte'])
 }

@@ -40,13 +40,17 @@ export function escapeKey(key: Key): string {
 /** The key that `escapeKey` wrote. Throws a SyntaxError at a backslash that begins no escape. */
 export function unescapeKey(given: string): Key {
   let isText = true
-  const text = given.replace(ESCAPE, (escape, byte: string | undefined, code: string | undefined, backslash: string | undefined) => {
-    if (backslash !== undefined) return backslash
-    if (code !== undefined) return String.fromCodePoint(Number.parseInt(code, 16))
-    if (byte === undefined) throw new SyntaxError(`'${escape}' begins no escape in '${given}'; write \\\\ or \\x1b or \\u{202e}`)
-    isText &&= Number.parseInt(byte, 16) <= 0x7f
-    return String.fromCharCode(Number.parseInt(byte, 16))
-  })
+  const text = given.replace(
+    ESCAPE,
+    (escape, byte: string | undefined, code: string | undefined, backslash: string | undefined) => {
+      if (backslash !== undefined) return backslash
+      if (code !== undefined) return String.fromCodePoint(Number.parseInt(code, 16))
+      if (byte === undefined)
+        throw new SyntaxError(`'${escape}' begins no escape in '${given}'; write \\\\ or \\x1b or \\u{202e}`)
+      isText &&= Number.parseInt(byte, 16) <= 0x7f
+      return String.fromCharCode(Number.parseInt(byte, 16))
+    },
+  )
   return isText ? text : new Uint8Array(Buffer.from(text, 'latin1'))
 }
 

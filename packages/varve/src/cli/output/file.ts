@@ -9,7 +9,10 @@ export function cannotWrite(path: string, error: unknown): VarveError {
   if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') {
     return new VarveError('PERMISSION', `cannot write '${path}': ${cause.message}`, { cause })
   }
-  if (code === 'ENOSPC' || code === 'EDQUOT') return new VarveError('DISK_FULL', `cannot write '${path}': ${cause.message}`, { cause })
+  if (code === 'ENOSPC' || code === 'EDQUOT')
+    return new VarveError('DISK_FULL', `cannot write '${path}': ${cause.message}`, { cause })
   const isOfSystem = typeof code === 'string' && 'syscall' in cause
-  return isOfSystem || failure.code === 'INTERNAL' ? new VarveError('IO', `cannot write '${path}': ${cause.message}`, { cause }) : failure
+  return isOfSystem || failure.code === 'INTERNAL'
+    ? new VarveError('IO', `cannot write '${path}': ${cause.message}`, { cause })
+    : failure
 }

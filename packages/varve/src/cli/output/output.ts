@@ -27,7 +27,11 @@ async function writeAll(pieces: Iterable<string>, finish: (chunk: string) => str
 }
 
 /** Writes a line for each item, however many there are. Without any, standard error has `none`: a pipe gets items only. */
-export async function writeLines<Item>(items: Iterable<Item>, lineOf: (item: Item) => string, none: string): Promise<void> {
+export async function writeLines<Item>(
+  items: Iterable<Item>,
+  lineOf: (item: Item) => string,
+  none: string,
+): Promise<void> {
   let isEmpty = true
   await writeAll(lines())
   if (isEmpty) process.stderr.write(`varve: ${none}\n`)
@@ -58,12 +62,18 @@ function jsonText(value: unknown): string {
 }
 
 /** Writes what a command reports with `--json`. */
-export async function writeJson<Name extends keyof CliJson>(_command: Name, value: Omit<CliJson[Name], 'format'>): Promise<void> {
+export async function writeJson<Name extends keyof CliJson>(
+  _command: Name,
+  value: Omit<CliJson[Name], 'format'>,
+): Promise<void> {
   await write(`${jsonText({ format: CLI_JSON_FORMAT, ...value })}\n`)
 }
 
 /** Writes the same report of each cache. */
-export async function writeCaches<Name extends keyof EachReports>(_command: Name, caches: readonly CacheReport<EachReports[Name]>[]): Promise<void> {
+export async function writeCaches<Name extends keyof EachReports>(
+  _command: Name,
+  caches: readonly CacheReport<EachReports[Name]>[],
+): Promise<void> {
   await write(`${jsonText({ format: CLI_JSON_FORMAT, caches })}\n`)
 }
 

@@ -16,7 +16,11 @@ export function withCount<T>(title: string, call: (control: EngineControl) => Pr
   return withBar(title, String, call)
 }
 
-async function withBar<T>(title: string, format: (value: number) => string, call: (control: EngineControl) => Promise<T>): Promise<T> {
+async function withBar<T>(
+  title: string,
+  format: (value: number) => string,
+  call: (control: EngineControl) => Promise<T>,
+): Promise<T> {
   const stop = new AbortController()
   const interrupt = (): void => stop.abort()
   process.once('SIGINT', interrupt)

@@ -33,7 +33,8 @@ export function paint(look: Look, text: string, stream: NodeJS.WriteStream = pro
 }
 
 /** Characters that take two columns of a terminal, and marks that take none. Bundled tables of Unicode would cost each start 2 ms. */
-const WIDE = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}\u3000-\u303e\uff01-\uff60\uffe0-\uffe6]/gu
+const WIDE =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}\u3000-\u303e\uff01-\uff60\uffe0-\uffe6]/gu
 const MARK = /\p{Mark}/gu
 const ASCII = /^[ -~]*$/
 
@@ -52,12 +53,19 @@ export function table(
   width: number | undefined = widthOf(process.stdout),
 ): string {
   const isText = head.map((name) => !right.includes(name))
-  const widths = fitted(head.map((name, index) => Math.max(columnsOf(name), ...rows.map((row) => columnsOf(row[index] ?? '')))), isText, width)
+  const widths = fitted(
+    head.map((name, index) => Math.max(columnsOf(name), ...rows.map((row) => columnsOf(row[index] ?? '')))),
+    isText,
+    width,
+  )
   if (widths === undefined) return rows.map((row) => paragraph(head, row, width ?? 0)).join('\n')
   const textOf = (cells: readonly string[]): string => {
     const parts = widths.map((columns, index) => wrapped(cells[index] ?? '', columns))
     const lines = Array.from({ length: Math.max(...parts.map(({ length }) => length)) }, (_, line) => {
-      return widths.map((columns, index) => pad(parts[index]?.[line] ?? '', columns, isText[index] === true)).join(GAP).trimEnd()
+      return widths
+        .map((columns, index) => pad(parts[index]?.[line] ?? '', columns, isText[index] === true))
+        .join(GAP)
+        .trimEnd()
     })
     return `${lines.join('\n')}\n`
   }
@@ -70,9 +78,15 @@ export function table(
 }
 
 /** The widths with those of texts reduced, the widest first; undefined if the table does not fit even then. */
-function fitted(natural: readonly number[], isText: readonly boolean[], width: number | undefined): readonly number[] | undefined {
+function fitted(
+  natural: readonly number[],
+  isText: readonly boolean[],
+  width: number | undefined,
+): readonly number[] | undefined {
   const widths = [...natural]
-  const over = (): number => widths.reduce((sum, columns) => sum + columns, GAP.length * (widths.length - 1)) - (width ?? Number.POSITIVE_INFINITY)
+  const over = (): number =>
+    widths.reduce((sum, columns) => sum + columns, GAP.length * (widths.length - 1)) -
+    (width ?? Number.POSITIVE_INFINITY)
   for (let excess = over(); excess > 0; excess = over()) {
     const texts = widths.map((columns, index) => (isText[index] === true ? columns : 0))
     const widest = Math.max(...texts)

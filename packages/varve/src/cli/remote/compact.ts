@@ -8,13 +8,18 @@ interface CompactOptions extends RemoteCommandOptions {
   readonly full?: boolean
 }
 
-export const remoteCompactCommand: Command = remoteCommandOf('compact', 'merge layers of the remote; signed with VARVE_SIGNING_KEY')
+export const remoteCompactCommand: Command = remoteCommandOf(
+  'compact',
+  'merge layers of the remote; signed with VARVE_SIGNING_KEY',
+)
   .option('--full', 'merge all layers of each cache into one, which every reader fetches again')
   .action(run)
 
 async function run({ full, ...options }: CompactOptions): Promise<void> {
   const { module, remote } = await openRemote(options, 'read-write')
-  const report = await withProgress('compact', (control) => module.compact(remote, { full, shared: options.shared, ...control }))
+  const report = await withProgress('compact', (control) =>
+    module.compact(remote, { full, shared: options.shared, ...control }),
+  )
   if (options.json === true) return writeJson('remote compact', report)
   if (report.outcome === 'unchanged') return write('nothing to merge\n')
   await write(`${layersText(report.layers)}merged, ${size(report.sentBytes)} sent\n`)

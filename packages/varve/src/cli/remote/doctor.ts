@@ -8,8 +8,10 @@ import { NEGATIVE } from '../output/exit.ts'
 import { write, writeJson } from '../output/output.ts'
 import { loadRemote, openCallOf, remoteCommandOf, type RemoteCommandOptions } from './module.ts'
 
-export const remoteDoctorCommand: Command =
-  remoteCommandOf('doctor', 'check variables, keys, store, clock and access of the remote, and advise what to fix').action(run)
+export const remoteDoctorCommand: Command = remoteCommandOf(
+  'doctor',
+  'check variables, keys, store, clock and access of the remote, and advise what to fix',
+).action(run)
 
 async function run(options: RemoteCommandOptions): Promise<void> {
   const call = openCallOf(options)

@@ -9,7 +9,10 @@ interface GcOptions extends RemoteCommandOptions {
   readonly grace?: number
 }
 
-export const remoteGcCommand: Command = remoteCommandOf('gc', 'remove objects of the remote that no head names; signed with VARVE_SIGNING_KEY')
+export const remoteGcCommand: Command = remoteCommandOf(
+  'gc',
+  'remove objects of the remote that no head names; signed with VARVE_SIGNING_KEY',
+)
   .option('--dry-run', 'report what would be removed, and write nothing')
   .option('--grace <hours>', 'keep objects that were written in this time (default: 24)', hours)
   .action(run)

@@ -4,7 +4,10 @@ import { command, type CommonOptions } from '../command.ts'
 import { write, writeJson } from '../output/output.ts'
 import { loadRemote } from './module.ts'
 
-export const remoteKeygenCommand: Command = command('keygen', 'make a signing key for publishers, and its public key for readers').action(run)
+export const remoteKeygenCommand: Command = command(
+  'keygen',
+  'make a signing key for publishers, and its public key for readers',
+).action(run)
 
 async function run(options: CommonOptions): Promise<void> {
   const { keyId, publicKey, signingKey } = (await loadRemote()).generateKeys()

@@ -5,7 +5,15 @@
 import { dirname, join } from 'node:path'
 import { InvalidArgumentError } from 'commander'
 import type {
-  DoctorJson, RemoteGcJson, RemoteKeygenJson, RemoteLayerJson, RemotePullJson, RemotePushJson, RemoteRevokeJson, RemoteStatusJson, RemoteVerifyJson,
+  DoctorJson,
+  RemoteGcJson,
+  RemoteKeygenJson,
+  RemoteLayerJson,
+  RemotePullJson,
+  RemotePushJson,
+  RemoteRevokeJson,
+  RemoteStatusJson,
+  RemoteVerifyJson,
 } from '../../cli-json.ts'
 import type { EngineControl } from '../../engine/engine.ts'
 import { VarveError } from '../../errors.ts'
@@ -42,7 +50,10 @@ export interface RemoteModule<Remote> {
   compact(remote: Remote, options: CompactCall & EngineControl): Promise<Report<RemotePushJson>>
   gc(remote: Remote, options: GcCall & EngineControl): Promise<Report<RemoteGcJson>>
   revoke(remote: Remote, target: string): Promise<Report<RemoteRevokeJson>>
-  remoteDoctor(environment: EnvironmentVariables, options: OpenCall & { readonly offline: boolean }): Promise<Report<DoctorJson>>
+  remoteDoctor(
+    environment: EnvironmentVariables,
+    options: OpenCall & { readonly offline: boolean },
+  ): Promise<Report<DoctorJson>>
   generateKeys(): Report<RemoteKeygenJson>
 }
 
@@ -80,7 +91,11 @@ export interface OpenRemote {
 
 /** A command of the remote, with the options that all of them have. */
 export function remoteCommandOf(name: string, description: string): Command {
-  return command(name, description).option('--timeout <seconds>', 'the time that the command may take (default: 120)', seconds)
+  return command(name, description).option(
+    '--timeout <seconds>',
+    'the time that the command may take (default: 120)',
+    seconds,
+  )
 }
 
 /** A command that reads the remote. */

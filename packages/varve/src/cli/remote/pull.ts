@@ -10,7 +10,10 @@ interface PullOptions extends ReadingOptions {
   readonly print?: boolean
 }
 
-export const remotePullCommand: Command = readingCommandOf('pull', 'fetch and verify the layers of the remote, for VARVE_LAYERS')
+export const remotePullCommand: Command = readingCommandOf(
+  'pull',
+  'fetch and verify the layers of the remote, for VARVE_LAYERS',
+)
   .option('--print', 'write only the value for VARVE_LAYERS')
   .action(run)
 
@@ -23,5 +26,7 @@ async function run({ commit, print, ...options }: PullOptions): Promise<void> {
   const lines = report.layers.map(({ cache, scope, path, entries, bytes }) => {
     return `${escapeText(cache)} of ${escapeText(scope)}: ${counted(entries, 'entry', 'entries')}, ${size(bytes)}, ${escapeText(path)}\n`
   })
-  await write(`${lines.join('')}${counted(report.fetched, 'layer')} of ${report.layers.length} fetched, ${size(report.fetchedBytes)}\n`)
+  await write(
+    `${lines.join('')}${counted(report.fetched, 'layer')} of ${report.layers.length} fetched, ${size(report.fetchedBytes)}\n`,
+  )
 }

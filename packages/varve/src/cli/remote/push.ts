@@ -11,14 +11,22 @@ interface PushOptions extends RemoteCommandOptions {
   readonly after?: readonly string[]
 }
 
-const AFTER = 'a commit whose manifest is the base in a store without a head; several times (default: those of Git and CI)'
+const AFTER =
+  'a commit whose manifest is the base in a store without a head; several times (default: those of Git and CI)'
 
-export const remotePushCommand: Command = remoteCommandOf('push', 'publish what the caches have and the remote lacks, signed with VARVE_SIGNING_KEY')
+export const remotePushCommand: Command = remoteCommandOf(
+  'push',
+  'publish what the caches have and the remote lacks, signed with VARVE_SIGNING_KEY',
+)
   .option('--commit <hash>', 'the commit that was built, for a store without a head (default: that of Git or CI)')
   .option('--after <hash>', AFTER, collectCommit)
   .action(run)
 
-const OUTCOMES = { published: 'published', unchanged: 'the remote has everything', exists: 'this commit was published before' }
+const OUTCOMES = {
+  published: 'published',
+  unchanged: 'the remote has everything',
+  exists: 'this commit was published before',
+}
 
 async function run({ commit, after, ...options }: PushOptions): Promise<void> {
   const { module, remote } = await openRemote(options, 'read-write')

@@ -3,7 +3,10 @@ import type { Command } from 'commander'
 import { counted, write, writeJson } from '../output/output.ts'
 import { layersText, openRemote, remoteCommandOf, type RemoteCommandOptions } from './module.ts'
 
-export const remoteRevokeCommand: Command = remoteCommandOf('revoke', 'take a layer from all readers; signed with VARVE_SIGNING_KEY')
+export const remoteRevokeCommand: Command = remoteCommandOf(
+  'revoke',
+  'take a layer from all readers; signed with VARVE_SIGNING_KEY',
+)
   .argument('<layer>', "the digest that 'varve remote status' prints, or a commit whose publication is wrong")
   .action(run)
 

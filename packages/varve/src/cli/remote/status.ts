@@ -4,8 +4,10 @@ import { escapeText } from '../output/escape.ts'
 import { age, counted, size, write, writeJson } from '../output/output.ts'
 import { openRemote, type ReadingOptions, readingCommandOf } from './module.ts'
 
-export const remoteStatusCommand: Command = readingCommandOf('status', 'list the scopes of the remote with their layers')
-  .action(run)
+export const remoteStatusCommand: Command = readingCommandOf(
+  'status',
+  'list the scopes of the remote with their layers',
+).action(run)
 
 async function run({ commit, ...options }: ReadingOptions): Promise<void> {
   const hasKey = (process.env['VARVE_SIGNING_KEY'] ?? '') !== ''

@@ -6,8 +6,10 @@ import { counted, size, write, writeJson } from '../output/output.ts'
 import { withProgress } from '../output/progress.ts'
 import { openRemote, type ReadingOptions, readingCommandOf } from './module.ts'
 
-export const remoteVerifyCommand: Command =
-  readingCommandOf('verify', 'read every object that the manifests of the remote name, and check its digest').action(run)
+export const remoteVerifyCommand: Command = readingCommandOf(
+  'verify',
+  'read every object that the manifests of the remote name, and check its digest',
+).action(run)
 
 async function run({ commit, ...options }: ReadingOptions): Promise<void> {
   const { module, remote } = await openRemote(options, 'read')

@@ -31,7 +31,11 @@ const SLICE_MS = 20
 const LOOK_ENTRIES = 256
 
 /** Progress counts entries, those that are only in sums too. */
-export async function contentsOf(session: Session, build: BuildRecord | undefined, control: EngineControl): Promise<ContentsJson> {
+export async function contentsOf(
+  session: Session,
+  build: BuildRecord | undefined,
+  control: EngineControl,
+): Promise<ContentsJson> {
   const [tree, made] = [new Tree(), new Made(build)]
   const namespaces = await namespacesOf(session, undefined)
   const total = namespaces.reduce((sum, { entries }) => sum + 2 * entries, 0)
@@ -52,7 +56,9 @@ export async function contentsOf(session: Session, build: BuildRecord | undefine
       const group = groupOf(namespace.name)
       const listed = folders.get(namespace.name)?.chosen((folder) => tree.lists(group, parentOf(folder)))
       if (listed?.keyEnds.length === 0) continue // the engine would take this for all folders
-      const weights = isRecords(namespace.name) ? recordWeights(session, namespace, listed) : keyWeights(session, namespace, listed, wholes)
+      const weights = isRecords(namespace.name)
+        ? recordWeights(session, namespace, listed)
+        : keyWeights(session, namespace, listed, wholes)
       const place = placesOf(namespace.name)
       for (const [key, weight] of weights) {
         tree.addModule(group, ...place(key), weight)
@@ -103,7 +109,12 @@ function* addRecords(session: Session, namespace: NamespaceStats, tree: Tree, ma
 type Weights = Generator<readonly [Key, Weight]>
 
 /** The entries of these folders but those whose parts take their place. */
-function* keyWeights(session: Session, namespace: NamespaceStats, folders: EngineFolders | undefined, wholes: Wholes): Weights {
+function* keyWeights(
+  session: Session,
+  namespace: NamespaceStats,
+  folders: EngineFolders | undefined,
+  wholes: Wholes,
+): Weights {
   for (const { key, keyBytes, valueBytes } of keysOf(session, [namespace], folders)) {
     const bytes = keyBytes + valueBytes
     if (!wholes.replaces(namespace.name, key, bytes)) yield [key, { entries: 1, bytes, workMs: 0 }]

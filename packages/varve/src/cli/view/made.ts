@@ -21,7 +21,11 @@ export class Made {
 
   /** Whether the build made a result. */
   has({ timeMs }: Newest): boolean {
-    return this.#build !== undefined && timeMs >= this.#build.startMs && timeMs <= this.#build.startMs + this.#build.durationMs
+    return (
+      this.#build !== undefined &&
+      timeMs >= this.#build.startMs &&
+      timeMs <= this.#build.startMs + this.#build.durationMs
+    )
   }
 
   /** Counts the newest result of an id, which the build made. */
@@ -33,11 +37,21 @@ export class Made {
     const workMs = costOf(newest)
     const isListed = this.#reasons.has(reason) || this.#reasons.size < REASONS_MAX
     this.#count += 1
-    this.#put(isListed ? reason : 'other reasons', { task, id, timeMs, workMs, differences: differences?.slice(0, DIFFERENCES_MAX) ?? [] })
+    this.#put(isListed ? reason : 'other reasons', {
+      task,
+      id,
+      timeMs,
+      workMs,
+      differences: differences?.slice(0, DIFFERENCES_MAX) ?? [],
+    })
   }
 
   toJson(): MadeJson {
-    const reasons: MadeReasonJson[] = [...this.#reasons].map(([reason, { results, ...sums }]) => ({ reason, ...sums, results: costliest(results) }))
+    const reasons: MadeReasonJson[] = [...this.#reasons].map(([reason, { results, ...sums }]) => ({
+      reason,
+      ...sums,
+      results: costliest(results),
+    }))
     return { count: this.#count, reasons: reasons.sort((one, other) => other.count - one.count) }
   }
 

@@ -7,7 +7,10 @@ import type { ViewSource } from './source.ts'
 export interface ViewModule {
   /** A page that needs nothing but itself. */
   reportPage(view: ViewJson): string
-  serve(source: Pick<ViewSource, 'overview' | 'contents' | 'verify' | 'why'>, options: { readonly port: number }): Promise<ViewServer>
+  serve(
+    source: Pick<ViewSource, 'overview' | 'contents' | 'verify' | 'why'>,
+    options: { readonly port: number },
+  ): Promise<ViewServer>
 }
 
 /** A running server. */

@@ -1,6 +1,13 @@
 /** What the page of `varve view` asks of the caches. Each call opens a cache read-only and closes it, so that files stay free. */
 import * as paths from 'node:path'
-import { CLI_JSON_FORMAT, type ContentsJson, type RecordJson, type ViewCacheJson, type ViewJson, type ViewRemoteJson } from '../../cli-json.ts'
+import {
+  CLI_JSON_FORMAT,
+  type ContentsJson,
+  type RecordJson,
+  type ViewCacheJson,
+  type ViewJson,
+  type ViewRemoteJson,
+} from '../../cli-json.ts'
 import type { EngineControl } from '../../engine/engine.ts'
 import { VarveError } from '../../errors.ts'
 import { projectDirectory } from '../../health/directory.ts'
@@ -31,7 +38,13 @@ export class ViewSource {
   async overview(): Promise<ViewJson> {
     const caches: ViewCacheJson[] = []
     for (const dir of findReadable(this.#given)) caches.push(await inspect(dir, (open) => overviewOf(dir, open)))
-    return { format: CLI_JSON_FORMAT, createdMs: Date.now(), findings: await findingsOf(this.#given), remote: remoteOf(), caches }
+    return {
+      format: CLI_JSON_FORMAT,
+      createdMs: Date.now(),
+      findings: await findingsOf(this.#given),
+      remote: remoteOf(),
+      caches,
+    }
   }
 
   contents(dir: string, control: EngineControl): Promise<ContentsJson> {
@@ -43,14 +56,22 @@ export class ViewSource {
   }
 
   /** The records of these ids; an id without one is left out. */
-  why(dir: string, ids: readonly { readonly task?: string | undefined; readonly id: string }[]): Promise<readonly RecordJson[]> {
+  why(
+    dir: string,
+    ids: readonly { readonly task?: string | undefined; readonly id: string }[],
+  ): Promise<readonly RecordJson[]> {
     return this.#inspect(dir, async ({ session }) => {
       const tasks = await tasksOf(session, undefined)
       const found = ids.flatMap(({ task, id }) =>
         tasks
           .filter(({ name }) => task === undefined || name === `task:${task}`)
-          .flatMap((each) => keysOf(id, this.#root).map((key) => recordOf(session, each, key))))
-      return explain(session, found.filter(({ variants }) => variants.length > 0), this.#root)
+          .flatMap((each) => keysOf(id, this.#root).map((key) => recordOf(session, each, key))),
+      )
+      return explain(
+        session,
+        found.filter(({ variants }) => variants.length > 0),
+        this.#root,
+      )
     })
   }
 
@@ -60,7 +81,9 @@ export class ViewSource {
     const full: ViewCacheJson[] = []
     for (const cache of caches) {
       const contents = await this.contents(cache.dir, control)
-      const costly = contents.made.reasons.flatMap(({ results }) => results).sort((one, other) => other.workMs - one.workMs)
+      const costly = contents.made.reasons
+        .flatMap(({ results }) => results)
+        .sort((one, other) => other.workMs - one.workMs)
       const records = await this.why(cache.dir, costly.slice(0, RECORDS_MAX))
       const verify = isVerified ? { verify: await this.verify(cache.dir, control) } : {}
       full.push({ ...cache, contents, records, ...verify })
@@ -77,7 +100,13 @@ export class ViewSource {
 
 async function overviewOf(dir: string, { session, engine }: OpenFolder): Promise<ViewCacheJson> {
   const stats = await session.run((store) => store.stats())
-  return { dir, engine, stats, builds: session.call(readHistory), damage: session.call((store) => store.status()).damage }
+  return {
+    dir,
+    engine,
+    stats,
+    builds: session.call(readHistory),
+    damage: session.call((store) => store.status()).damage,
+  }
 }
 
 /** The remote, without what could be a password: credentials, parameters, and an address that is not valid. */

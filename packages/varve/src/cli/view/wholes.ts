@@ -90,5 +90,9 @@ function listIn(value: Uint8Array): (readonly [path: string, size: number, workM
 function isPart(value: unknown): value is [string, number, number] {
   if (!Array.isArray(value)) return false
   const [path, ...numbers]: unknown[] = value
-  return typeof path === 'string' && numbers.length === 2 && numbers.every((each) => typeof each === 'number' && each >= 0 && Number.isFinite(each))
+  return (
+    typeof path === 'string' &&
+    numbers.length === 2 &&
+    numbers.every((each) => typeof each === 'number' && each >= 0 && Number.isFinite(each))
+  )
 }

@@ -19,7 +19,10 @@ export function hasPrivateFiles(): boolean {
 /** The engine for one cache in `directory`. Rejects if another worker or tab has it open. */
 export async function privateEngine(directory: string, make: MakeWasmEngine): Promise<Engine> {
   const slots = await Slots.open(directory)
-  const engine = await make((_, name) => ({ host: slots.host(name) }), (layer, name) => memoryHost(`${layer}/${name}`))
+  const engine = await make(
+    (_, name) => ({ host: slots.host(name) }),
+    (layer, name) => memoryHost(`${layer}/${name}`),
+  )
   const open: Engine['open'] = async (at, options) => {
     try {
       return reserving(await engine.open(at, options), slots)

@@ -85,7 +85,8 @@ export class Slot {
 
   #write(bytes: Uint8Array, at: number): void {
     const written = this.#access.write(bytes, { at })
-    if (written < bytes.length) throw new DOMException(`${written} of ${bytes.length} bytes were written`, 'QuotaExceededError')
+    if (written < bytes.length)
+      throw new DOMException(`${written} of ${bytes.length} bytes were written`, 'QuotaExceededError')
   }
 
   flush(): void {
@@ -113,7 +114,8 @@ function encode({ name, stamp, id, changedMs }: SlotRecord): Uint8Array {
 function readRecord(access: SyncAccess, index: number): SlotRecord {
   const bytes = new Uint8Array(RECORD_BYTES)
   const view = new DataView(bytes.buffer)
-  if (access.read(bytes, { at: index * RECORD_BYTES }) < RECORD_BYTES || view.getUint32(0, true) !== checksum(bytes)) return NONE
+  if (access.read(bytes, { at: index * RECORD_BYTES }) < RECORD_BYTES || view.getUint32(0, true) !== checksum(bytes))
+    return NONE
   const length = view.getUint32(4, true)
   if (length > RECORD_BYTES - HEAD_BYTES) return NONE
   const name = new TextDecoder().decode(bytes.subarray(HEAD_BYTES, HEAD_BYTES + length))

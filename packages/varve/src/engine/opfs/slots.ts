@@ -65,7 +65,8 @@ export class Slots {
 
   static async #begin(path: string): Promise<Slots> {
     let directory = await navigator.storage.getDirectory()
-    for (const name of path.split('/')) if (name !== '') directory = await directory.getDirectoryHandle(name, { create: true })
+    for (const name of path.split('/'))
+      if (name !== '') directory = await directory.getDirectoryHandle(name, { create: true })
     const slots = new Slots(path, directory)
     const names: string[] = []
     for await (const name of directory.keys()) if (SLOT.test(name)) names.push(name)
@@ -110,8 +111,18 @@ export class Slots {
   host(below: string): Host {
     const pathOf = (name: string): string => `${below}/${name}`
     return {
-      list: () => this.#namesIn(below).filter((name) => !name.includes('/')).join('\0'),
-      folders: () => [...new Set(this.#namesIn(below).filter((name) => name.includes('/')).map((name) => name.replace(/\/.*/s, '')))].join('\0'),
+      list: () =>
+        this.#namesIn(below)
+          .filter((name) => !name.includes('/'))
+          .join('\0'),
+      folders: () =>
+        [
+          ...new Set(
+            this.#namesIn(below)
+              .filter((name) => name.includes('/'))
+              .map((name) => name.replace(/\/.*/s, '')),
+          ),
+        ].join('\0'),
       open: (name) => this.#opened(this.#named.get(pathOf(name))),
       createNew: (name) => this.#create(pathOf(name)),
       stat: (name, target) => statInto(this.#named.get(pathOf(name)), target),
@@ -130,7 +141,9 @@ export class Slots {
   }
 
   #namesIn(below: string): string[] {
-    return [...this.#named.keys()].filter((name) => name.startsWith(`${below}/`)).map((name) => name.slice(below.length + 1))
+    return [...this.#named.keys()]
+      .filter((name) => name.startsWith(`${below}/`))
+      .map((name) => name.slice(below.length + 1))
   }
 
   /** A slot that was there when the directory was opened. */
@@ -218,7 +231,8 @@ export class Slots {
   }
 
   #closeAll(): void {
-    for (const slot of new Set([...this.#named.values(), ...this.#free, ...this.#freed, ...this.#open.values()])) slot.close()
+    for (const slot of new Set([...this.#named.values(), ...this.#free, ...this.#freed, ...this.#open.values()]))
+      slot.close()
   }
 }
 

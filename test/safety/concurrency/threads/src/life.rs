@@ -35,8 +35,15 @@ impl Acknowledged {
 }
 
 /// Lives until the store is closed or it has done enough.
-pub(crate) fn live(store: &Arc<Store>, at: usize, files: bool, acknowledged: &Acknowledged, mut random: Rng) {
-    let mut thread = Thread { handle: store.handle(), at, files, number: 0, seen: Numbers::default() };
+pub(crate) fn live(
+    store: &Arc<Store>,
+    at: usize,
+    files: bool,
+    acknowledged: &Acknowledged,
+    mut random: Rng,
+) {
+    let mut thread =
+        Thread { handle: store.handle(), at, files, number: 0, seen: Numbers::default() };
     for _ in 0..random.usize(2..=STEPS_MAX) {
         match thread.step(acknowledged, &mut random) {
             Ok(()) => {}
@@ -61,7 +68,11 @@ impl Thread {
             0..8 => self.commit(acknowledged, random),
             8..13 => self.read(acknowledged),
             13..15 => self.handle.store().refresh().map(drop),
-            15..17 => self.handle.store().compact(random.bool(), &|_, _| ControlFlow::Continue(())).map(drop),
+            15..17 => self
+                .handle
+                .store()
+                .compact(random.bool(), &|_, _| ControlFlow::Continue(()))
+                .map(drop),
             17 => self.handle.store().flush(),
             18 => self.walk(),
             _ if random.u8(..4) == 0 => self.handle.store().close(),
@@ -111,9 +122,12 @@ impl Thread {
 /// The newest commit of each thread, read from one state; `None`: only a part of a commit.
 pub(crate) fn newest(handle: &mut Handle, files: bool) -> Result<Option<Numbers>> {
     let id = handle.namespace("n", "1")?;
-    let keys: Vec<Vec<u8>> = (0..THREADS_MAX).flat_map(|at| [key(at, "short"), key(at, "long")]).collect();
+    let keys: Vec<Vec<u8>> =
+        (0..THREADS_MAX).flat_map(|at| [key(at, "short"), key(at, "long")]).collect();
     let mut found = Vec::new();
-    handle.get_many(id, keys.iter().map(Vec::as_slice), |value| found.push(value.map_or(0, number_in)))?;
+    handle.get_many(id, keys.iter().map(Vec::as_slice), |value| {
+        found.push(value.map_or(0, number_in))
+    })?;
     let mut numbers = Numbers::default();
     for (number, pair) in numbers.iter_mut().zip(found.chunks(2)) {
         if !is_whole([pair[0], pair[1]], files) {

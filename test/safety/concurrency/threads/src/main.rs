@@ -69,10 +69,12 @@ fn schedules(seed: u64) {
     config.silence_warnings = true;
     let mut random = Rng::with_seed(seed);
     if random.bool() {
-        Runner::new(RandomScheduler::new_from_seed(seed, SCHEDULES), config).run(move || schedule(seed));
+        Runner::new(RandomScheduler::new_from_seed(seed, SCHEDULES), config)
+            .run(move || schedule(seed));
     } else {
         let depth = random.usize(2..=5);
-        Runner::new(PctScheduler::new_from_seed(seed, depth, SCHEDULES), config).run(move || schedule(seed));
+        Runner::new(PctScheduler::new_from_seed(seed, depth, SCHEDULES), config)
+            .run(move || schedule(seed));
     }
 }
 
@@ -92,7 +94,8 @@ fn schedule(seed: u64) {
     let (store, acknowledged) = (open(), Acknowledged::default());
     let threads: Vec<_> = (0..random.usize(2..=4))
         .map(|at| {
-            let (store, acknowledged, random) = (Arc::clone(&store), acknowledged.clone(), random.fork());
+            let (store, acknowledged, random) =
+                (Arc::clone(&store), acknowledged.clone(), random.fork());
             thread::spawn(move || live(&store, at, files, &acknowledged, random))
         })
         .collect();
@@ -102,7 +105,8 @@ fn schedule(seed: u64) {
     }
     drop(store);
     let store = open();
-    let found = newest(&mut store.handle(), files).expect("read").expect("all of a commit or nothing");
+    let found =
+        newest(&mut store.handle(), files).expect("read").expect("all of a commit or nothing");
     assert!(acknowledged.are_in(&found), "acknowledged {acknowledged:?}, found {found:?}");
     let report = store.verify(&|_, _| std::ops::ControlFlow::Continue(())).expect("verify");
     assert!(report.sound, "damage: {:?}", report.damage);

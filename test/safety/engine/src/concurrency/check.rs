@@ -15,7 +15,9 @@ impl Participant {
             self.check_group(index)?;
             for number in self.due(index) {
                 // Damage during the check allows misses that it does not expect yet.
-                if self.number(&format!("{index} #{number}"))?.is_none() && self.world.damages() == self.damages {
+                if self.number(&format!("{index} #{number}"))?.is_none()
+                    && self.world.damages() == self.damages
+                {
                     self.world.violation(format!("commit {number} of {index} is lost"));
                 }
             }
@@ -23,7 +25,8 @@ impl Participant {
         self.check_shared()?;
         let damage = self.damage_here(self.handle.store().status().damage);
         if self.world.damages() == 0 && !damage.is_empty() {
-            self.world.violation(format!("damage is reported, although nothing was damaged: {damage:?}"));
+            self.world
+                .violation(format!("damage is reported, although nothing was damaged: {damage:?}"));
         }
         self.world.count("reads");
         Ok(())
@@ -70,23 +73,31 @@ impl Participant {
                 return self.check_group(index);
             }
             let floor = self.seen[index];
-            self.world
-                .violation(format!("{index} has {number}, not from {floor} (or a miss below {least}) to {ceiling}"));
+            self.world.violation(format!(
+                "{index} has {number}, not from {floor} (or a miss below {least}) to {ceiling}"
+            ));
         }
         for key in ["a", "f", "o", "d"] {
-            let (expected, found) = (self.expected(index, key, number), self.number(&format!("{index} {key}"))?);
+            let (expected, found) =
+                (self.expected(index, key, number), self.number(&format!("{index} {key}"))?);
             // A writer may lose its pin with its log, to a process that cannot test locks, or if it pauses or a call
             // fails; then the entry of the files is a miss.
             let cannot_test = self.world.groups().iter().any(|group| !group.has_lock);
             let may_lose = key == "o"
-                && (cannot_test || self.world.terms.turns_per_pause > 0 || self.world.terms.calls_per_fault > 0);
+                && (cannot_test
+                    || self.world.terms.turns_per_pause > 0
+                    || self.world.terms.calls_per_fault > 0);
             let may_show = found == Some(0) && self.may_show(index, key, number);
             if found != expected && !may_show && !((may_lose || may_miss) && found.is_none()) {
                 // A file may be collected because its entry was overwritten since: a miss, in an older state only.
-                if self.world.damages() != damages || (found.is_none() && self.handle.store().refresh()?) {
+                if self.world.damages() != damages
+                    || (found.is_none() && self.handle.store().refresh()?)
+                {
                     return self.check_group(index);
                 }
-                self.world.violation(format!("a mixture: {index} a has {number}, {index} {key} {found:?}"));
+                self.world.violation(format!(
+                    "a mixture: {index} a has {number}, {index} {key} {found:?}"
+                ));
             }
         }
         // What a writer without a lock has not acknowledged may have been appended to a log that was taken: it is
@@ -123,10 +134,17 @@ impl Participant {
     fn check_output(&mut self, index: usize, number: u64) -> Result<()> {
         let key = format!("{index} o");
         for attempt in 0..READS {
-            let Some(value) = self.handle.get(self.id, key.as_bytes(), <[u8]>::to_vec)? else { return Ok(()) };
+            let Some(value) = self.handle.get(self.id, key.as_bytes(), <[u8]>::to_vec)? else {
+                return Ok(());
+            };
             let mut parts = value.splitn(2, |byte| *byte == b' ');
             let (Some(now), Some(content)) = (parts.next(), parts.next()) else { return Ok(()) };
-            if self.handle.store().read_blob(&BlobRef::of(content))?.is_some_and(|read| read == content) {
+            if self
+                .handle
+                .store()
+                .read_blob(&BlobRef::of(content))?
+                .is_some_and(|read| read == content)
+            {
                 return Ok(());
             }
             if attempt + 1 < READS && self.handle.store().refresh()? {
@@ -136,7 +154,9 @@ impl Participant {
             let is_put = index == self.me && self.version.is_some();
             if self.world.damages() == 0 && !is_put {
                 let now = String::from_utf8_lossy(now).into_owned();
-                self.world.violation(format!("the file of {index} o, commit {now} (first {number}), is missing"));
+                self.world.violation(format!(
+                    "the file of {index} o, commit {now} (first {number}), is missing"
+                ));
             }
             break;
         }
@@ -161,7 +181,10 @@ impl Participant {
             let (space, found) = (Space::Version(version), self.number_in(id, "shared")?);
             if found.is_some_and(|number| number > 0) {
                 of_versions.push((space, found));
-            } else if found.is_none() && self.below(space, "shared").is_some() && !self.world.may_miss() {
+            } else if found.is_none()
+                && self.below(space, "shared").is_some()
+                && !self.world.may_miss()
+            {
                 self.world.violation(format!("{space:?} has nothing of the layers below"));
             }
         }
@@ -188,7 +211,9 @@ impl Participant {
                 None => found == below || self.world.may_miss(),
             };
             if !is_right {
-                self.world.violation(format!("{space:?} gone has {found:?}, {below:?} in layers, after {current:?}"));
+                self.world.violation(format!(
+                    "{space:?} gone has {found:?}, {below:?} in layers, after {current:?}"
+                ));
             }
             if kept != self.below(space, "kept").map(|_| 0) && !self.world.may_miss() {
                 self.world.violation(format!("{space:?} kept has {kept:?}, not what layers have"));
@@ -200,7 +225,8 @@ impl Participant {
     /// No commit came after the one that was found, which is 0 for layers.
     fn check_last(&self, what: &str, space: Space, found: Option<u64>) {
         let commits = self.world.shared();
-        let is_due = |commit: &SharedCommit| commit.acknowledged.is_some_and(|at| at <= self.read_at);
+        let is_due =
+            |commit: &SharedCommit| commit.acknowledged.is_some_and(|at| at <= self.read_at);
         let is_loose = !commits.iter().any(|commit| is_due(commit) && !commit.is_loose);
         let is_miss = self.world.may_miss() && self.world.may_show(space, "shared", is_loose);
         let found = found.filter(|number| *number > 0 || !is_miss);
@@ -213,9 +239,11 @@ impl Participant {
             0 => Some(0),
             number => commits.get(number as usize - 1).and_then(|commit| commit.acknowledged),
         };
-        let is_newer = |commit: &&SharedCommit| is_due(commit) && over.is_some_and(|over| over < commit.begun);
+        let is_newer =
+            |commit: &&SharedCommit| is_due(commit) && over.is_some_and(|over| over < commit.begun);
         if let Some(newer) = commits.iter().find(is_newer) {
-            self.world.violation(format!("the {what} of all has {found:?}, and {newer:?} came after it"));
+            self.world
+                .violation(format!("the {what} of all has {found:?}, and {newer:?} came after it"));
         }
     }
 
@@ -224,14 +252,19 @@ impl Participant {
     }
 
     fn number_in(&mut self, id: u32, key: &str) -> Result<Option<u64>> {
-        let Some(value) = self.handle.get(id, key.as_bytes(), <[u8]>::to_vec)? else { return Ok(None) };
-        let number = String::from_utf8_lossy(&value).split(' ').next().unwrap_or_default().parse().ok();
+        let Some(value) = self.handle.get(id, key.as_bytes(), <[u8]>::to_vec)? else {
+            return Ok(None);
+        };
+        let number =
+            String::from_utf8_lossy(&value).split(' ').next().unwrap_or_default().parse().ok();
         if number.is_none() {
             self.world.violation(format!("the value of {key} was never written"));
         }
         let space = self.space(id);
         if number == Some(0) && self.below(space, key) != Some(&*value) {
-            self.world.violation(format!("{space:?} {key} has a value that the layers below do not have"));
+            self.world.violation(format!(
+                "{space:?} {key} has a value that the layers below do not have"
+            ));
         }
         Ok(number)
     }

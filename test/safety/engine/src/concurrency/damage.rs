@@ -64,7 +64,9 @@ pub(super) fn strike(world: &World, random: &mut Rng) {
             return;
         }
         if matches!(damage, Damage::Flip { .. }) && answers(&trial, world) != before {
-            world.violation(format!("{damage:?} in {name} is not reported and changes what a new process reads"));
+            world.violation(format!(
+                "{damage:?} in {name} is not reported and changes what a new process reads"
+            ));
         }
     }
 }

@@ -81,7 +81,8 @@ impl Stack {
     /// The layers that are not missing are in `layers`, the newest first.
     fn new(name: &'static str, layers: &[Option<&Layer>]) -> Self {
         let path = |index: usize| format!("/layer/{index}").into();
-        let vfs = |layer: &Option<&Layer>| layer.map_or_else(SimVfs::new, |layer| layer.vfs.clone());
+        let vfs =
+            |layer: &Option<&Layer>| layer.map_or_else(SimVfs::new, |layer| layer.vfs.clone());
         let source = |(index, layer)| LayerSource { name: path(index), vfs: Arc::new(vfs(layer)) };
         let here = || layers.iter().flatten();
         let version = here().find_map(|layer| layer.version());
@@ -108,8 +109,10 @@ struct Layer {
 impl Layer {
     /// Seals the content, as what changes over the layer below.
     fn seal(content: Content, below: Option<&Self>) -> Result<Self> {
-        let below = below.map_or_else(Vec::new, |below| Stack::new("below", &[Some(below)]).sources);
-        let options = Options { layers: below.clone(), blob_bytes_min: BLOB_BYTES_MIN, ..Options::default() };
+        let below =
+            below.map_or_else(Vec::new, |below| Stack::new("below", &[Some(below)]).sources);
+        let options =
+            Options { layers: below.clone(), blob_bytes_min: BLOB_BYTES_MIN, ..Options::default() };
         let mut handle = open_with(&SimVfs::new(), options)?;
         for ((space, key), value) in &content {
             let (name, version) = space.id();
@@ -117,7 +120,8 @@ impl Layer {
             match value {
                 Some(value) if key.ends_with('o') => {
                     let intake = BlobWriter::new(handle.store())?;
-                    let file = intake.store(value.get(OUTPUT_PREFIX.len()..).unwrap_or_default())?;
+                    let file =
+                        intake.store(value.get(OUTPUT_PREFIX.len()..).unwrap_or_default())?;
                     handle.put_with_blobs(id, key.as_bytes(), value, &[file])?;
                     handle.keep(intake.into_pin());
                 }
@@ -150,7 +154,8 @@ fn output(number: usize) -> String {
 fn base(mark: &str, with_all_deleted: bool) -> Content {
     let (short, long) = (format!("0 {mark}"), format!("0 {mark} {}", "x".repeat(100)));
     let mut content = Content::new();
-    let mut put = |space, key: String, value: &str| drop(content.insert((space, key), Some(value.into())));
+    let mut put =
+        |space, key: String, value: &str| drop(content.insert((space, key), Some(value.into())));
     for me in 0..PARTICIPANTS {
         put(Space::Fixed, format!("{me} a"), &short);
         put(Space::Fixed, format!("{me} f"), &long);
@@ -198,7 +203,10 @@ fn other_delta() -> Content {
 }
 
 /// The stacks that schedules choose from.
-#[expect(clippy::expect_used, reason = "a layer that cannot be sealed is a violation of every schedule")]
+#[expect(
+    clippy::expect_used,
+    reason = "a layer that cannot be sealed is a violation of every schedule"
+)]
 static STACKS: LazyLock<Vec<Stack>> = LazyLock::new(|| {
     let seal = |content, below| Layer::seal(content, below).expect("seal");
     let (first, second) = (seal(base("first", true), None), seal(base("second", false), None));

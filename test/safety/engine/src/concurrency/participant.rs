@@ -15,7 +15,9 @@ use super::turn::TurnVfs;
 use super::world::World;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use varve_core::{BlobRef, BlobWriter, Clock, Durability, Error, Handle, Options, Pin, Result, SerialPool, Store};
+use varve_core::{
+    BlobRef, BlobWriter, Clock, Durability, Error, Handle, Options, Pin, Result, SerialPool, Store,
+};
 
 /// The most steps of one life.
 const STEPS_MAX: u64 = 6;
@@ -32,7 +34,9 @@ const COMMITS_PER_LARGE: u64 = 4;
 /// One life of a participant, from open to close.
 pub(super) fn live(world: &Arc<World>, me: usize, has_locks: bool) {
     world.expose(me, true);
-    if let Err(error) = Participant::open(world, me, has_locks).and_then(|mut participant| participant.live()) {
+    if let Err(error) =
+        Participant::open(world, me, has_locks).and_then(|mut participant| participant.live())
+    {
         match *error {
             // It lost every race: an answer, too.
             Error::Busy { .. } => world.count("busy"),
@@ -70,7 +74,8 @@ pub(super) struct Participant {
 
 impl Participant {
     pub(super) fn open(world: &Arc<World>, me: usize, has_locks: bool) -> Result<Self> {
-        let (groups, read_at, damages, clocks) = (world.groups(), world.now(), world.damages(), Arc::clone(world));
+        let (groups, read_at, damages, clocks) =
+            (world.groups(), world.now(), world.damages(), Arc::clone(world));
         let stack = world.layers.draw();
         world.note(|| format!("open over {stack:?}"));
         let options = Options {
@@ -82,10 +87,14 @@ impl Participant {
             layers: stack.map_or_else(Vec::new, Stack::sources),
             ..Options::default()
         };
-        let store = Store::open(Arc::new(TurnVfs::new(world, has_locks)), Arc::new(SerialPool), options)?;
+        let store =
+            Store::open(Arc::new(TurnVfs::new(world, has_locks)), Arc::new(SerialPool), options)?;
         let mut handle = store.handle();
         let id = handle.namespace("n", "1")?;
-        let versions = VERSIONS.iter().map(|version| handle.namespace("versions", version)).collect::<Result<_>>()?;
+        let versions = VERSIONS
+            .iter()
+            .map(|version| handle.namespace("versions", version))
+            .collect::<Result<_>>()?;
         let seen = groups.iter().map(|group| group.acknowledged).collect();
         let established = groups.into_iter().map(|group| group.established).collect();
         let world = Arc::clone(world);
@@ -153,12 +162,14 @@ impl Participant {
         let number = world.begin(me, &self.base, self.stack.is_some());
         world.note(|| format!("commit {number}"));
         let damages = world.damages();
-        let is_looked_for = !world.terms.is_capped() && (damages > 0 || number.is_multiple_of(COMMITS_PER_LOOK));
+        let is_looked_for =
+            !world.terms.is_capped() && (damages > 0 || number.is_multiple_of(COMMITS_PER_LOOK));
         // A process whose clock is behind commits below the entries that a damaged table may have had: a miss.
         let was_sound = damages == 0 || world.is_in_step() && newcomer::opens_sound(&world);
         let text = number.to_string();
         self.handle.put(id, format!("{me} a").as_bytes(), text.as_bytes())?;
-        let large = if number % 4 == 2 { format!("{text} {}", "x".repeat(100)) } else { text.clone() };
+        let large =
+            if number % 4 == 2 { format!("{text} {}", "x".repeat(100)) } else { text.clone() };
         self.handle.put(id, format!("{me} f").as_bytes(), large.as_bytes())?;
         let outputs = format!("{me} o");
         match self.stored.take() {
@@ -187,7 +198,8 @@ impl Participant {
         if world.layers.is_any() {
             self.handle.delete(version, b"gone")?;
         }
-        let durability = if world.random(4) == 0 { Durability::Durable } else { Durability::Relaxed };
+        let durability =
+            if world.random(4) == 0 { Durability::Durable } else { Durability::Relaxed };
         if let Some(commit) = self.handle.begin_commit() {
             commit.run(Some(durability), 1_000 + number)?;
         }
@@ -254,7 +266,9 @@ impl Participant {
             outcome => {
                 let damage = self.damage_here(outcome?.damage);
                 if self.world.damages() == 0 && !damage.is_empty() {
-                    self.world.violation(format!("a repair reports damage, although nothing was damaged: {damage:?}"));
+                    self.world.violation(format!(
+                        "a repair reports damage, although nothing was damaged: {damage:?}"
+                    ));
                 }
             }
         }
@@ -300,12 +314,18 @@ impl Participant {
         let stats = self.handle.store().stats()?;
         let named = stats.blobs;
         // After damage, a file may be one of the layers.
-        if stored != named && !(stored < named && self.world.damages() > 0 && self.world.layers.is_any()) {
-            self.world.violation(format!("{stored} files of content are stored, entries name {named}"));
+        if stored != named
+            && !(stored < named && self.world.damages() > 0 && self.world.layers.is_any())
+        {
+            self.world
+                .violation(format!("{stored} files of content are stored, entries name {named}"));
         }
         let bytes = stats.table_bytes + stats.blob_bytes;
         if bytes > self.world.terms.bytes_max {
-            self.world.violation(format!("{bytes} bytes are left of a cap of {}", self.world.terms.bytes_max));
+            self.world.violation(format!(
+                "{bytes} bytes are left of a cap of {}",
+                self.world.terms.bytes_max
+            ));
         }
         let mut names = self.world.names_in_use();
         names.retain(|name| !name.contains('/') && !name.ends_with(".bad"));

@@ -58,9 +58,11 @@ pub(super) fn fail(world: &World, seed: u64) {
             }
             world.count("crashes");
             let stacks = [(); 2].map(|()| world.layers.draw());
-            let outcome = caught(|| After::new(world, &state).check(stacks)).and_then(|outcome| outcome);
+            let outcome =
+                caught(|| After::new(world, &state).check(stacks)).and_then(|outcome| outcome);
             if let Err(what) = outcome {
-                return world.violation(format!("{what}; {model:?} {index}: {}", state.description()));
+                return world
+                    .violation(format!("{what}; {model:?} {index}: {}", state.description()));
             }
         }
     }
@@ -109,12 +111,15 @@ impl<'w> After<'w> {
 
     /// The newest commit of each participant.
     fn numbers(&self, cache: &mut Cache) -> Result<Vec<u64>, String> {
-        (0..self.world.groups().len()).map(|participant| self.check_group(cache, participant)).collect()
+        (0..self.world.groups().len())
+            .map(|participant| self.check_group(cache, participant))
+            .collect()
     }
 
     /// The commits of a participant to which this happened.
     fn noted(&self, participant: usize, is: impl Fn(&Event) -> bool) -> Vec<u64> {
-        let notes = self.notes.iter().filter(|note| note.participant == participant && is(&note.event));
+        let notes =
+            self.notes.iter().filter(|note| note.participant == participant && is(&note.event));
         notes.map(|note| note.number).collect()
     }
 
@@ -136,15 +141,20 @@ impl<'w> After<'w> {
             };
             let other = cache.number(&name)?;
             let may_lose = key == "o" || key == "f" && found > durable;
-            let may_show = expected.is_none() && other == Some(0) && self.may_show(participant, found, &name);
+            let may_show =
+                expected.is_none() && other == Some(0) && self.may_show(participant, found, &name);
             if other != expected && !may_show && !(may_lose && other.is_none()) {
-                return Err(format!("a mixture: {participant} a has {here:?}, {participant} {key} {other:?}"));
+                return Err(format!(
+                    "a mixture: {participant} a has {here:?}, {participant} {key} {other:?}"
+                ));
             }
         }
         for earlier in self.noted(participant, |event| matches!(event, Event::Acknowledged)) {
             let is_there = cache.number(&format!("{participant} #{earlier}"))?.is_some();
             if is_there != (earlier <= found) {
-                return Err(format!("commit {earlier} of {participant}, whose last is {found}, is there: {is_there}"));
+                return Err(format!(
+                    "commit {earlier} of {participant}, whose last is {found}, is there: {is_there}"
+                ));
             }
         }
         Ok(found)
@@ -153,7 +163,9 @@ impl<'w> After<'w> {
     /// Whether layers may show a key that this commit has deleted. A commit over layers before it may be lost.
     fn may_show(&self, participant: usize, number: u64, key: &str) -> bool {
         let has_layers = self.notes.iter().any(|note| match note.event {
-            Event::Begun { has_layers, .. } => has_layers && (note.participant, note.number) == (participant, number),
+            Event::Begun { has_layers, .. } => {
+                has_layers && (note.participant, note.number) == (participant, number)
+            }
             _ => false,
         });
         self.world.may_show(Space::Fixed, key, !has_layers)
@@ -162,13 +174,23 @@ impl<'w> After<'w> {
     /// What the newest commit of a participant builds on is there.
     fn check_base(&self, participant: usize, number: u64, found: &[u64]) -> Result<(), String> {
         let base = self.notes.iter().find_map(|note| match &note.event {
-            Event::Begun { base, .. } if (note.participant, note.number) == (participant, number) => Some(base),
+            Event::Begun { base, .. }
+                if (note.participant, note.number) == (participant, number) =>
+            {
+                Some(base)
+            }
             _ => None,
         });
-        match base.into_iter().flatten().zip(found).enumerate().find(|(_, (seen, found))| seen > found) {
-            Some((other, (seen, found))) => {
-                Err(format!("commit {number} of {participant} builds on {seen} of {other}, of which {found} is left"))
-            }
+        match base
+            .into_iter()
+            .flatten()
+            .zip(found)
+            .enumerate()
+            .find(|(_, (seen, found))| seen > found)
+        {
+            Some((other, (seen, found))) => Err(format!(
+                "commit {number} of {participant} builds on {seen} of {other}, of which {found} is left"
+            )),
             None => Ok(()),
         }
     }
@@ -182,10 +204,15 @@ struct Cache {
 }
 
 impl Cache {
-    fn open(world: &World, state: &CrashState, stack: Option<&'static Stack>) -> Result<Self, String> {
+    fn open(
+        world: &World,
+        state: &CrashState,
+        stack: Option<&'static Stack>,
+    ) -> Result<Self, String> {
         let layers = stack.map_or_else(Vec::new, Stack::sources);
         let blob_bytes_min = world.terms.blob_bytes_min();
-        let options = Options { block_cache_bytes: 1 << 20, blob_bytes_min, layers, ..Options::default() };
+        let options =
+            Options { block_cache_bytes: 1 << 20, blob_bytes_min, layers, ..Options::default() };
         let mut handle = open_with(&state.vfs, options).map_err(said)?;
         let id = handle.namespace("n", "1").map_err(said)?;
         Ok(Self { handle, id, stack })
@@ -203,7 +230,9 @@ impl Cache {
     }
 
     fn text(&mut self, key: &str) -> Result<Option<String>, String> {
-        let found = self.handle.get(self.id, key.as_bytes(), |value| String::from_utf8_lossy(value).into_owned());
+        let found = self
+            .handle
+            .get(self.id, key.as_bytes(), |value| String::from_utf8_lossy(value).into_owned());
         found.map_err(said)
     }
 

@@ -34,7 +34,11 @@ impl TurnVfs {
         self.world.may_fail(call);
     }
 
-    fn names(&self, call: &str, list: impl Fn(&dyn Vfs) -> io::Result<Vec<String>>) -> io::Result<Vec<String>> {
+    fn names(
+        &self,
+        call: &str,
+        list: impl Fn(&dyn Vfs) -> io::Result<Vec<String>>,
+    ) -> io::Result<Vec<String>> {
         self.risk(Call::List, call, "");
         let first = list(&*self.inner)?;
         if !self.world.tears_now() {
@@ -152,7 +156,11 @@ impl File for TurnFile {
 
     fn try_lock(&self) -> io::Result<bool> {
         self.vfs.turn("lock", &self.name);
-        if self.vfs.has_locks { self.inner.try_lock() } else { Err(io::ErrorKind::Unsupported.into()) }
+        if self.vfs.has_locks {
+            self.inner.try_lock()
+        } else {
+            Err(io::ErrorKind::Unsupported.into())
+        }
     }
 }
 
@@ -164,8 +172,8 @@ impl fmt::Debug for TurnFile {
 
 /// FNV-1a, salted: which half of a list a name is in.
 fn mixed(name: &str, salt: u64) -> u64 {
-    let hash = name
-        .bytes()
-        .fold(salt ^ 0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3));
+    let hash = name.bytes().fold(salt ^ 0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
+    });
     hash >> 17
 }

@@ -135,7 +135,11 @@ impl World {
         let calls_per_turn = [1, 2, 4, 16, 64][random.usize(..5)];
         let tears = [0, 2, 8][random.usize(..3)];
         let is_skewed = random.u8(..4) == 0;
-        let skews = if is_skewed { locks.iter().map(|_| random.u64(..SKEW_US_MAX)).collect() } else { Vec::new() };
+        let skews = if is_skewed {
+            locks.iter().map(|_| random.u64(..SKEW_US_MAX)).collect()
+        } else {
+            Vec::new()
+        };
         let terms = Terms::new(&mut random, machine != Machine::Linkless);
         let inner = Inner {
             random,
@@ -148,7 +152,10 @@ impl World {
             running: 0,
             is_killed: false,
             is_over: false,
-            groups: locks.iter().map(|has_lock| Group { has_lock: *has_lock, ..Group::default() }).collect(),
+            groups: locks
+                .iter()
+                .map(|has_lock| Group { has_lock: *has_lock, ..Group::default() })
+                .collect(),
             shared: Vec::new(),
             notes: Vec::new(),
             skews,
@@ -159,7 +166,13 @@ impl World {
             violations: Vec::new(),
             counts: Counts::new(),
         };
-        Arc::new(Self { vfs: machine.vfs(), machine, terms, layers: Layers::new(seed), inner: Mutex::new(inner) })
+        Arc::new(Self {
+            vfs: machine.vfs(),
+            machine,
+            terms,
+            layers: Layers::new(seed),
+            inner: Mutex::new(inner),
+        })
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
@@ -192,8 +205,9 @@ impl World {
         inner.calls += 1;
         let running = inner.running;
         let letters = [call.as_bytes(), name.as_bytes(), &[running as u8]].concat();
-        inner.trace_hash =
-            letters.iter().fold(inner.trace_hash, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3));
+        inner.trace_hash = letters.iter().fold(inner.trace_hash, |hash, byte| {
+            (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)
+        });
         if let Some(trace) = &mut inner.trace {
             trace.push(format!("{running}: {call} {name}"));
         }

@@ -39,9 +39,12 @@ enum Harm {
 
 /// The part `pages`.
 pub(crate) fn pages(order: &Order) -> Outcome {
-    let shapes: Vec<(Shape, Shape)> =
-        SHAPES.iter().map(|plan| (Shape::build(plan), Shape::build_of(plan, " elsewhere"))).collect();
-    let harms: Vec<Vec<Harm>> = shapes.iter().map(|(shape, other)| harms_of(shape, other, order.seed)).collect();
+    let shapes: Vec<(Shape, Shape)> = SHAPES
+        .iter()
+        .map(|plan| (Shape::build(plan), Shape::build_of(plan, " elsewhere")))
+        .collect();
+    let harms: Vec<Vec<Harm>> =
+        shapes.iter().map(|(shape, other)| harms_of(shape, other, order.seed)).collect();
     if let Some(case) = &order.replay {
         let mut tally = Tally::default();
         match numbers(case)[..] {
@@ -53,8 +56,11 @@ pub(crate) fn pages(order: &Order) -> Outcome {
         }
         return tally.into_outcome(&[]);
     }
-    let cases: Vec<(usize, usize)> =
-        harms.iter().enumerate().flat_map(|(shape, harms)| (0..harms.len()).map(move |harm| (shape, harm))).collect();
+    let cases: Vec<(usize, usize)> = harms
+        .iter()
+        .enumerate()
+        .flat_map(|(shape, harms)| (0..harms.len()).map(move |harm| (shape, harm)))
+        .collect();
     let tally = each(0..cases.len() as u64, |index, tally| {
         let (shape, harm) = cases[index as usize];
         let (ours, other) = &shapes[shape];
@@ -94,7 +100,12 @@ fn harms_of(shape: &Shape, other: &Shape, seed: u64) -> Vec<Harm> {
         random.shuffle(&mut pairs);
         for (left, right) in pairs.into_iter().take(PAIRS_MAX) {
             let both = left < right;
-            harms.push(Harm::Copy { source: places[left].clone(), target: places[right].clone(), bytes, both });
+            harms.push(Harm::Copy {
+                source: places[left].clone(),
+                target: places[right].clone(),
+                bytes,
+                both,
+            });
         }
     }
     harms
@@ -184,5 +195,7 @@ fn heal_only(shape: &Shape, vfs: &SimVfs) -> Result<(), String> {
     let mut handle = shape.open(vfs).expect("open");
     let id = handle.namespace("n", "1").expect("namespace");
     handle.put(id, b"next", b"healed").expect("put");
-    commit(&mut handle, Durability::Durable).map(drop).map_err(|error| format!("next commit: {error}"))
+    commit(&mut handle, Durability::Durable)
+        .map(drop)
+        .map_err(|error| format!("next commit: {error}"))
 }

@@ -45,7 +45,13 @@ pub(super) const SHAPES: [Plan; 9] = [
         scale: 1,
         authenticated: false,
     },
-    Plan { name: "closed", rounds: &[Close, Die, Close], blob_bytes_min: 1 << 20, scale: 1, authenticated: false },
+    Plan {
+        name: "closed",
+        rounds: &[Close, Die, Close],
+        blob_bytes_min: 1 << 20,
+        scale: 1,
+        authenticated: false,
+    },
     Plan {
         name: "checkpointed",
         rounds: &[Checkpoint, Checkpoint, Checkpoint, Nothing],
@@ -60,7 +66,13 @@ pub(super) const SHAPES: [Plan; 9] = [
         scale: 1,
         authenticated: false,
     },
-    Plan { name: "files", rounds: &[Nothing, Compact, Nothing], blob_bytes_min: 300, scale: 1, authenticated: false },
+    Plan {
+        name: "files",
+        rounds: &[Nothing, Compact, Nothing],
+        blob_bytes_min: 300,
+        scale: 1,
+        authenticated: false,
+    },
     Plan {
         name: "authenticated",
         rounds: &[Die, Checkpoint, Close, Nothing],
@@ -112,11 +124,13 @@ impl Shape {
     /// Two caches of one plan with different `salt` have the same keys and other values; the other one has no secret.
     pub(super) fn build_of(plan: &Plan, salt: &str) -> Self {
         let vfs = SimVfs::new();
-        let key = (plan.authenticated && salt.is_empty()).then(|| MacKey::new(&[7; 32]).expect("long enough"));
+        let key = (plan.authenticated && salt.is_empty())
+            .then(|| MacKey::new(&[7; 32]).expect("long enough"));
         let mut random = fastrand::Rng::with_seed(salt.len() as u64);
         let mut open = || {
             let (blob_bytes_min, random) = (plan.blob_bytes_min, random.u64(..));
-            let options = Options { blob_bytes_min, mac_key: key.clone(), random, ..Options::default() };
+            let options =
+                Options { blob_bytes_min, mac_key: key.clone(), random, ..Options::default() };
             open_with(&vfs, options).expect("open")
         };
         let mut handle = open();
@@ -148,12 +162,22 @@ impl Shape {
         drop(handle);
         vfs.settle();
         let keys = content.keys().cloned().collect();
-        Self { name: plan.name, key, vfs, commits, keys, is_closed: plan.rounds.last() == Some(&Close) }
+        Self {
+            name: plan.name,
+            key,
+            vfs,
+            commits,
+            keys,
+            is_closed: plan.rounds.last() == Some(&Close),
+        }
     }
 
     /// Opens what became of it, with its key.
     pub(super) fn open(&self, vfs: &SimVfs) -> varve_core::Result<Handle> {
-        open_with(vfs, Options { block_cache_bytes: 1 << 20, mac_key: self.key.clone(), ..Options::default() })
+        open_with(
+            vfs,
+            Options { block_cache_bytes: 1 << 20, mac_key: self.key.clone(), ..Options::default() },
+        )
     }
 
     pub(super) fn bytes(&self) -> u64 {

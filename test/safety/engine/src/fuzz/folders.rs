@@ -47,14 +47,22 @@ pub(super) fn known_folders() -> &'static Folders {
 /// Commits puts and deletes to two namespaces.
 fn write(vfs: &SimVfs, round: usize, value_bytes_max: usize) {
     let mut handle = open(vfs).expect("a sound cache");
-    let names = [handle.namespace("n", "1").expect("name"), handle.namespace("m", &round.to_string()).expect("name")];
+    let names = [
+        handle.namespace("n", "1").expect("name"),
+        handle.namespace("m", &round.to_string()).expect("name"),
+    ];
     for commit in 0..3 {
         for number in 0..KEYS {
-            let value = [round as u8, commit as u8, number as u8].repeat(value_bytes_max * number / KEYS / 3);
+            let value = [round as u8, commit as u8, number as u8]
+                .repeat(value_bytes_max * number / KEYS / 3);
             handle.put(names[number % 2], key(number).as_bytes(), &value).expect("put");
         }
         handle.delete(names[0], key(commit).as_bytes()).expect("delete");
-        handle.begin_commit().expect("something to commit").run(Some(Durability::Durable), 1_000).expect("commit");
+        handle
+            .begin_commit()
+            .expect("something to commit")
+            .run(Some(Durability::Durable), 1_000)
+            .expect("commit");
     }
 }
 
@@ -63,7 +71,11 @@ fn key(number: usize) -> String {
 }
 
 fn open(vfs: &SimVfs) -> varve_core::Result<Handle> {
-    let options = Options { block_cache_bytes: 1 << 20, blob_bytes_min: FILE_BYTES_MIN, ..Options::default() };
+    let options = Options {
+        block_cache_bytes: 1 << 20,
+        blob_bytes_min: FILE_BYTES_MIN,
+        ..Options::default()
+    };
     Store::open(Arc::new(vfs.clone()), Arc::new(SerialPool), options).map(|store| store.handle())
 }
 
@@ -89,7 +101,9 @@ pub(super) fn edited(vfs: &SimVfs, mut edits: &[u8], is_sealed: bool) -> SimVfs 
         let (new, rest) = rest.split_at(rest.len().min(usize::from(count)));
         edits = rest;
         match what % 6 {
-            0 => bytes[at..end.min(at + new.len())].copy_from_slice(&new[..new.len().min(end - at)]),
+            0 => {
+                bytes[at..end.min(at + new.len())].copy_from_slice(&new[..new.len().min(end - at)])
+            }
             1 => drop(bytes.splice(at..at, new.iter().copied())),
             2 => drop(bytes.drain(at..end)),
             3 => bytes.truncate(at),
@@ -117,14 +131,25 @@ pub(super) fn exercise(vfs: &SimVfs, is_forged: bool) {
         return;
     }
     let committed = handle.begin_commit().is_some_and(|commit| commit.run(None, 2_000).is_ok());
-    let there = |handle: &Handle| handle.get(name, b"new", <[u8]>::to_vec).is_ok_and(|value| value.is_some());
+    let there = |handle: &Handle| {
+        handle.get(name, b"new", <[u8]>::to_vec).is_ok_and(|value| value.is_some())
+    };
     assert!(is_forged || committed && there(&handle), "a commit after damage is there at once");
     let compacted = handle.store().compact(true, NEVER);
-    assert!(is_forged || compacted.is_ok() && there(&handle), "and after a compaction: {compacted:?}");
+    assert!(
+        is_forged || compacted.is_ok() && there(&handle),
+        "and after a compaction: {compacted:?}"
+    );
     let closed = handle.store().close();
-    let Ok(mut handle) = open(vfs) else { return assert!(is_forged, "a cache that was just compacted opens") };
-    let found = handle.namespace("n", "1").and_then(|name| handle.get(name, b"new", <[u8]>::to_vec));
-    assert!(is_forged || found.is_ok_and(|value| value.is_some()), "and after it was opened again: {closed:?}");
+    let Ok(mut handle) = open(vfs) else {
+        return assert!(is_forged, "a cache that was just compacted opens");
+    };
+    let found =
+        handle.namespace("n", "1").and_then(|name| handle.get(name, b"new", <[u8]>::to_vec));
+    assert!(
+        is_forged || found.is_ok_and(|value| value.is_some()),
+        "and after it was opened again: {closed:?}"
+    );
     if !is_forged {
         read_all(&mut handle);
     }

@@ -22,9 +22,15 @@ pub fn seeds(target: &str) -> Vec<Vec<u8>> {
         }
         "log" => all.iter().flat_map(|vfs| files(vfs, |name| name.ends_with(".log"))).collect(),
         "table" => all.iter().flat_map(|vfs| files(vfs, |name| name.ends_with(".table"))).collect(),
-        "block" => all.iter().flat_map(|vfs| files(vfs, |name| name.ends_with(".table"))).filter_map(blocks).collect(),
+        "block" => all
+            .iter()
+            .flat_map(|vfs| files(vfs, |name| name.ends_with(".table")))
+            .filter_map(blocks)
+            .collect(),
         "tar" => archives(),
-        "folder" => (0..8).map(|choice| vec![choice, 0, 0, 40, 0, 2, 7, 7, 1, 2, 9, 0, 3]).collect(),
+        "folder" => {
+            (0..8).map(|choice| vec![choice, 0, 0, 40, 0, 2, 7, 7, 1, 2, 9, 0, 3]).collect()
+        }
         _ => Vec::new(),
     }
 }
@@ -50,7 +56,8 @@ fn body(bytes: Vec<u8>) -> Vec<u8> {
 /// The first block of keys and the first of values, in the form of the target.
 fn blocks(table: Vec<u8>) -> Option<Vec<u8>> {
     let footer = table.len() - 96;
-    let (key_blocks, value_blocks) = (u32_at(&table, footer + 12) as usize, u32_at(&table, footer + 16) as usize);
+    let (key_blocks, value_blocks) =
+        (u32_at(&table, footer + 12) as usize, u32_at(&table, footer + 16) as usize);
     let rows = u32_at(&table, footer + 56) as usize - (key_blocks + value_blocks) * 24;
     let row = |index: usize| {
         let at = rows + index * 24;
@@ -60,7 +67,10 @@ fn blocks(table: Vec<u8>) -> Option<Vec<u8>> {
     let (keys, key_raw) = row(0);
     let (values, value_raw) = if value_blocks > 0 { row(key_blocks) } else { (&[][..], 0) };
     let stored = u16::try_from(keys.len()).ok()?;
-    Some([&stored.to_le_bytes()[..], &key_raw.to_le_bytes(), &value_raw.to_le_bytes(), keys, values].concat())
+    Some(
+        [&stored.to_le_bytes()[..], &key_raw.to_le_bytes(), &value_raw.to_le_bytes(), keys, values]
+            .concat(),
+    )
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> u32 {

@@ -38,8 +38,9 @@ impl Script {
         }
         let loses = strike.is_some_and(|strike| matches!(strike.fault.effect, Effect::Lose { .. }));
         let empty = Commit { begun: 0, acknowledged: 0, durable: true, content: Expected::new() };
-        let unreadable = strike
-            .is_some_and(|Strike { fault, .. }| fault.forever && matches!(fault.call, Some(Call::Read | Call::Len)));
+        let unreadable = strike.is_some_and(|Strike { fault, .. }| {
+            fault.forever && matches!(fault.call, Some(Call::Read | Call::Len))
+        });
         let mut run = Run {
             vfs,
             blob_bytes_min,
@@ -78,8 +79,9 @@ impl Run {
         // The same numbers are drawn whatever fails.
         let what = random.u32(..10);
         let (full, durable) = (random.bool(), random.bool() || durable_only);
-        let changes: Vec<_> =
-            (0..3).map(|_| (random_key(random), random_value(random), random.u32(..5) == 0)).collect();
+        let changes: Vec<_> = (0..3)
+            .map(|_| (random_key(random), random_value(random), random.u32(..5) == 0))
+            .collect();
         match what {
             0..6 => {
                 let _ = self.put(changes).and_then(|()| self.commit(durable));
@@ -90,7 +92,8 @@ impl Run {
                 "compact"
             }
             7 => {
-                let _ = open_with_blobs(&self.vfs, self.blob_bytes_min).map(|other| compact(&other, full));
+                let _ = open_with_blobs(&self.vfs, self.blob_bytes_min)
+                    .map(|other| compact(&other, full));
                 "compact by another"
             }
             8 => {
@@ -154,14 +157,20 @@ impl Run {
         for index in last..self.commits.len() {
             let acknowledged = if index == last { now } else { usize::MAX };
             let Commit { begun, ref content, .. } = self.commits[index];
-            self.commits.push(Commit { begun, acknowledged, durable: index == last, content: content.clone() });
+            self.commits.push(Commit {
+                begun,
+                acknowledged,
+                durable: index == last,
+                content: content.clone(),
+            });
         }
     }
 
     /// A new participant finds what was acknowledged last, or what was rejected since.
     fn check(&self) -> std::result::Result<(), String> {
         let found = read(&self.vfs.fork())?;
-        let is_sure = |commit: &Commit| commit.acknowledged != usize::MAX && (commit.durable || !self.loses);
+        let is_sure =
+            |commit: &Commit| commit.acknowledged != usize::MAX && (commit.durable || !self.loses);
         let last = self.commits.iter().rposition(is_sure).unwrap_or(0);
         if self.commits[last..].iter().any(|commit| self.is_as(&found, &commit.content)) {
             return Ok(());
@@ -171,12 +180,17 @@ impl Run {
         let differ = |key: &&Vec<u8>| found.get(*key) != expected.get(*key);
         let keys: BTreeSet<&Vec<u8>> = found.keys().chain(expected.keys()).filter(differ).collect();
         let keys: Vec<_> = keys.into_iter().map(|key| String::from_utf8_lossy(key)).collect();
-        let what = if older { "false acknowledgement: an earlier commit is there" } else { "no committed state" };
+        let what = if older {
+            "false acknowledgement: an earlier commit is there"
+        } else {
+            "no committed state"
+        };
         Err(format!("{what}; {keys:?} differ from commit {last} of {}", self.commits.len()))
     }
 
     fn is_as(&self, found: &Expected, expected: &Expected) -> bool {
-        found == expected || self.unreadable && found.iter().all(|(key, value)| expected.get(key) == Some(value))
+        found == expected
+            || self.unreadable && found.iter().all(|(key, value)| expected.get(key) == Some(value))
     }
 
     /// The fault is gone.
@@ -184,7 +198,9 @@ impl Run {
         let change = vec![(b"after".to_vec(), b"the fault".to_vec(), false)];
         self.put(change).map_err(|error| format!("after the fault: put: {error}"))?;
         // A sync that failed for another participant is news to this one.
-        let outcome = self.commit(true).or_else(|error| if self.loses { self.commit(true) } else { Err(error) });
+        let outcome = self
+            .commit(true)
+            .or_else(|error| if self.loses { self.commit(true) } else { Err(error) });
         outcome.map_err(|error| format!("after the fault: commit: {error}"))?;
         let found = read(&self.vfs.fork())?;
         if self.is_as(&found, &self.buffered) {

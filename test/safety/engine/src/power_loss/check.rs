@@ -55,7 +55,10 @@ impl<'h> Checker<'h> {
         }
         let content = read(&state.vfs)?;
         let outcomes = self.outcomes.iter().enumerate();
-        let matches = outcomes.filter(|(_, outcome)| outcome.content == content).map(|(index, _)| index).collect();
+        let matches = outcomes
+            .filter(|(_, outcome)| outcome.content == content)
+            .map(|(index, _)| index)
+            .collect();
         let found = Found { matches, lost: lost_files(&state.vfs, &content)? };
         self.seen.insert(fingerprint, found.clone());
         Ok(Look { is_new: true, found })
@@ -64,35 +67,51 @@ impl<'h> Checker<'h> {
     /// Of each writer, between its last commit that must be left and the last that was begun. A power failure must
     /// leave the commits that were acknowledged as durable. The death of the process (`is_whole`) must leave all that
     /// were acknowledged.
-    pub(crate) fn allows(&self, state: &CrashState, look: &Look, is_whole: bool) -> Result<(), String> {
-        let allowed: Vec<RangeInclusive<usize>> =
-            (0..WRITERS).map(|writer| self.history.allowed_of(writer, state.prefix, is_whole)).collect();
-        let is_allowed =
-            |outcome: &Outcome| allowed.iter().zip(outcome.last).all(|(range, last)| range.contains(&last));
-        let mut found = look.found.matches.iter().filter_map(|index| self.outcomes.get(*index)).peekable();
+    pub(crate) fn allows(
+        &self,
+        state: &CrashState,
+        look: &Look,
+        is_whole: bool,
+    ) -> Result<(), String> {
+        let allowed: Vec<RangeInclusive<usize>> = (0..WRITERS)
+            .map(|writer| self.history.allowed_of(writer, state.prefix, is_whole))
+            .collect();
+        let is_allowed = |outcome: &Outcome| {
+            allowed.iter().zip(outcome.last).all(|(range, last)| range.contains(&last))
+        };
+        let mut found =
+            look.found.matches.iter().filter_map(|index| self.outcomes.get(*index)).peekable();
         let first = found.peek().map(|outcome| outcome.last);
         if let Some(outcome) = found.find(|outcome| is_allowed(outcome)) {
             let least = allowed.first().and_then(|range| self.history.commits.get(*range.start()));
-            let is_due =
-                |key: &&Vec<u8>| least.is_some_and(|least| least.content.get(*key) == outcome.content.get(*key));
+            let is_due = |key: &&Vec<u8>| {
+                least.is_some_and(|least| least.content.get(*key) == outcome.content.get(*key))
+            };
             return match look.found.lost.iter().find(is_due) {
                 Some(key) => Err(format!("the file of {} is lost", String::from_utf8_lossy(key))),
                 None => Ok(()),
             };
         }
         Err(match first {
-            Some(last) => format!("commits {last:?} where {allowed:?} are allowed: acknowledged and lost"),
+            Some(last) => {
+                format!("commits {last:?} where {allowed:?} are allowed: acknowledged and lost")
+            }
             None => format!("no committed state where commits {allowed:?} are allowed"),
         })
     }
 
     /// The crashed cache takes a commit and a compaction, and is sound afterwards. `verify` reports lost files.
-    pub(crate) fn takes_the_next_commit(&self, state: &CrashState, look: &Look) -> Result<(), String> {
+    pub(crate) fn takes_the_next_commit(
+        &self,
+        state: &CrashState,
+        look: &Look,
+    ) -> Result<(), String> {
         caught(|| {
             let mut handle = open(&state.vfs).expect("open");
             let mut content = content_of(&mut handle);
             // A compaction may drop entries whose files are lost.
-            let whole = |content: &mut Expected| content.retain(|key, _| !look.found.lost.contains(key));
+            let whole =
+                |content: &mut Expected| content.retain(|key, _| !look.found.lost.contains(key));
             whole(&mut content);
             content.insert(b"next".to_vec(), b"commit".to_vec());
             ask_for_all(&mut handle);
@@ -131,14 +150,16 @@ fn lost_files(vfs: &SimVfs, content: &Expected) -> Result<Vec<Vec<u8>>, String> 
     }
     caught(|| {
         let handle = open(vfs).expect("open");
-        let is_lost = |value: &[u8]| handle.store().read_blob(&BlobRef::of(value)).expect("read").is_none();
+        let is_lost =
+            |value: &[u8]| handle.store().read_blob(&BlobRef::of(value)).expect("read").is_none();
         files.filter(|(_, value)| is_lost(value)).map(|(key, _)| key.clone()).collect()
     })
 }
 
 /// What a new participant finds.
 pub(crate) fn read(vfs: &SimVfs) -> Result<Expected, String> {
-    caught(|| open(vfs).map(|mut handle| content_of(&mut handle)))?.map_err(|error| format!("cannot open: {error}"))
+    caught(|| open(vfs).map(|mut handle| content_of(&mut handle)))?
+        .map_err(|error| format!("cannot open: {error}"))
 }
 
 /// The first commit and compaction after a crash.
@@ -156,6 +177,7 @@ pub(crate) fn commit_next(handle: &mut Handle) {
 
 /// The namespace, with its current version.
 fn namespace(handle: &mut Handle) -> u32 {
-    let version = handle.store().version_of("n").expect("version").unwrap_or_else(|| "1".to_owned());
+    let version =
+        handle.store().version_of("n").expect("version").unwrap_or_else(|| "1".to_owned());
     handle.namespace("n", &version).expect("namespace")
 }

@@ -37,7 +37,9 @@ fn check_history(seed: u64, tally: &mut Tally) -> HashSet<u64> {
     let mut seen = HashSet::new();
     for model in history.models() {
         let first = seed as usize % STEP;
-        for (index, state) in states_of(&history.vfs, model, seed).enumerate().skip(first).step_by(STEP) {
+        for (index, state) in
+            states_of(&history.vfs, model, seed).enumerate().skip(first).step_by(STEP)
+        {
             tally.add("firstCrashes", 1);
             let case = format!("{seed}:{}:{index}", model as usize);
             match caught(|| Recovery::of(&state)) {
@@ -49,14 +51,24 @@ fn check_history(seed: u64, tally: &mut Tally) -> HashSet<u64> {
     seen
 }
 
-fn crash_again(recovery: &Recovery, model: Model, seed: u64, case: &str, tally: &mut Tally, seen: &mut HashSet<u64>) {
+fn crash_again(
+    recovery: &Recovery,
+    model: Model,
+    seed: u64,
+    case: &str,
+    tally: &mut Tally,
+    seen: &mut HashSet<u64>,
+) {
     let mut known = HashMap::new();
     for (index, state) in recovery.vfs.crash_states(model, 0, seed, 1).enumerate() {
         tally.add("nested.checked", 1);
         tally.add(&format!("nested.{}", MODELS[model as usize]), 1);
         seen.insert(state.vfs.fingerprint());
         if let Err(what) = recovery.check(&state, &mut known, seen.len().is_multiple_of(16)) {
-            tally.violation(&format!("{what}; second {}", state.description()), &format!("{case}:{index}"));
+            tally.violation(
+                &format!("{what}; second {}", state.description()),
+                &format!("{case}:{index}"),
+            );
         }
     }
 }
@@ -92,7 +104,12 @@ impl Recovery {
         vfs.operation_count()
     }
 
-    fn check(&self, state: &CrashState, known: &mut HashMap<u64, Expected>, commits: bool) -> Result<(), String> {
+    fn check(
+        &self,
+        state: &CrashState,
+        known: &mut HashMap<u64, Expected>,
+        commits: bool,
+    ) -> Result<(), String> {
         let fingerprint = state.vfs.fingerprint();
         let found = match known.entry(fingerprint) {
             Entry::Occupied(known) => known.into_mut(),
@@ -100,7 +117,8 @@ impl Recovery {
         };
         let is_old = *found == self.before && state.prefix < self.acknowledged;
         if !is_old && *found != self.after {
-            let what = if *found == self.before { "acknowledged and lost" } else { "no committed state" };
+            let what =
+                if *found == self.before { "acknowledged and lost" } else { "no committed state" };
             return Err(format!("after the second crash: {what}"));
         }
         if commits {
@@ -122,12 +140,19 @@ impl Recovery {
 
 fn replay(case: &str) -> Result<(), String> {
     let numbers = numbers(case);
-    let [seed, model, first, rest @ ..] = numbers.as_slice() else { return Err("no such case".to_owned()) };
+    let [seed, model, first, rest @ ..] = numbers.as_slice() else {
+        return Err("no such case".to_owned());
+    };
     let history = record(*seed);
     let model = model_of(*model).ok_or("no such model")?;
-    let state = states_of(&history.vfs, model, *seed).nth(*first as usize).ok_or("no such state")?;
+    let state =
+        states_of(&history.vfs, model, *seed).nth(*first as usize).ok_or("no such state")?;
     let recovery = Recovery::of(&state);
     let [second] = rest else { return Ok(()) };
-    let state = recovery.vfs.crash_states(model, 0, *seed, 1).nth(*second as usize).ok_or("no such state")?;
+    let state = recovery
+        .vfs
+        .crash_states(model, 0, *seed, 1)
+        .nth(*second as usize)
+        .ok_or("no such state")?;
     recovery.check(&state, &mut HashMap::new(), true)
 }

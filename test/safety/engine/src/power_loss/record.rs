@@ -10,7 +10,9 @@ mod beside;
 mod days;
 
 use super::recorded::{Changes, Commit, Recorded, apply};
-use crate::history::{Expected, commit_at, compact, dump, open_with, open_with_blobs, random_key, random_value};
+use crate::history::{
+    Expected, commit_at, compact, dump, open_with, open_with_blobs, random_key, random_value,
+};
 use varve_core::testing::sim::SimVfs;
 use varve_core::{Durability, Handle, Options};
 
@@ -53,10 +55,19 @@ pub(crate) fn record(seed: u64) -> Recorded {
         Life::Days => shapes.push("days"),
     }
     let blob_bytes_min = if random.bool() { 64 } else { Options::default().blob_bytes_min };
-    let bytes_max = if life == Life::Days { random.u64(2 << 10..12 << 10) } else { Options::default().bytes_max };
-    let base = if random.u32(..5) == 0 { damaged(&mut random, &vfs, blob_bytes_min) } else { Expected::new() };
+    let bytes_max = if life == Life::Days {
+        random.u64(2 << 10..12 << 10)
+    } else {
+        Options::default().bytes_max
+    };
+    let base = if random.u32(..5) == 0 {
+        damaged(&mut random, &vfs, blob_bytes_min)
+    } else {
+        Expected::new()
+    };
     let first = if vfs.names().is_empty() { "create" } else { "reset" };
-    let options = Options { block_cache_bytes: 1 << 20, blob_bytes_min, bytes_max, ..Options::default() };
+    let options =
+        Options { block_cache_bytes: 1 << 20, blob_bytes_min, bytes_max, ..Options::default() };
     let mut recorder = Recorder::begin(vfs, options, life, base);
     recorder.pads = shapes.contains(&"padded");
     recorder.is_windows = shapes.contains(&"windows");
@@ -225,7 +236,8 @@ impl Recorder {
     fn commit(&mut self, step: &'static str, slot: usize, durable: bool, changes: Changes) {
         self.begin_step(step);
         let begun = self.vfs.operation_count();
-        let (durability, now_ms) = (if durable { Durability::Durable } else { Durability::Relaxed }, self.now_ms());
+        let (durability, now_ms) =
+            (if durable { Durability::Durable } else { Durability::Relaxed }, self.now_ms());
         commit_at(&mut self.writers[slot], durability, now_ms).expect("commit");
         self.wrote[slot] = true;
         self.note(slot, begun, durable, changes);

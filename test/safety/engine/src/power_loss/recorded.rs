@@ -44,7 +44,14 @@ pub(crate) struct Commit {
 impl Recorded {
     /// A history that another module recorded.
     pub(crate) fn of(vfs: SimVfs, commits: Vec<Commit>) -> Self {
-        Self { operations: vfs.operations(), vfs, commits, beside: Vec::new(), steps: Vec::new(), shapes: Vec::new() }
+        Self {
+            operations: vfs.operations(),
+            vfs,
+            commits,
+            beside: Vec::new(),
+            steps: Vec::new(),
+            shapes: Vec::new(),
+        }
     }
 
     /// File systems that fit.
@@ -58,29 +65,42 @@ impl Recorded {
 
     /// The commits of a writer of which one must be its last one after so many operations. The first commit of all,
     /// what was there before, counts for each writer. `is_whole`: relaxed commits are left, too.
-    pub(crate) fn allowed_of(&self, writer: usize, operations: usize, is_whole: bool) -> RangeInclusive<usize> {
-        let commits = || self.commits.iter().enumerate().filter(|(index, _)| self.is_of(writer, *index));
-        let is_due = |commit: &Commit| (commit.durable || is_whole) && commit.acknowledged <= operations;
+    pub(crate) fn allowed_of(
+        &self,
+        writer: usize,
+        operations: usize,
+        is_whole: bool,
+    ) -> RangeInclusive<usize> {
+        let commits =
+            || self.commits.iter().enumerate().filter(|(index, _)| self.is_of(writer, *index));
+        let is_due =
+            |commit: &Commit| (commit.durable || is_whole) && commit.acknowledged <= operations;
         let oldest = commits().rfind(|(_, commit)| is_due(commit)).map_or(0, |(index, _)| index);
-        let newest = commits().rfind(|(_, commit)| commit.begun < operations).map_or(0, |(index, _)| index);
+        let newest =
+            commits().rfind(|(_, commit)| commit.begun < operations).map_or(0, |(index, _)| index);
         oldest..=newest.max(oldest)
     }
 
     /// Everything that may be left at some time.
     pub(crate) fn outcomes(&self) -> Vec<Outcome> {
         if self.beside.is_empty() {
-            let outcome =
-                |(index, commit): (usize, &Commit)| Outcome { last: [index, 0], content: commit.content.clone() };
+            let outcome = |(index, commit): (usize, &Commit)| Outcome {
+                last: [index, 0],
+                content: commit.content.clone(),
+            };
             return self.commits.iter().enumerate().map(outcome).collect();
         }
-        let of = |writer| (0..self.commits.len()).filter(move |index| *index == 0 || self.is_of(writer, *index));
+        let of = |writer| {
+            (0..self.commits.len()).filter(move |index| *index == 0 || self.is_of(writer, *index))
+        };
         let pairs = of(0).flat_map(|first| of(1).map(move |second| [first, second]));
         pairs.map(|last| Outcome { last, content: self.content_up_to(last) }).collect()
     }
 
     /// The commits of both, in their order, each up to the last that is left.
     fn content_up_to(&self, last: [usize; WRITERS]) -> Expected {
-        let mut content = self.commits.first().map(|commit| commit.content.clone()).unwrap_or_default();
+        let mut content =
+            self.commits.first().map(|commit| commit.content.clone()).unwrap_or_default();
         for (index, (by, changes)) in self.beside.iter().enumerate() {
             if last.get(*by).is_some_and(|last| index <= *last) {
                 apply(changes, &mut content);
@@ -96,7 +116,11 @@ impl Recorded {
     }
 
     fn step_of(&self, operation: usize) -> &'static str {
-        self.steps.iter().rev().find(|(from, _)| *from <= operation).map_or("create", |(_, step)| step)
+        self.steps
+            .iter()
+            .rev()
+            .find(|(from, _)| *from <= operation)
+            .map_or("create", |(_, step)| step)
     }
 
     /// What else is to be counted of this prefix: while a log has padding, while entries leave.
@@ -105,7 +129,9 @@ impl Recorded {
         if !self.shapes.contains(&"padded") {
             return if evicts { vec!["evict"] } else { Vec::new() };
         }
-        let file_of = |operation: &str| operation.split(['#', ' ']).find_map(|word| word.parse::<usize>().ok());
+        let file_of = |operation: &str| {
+            operation.split(['#', ' ']).find_map(|word| word.parse::<usize>().ok())
+        };
         let mut padded = HashSet::new();
         for operation in self.operations.iter().take(prefix) {
             if operation.ends_with(" zeros") {
@@ -129,8 +155,14 @@ impl fmt::Display for Recorded {
             for (_, step) in self.steps.iter().filter(|(from, _)| *from == number) {
                 writeln!(out, "{step}:")?;
             }
-            for (index, commit) in self.commits.iter().enumerate().filter(|(_, commit)| commit.begun == number) {
-                writeln!(out, "  [commit {index}, {}]", if commit.durable { "durable" } else { "relaxed" })?;
+            for (index, commit) in
+                self.commits.iter().enumerate().filter(|(_, commit)| commit.begun == number)
+            {
+                writeln!(
+                    out,
+                    "  [commit {index}, {}]",
+                    if commit.durable { "durable" } else { "relaxed" }
+                )?;
             }
             writeln!(out, "  {} {operation}", number + 1)?;
         }

@@ -24,15 +24,23 @@ pub(crate) fn recordings(order: &Order) -> Outcome {
     if let Some(case) = &order.replay {
         let mut tally = Tally::default();
         let (name, rest) = case.split_once(':').unwrap_or((case, ""));
-        let state =
-            || replay_state(&recording(&order.recordings.join(name)), &numbers(rest), order.seed, random_states);
+        let state = || {
+            replay_state(
+                &recording(&order.recordings.join(name)),
+                &numbers(rest),
+                order.seed,
+                random_states,
+            )
+        };
         if let Err(what) = caught(state).and_then(|outcome| outcome) {
             tally.violation(&what, case);
         }
         tally.add("replayed", 1);
         return tally.into_outcome(&[]);
     }
-    let folders = fs::read_dir(&order.recordings).expect("the recordings").map(|entry| entry.expect("an entry").path());
+    let folders = fs::read_dir(&order.recordings)
+        .expect("the recordings")
+        .map(|entry| entry.expect("an entry").path());
     let folders: Vec<_> = folders.collect();
     let tally = each(0..folders.len() as u64, |index, tally| {
         let folder = &folders[index as usize];
@@ -56,11 +64,15 @@ fn recording(folder: &Path) -> Recorded {
     let all: Value = serde_json::from_slice(&bytes).expect("JSON");
     let vfs = SimVfs::new();
     for name in texts(&all["first"]) {
-        vfs.set_contents(name, fs::read(folder.join("first").join(name)).expect("a file at the start"));
+        vfs.set_contents(
+            name,
+            fs::read(folder.join("first").join(name)).expect("a file at the start"),
+        );
     }
     vfs.settle();
     let mut content = content_before(&all, &vfs);
-    let mut commits = vec![Commit { begun: 0, acknowledged: 0, durable: true, content: content.clone() }];
+    let mut commits =
+        vec![Commit { begun: 0, acknowledged: 0, durable: true, content: content.clone() }];
     let (mut begun, mut changes) = (0, list(&all["commits"]).iter());
     for operation in list(&all["operations"]) {
         let Some("mark") = operation[0].as_str() else {
@@ -77,11 +89,19 @@ fn recording(folder: &Path) -> Recorded {
             "durable" => begun = now,
             _ => {}
         }
-        let commit = Commit { begun, acknowledged: now, durable: mark.ends_with("durable"), content: content.clone() };
+        let commit = Commit {
+            begun,
+            acknowledged: now,
+            durable: mark.ends_with("durable"),
+            content: content.clone(),
+        };
         match mark {
             "begin" => commits.push(Commit { acknowledged: usize::MAX, durable: false, ..commit }),
             "durable" => commits.push(commit),
-            _ => *commits.last_mut().expect("a commit that begins before it is acknowledged") = commit,
+            _ => {
+                *commits.last_mut().expect("a commit that begins before it is acknowledged") =
+                    commit
+            }
         }
     }
     assert!(changes.next().is_none(), "every commit has a mark");
@@ -96,7 +116,10 @@ fn content_before(all: &Value, vfs: &SimVfs) -> Expected {
     list(&all["before"]).iter().for_each(|commit| change(commit, &mut expected));
     let found = read(&vfs.fork()).expect("the directory at the start");
     if all["isDamaged"] == true {
-        assert!(found.iter().all(|(key, value)| expected.get(key) == Some(value)), "damage only removes entries");
+        assert!(
+            found.iter().all(|(key, value)| expected.get(key) == Some(value)),
+            "damage only removes entries"
+        );
     } else {
         assert!(found == expected, "the directory at the start has what was committed");
     }

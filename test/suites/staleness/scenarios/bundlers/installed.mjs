@@ -30,7 +30,7 @@ const laterThan = (lock) => ({
   files: { ...FILES, [lock]: 'one', 'node_modules/plug/index.js': PLUGIN },
   steps: {
     'another branch': [['write', lock, 'two']],
-    'installed': [
+    installed: [
       ['replace', 'node_modules/plug/package.json', '1.0.0', '2.0.0'],
       ['replace', 'node_modules/plug/index.js', "v || 'none'", "'EDITED'"],
     ],
@@ -51,9 +51,15 @@ const PATCHED = {
   tool: 'rollup',
   files: { ...FILES, 'yarn.lock': '' },
   steps: {
-    'another branch': [['write', 'patches/inner+1.0.0.patch', '--- a/node_modules/inner/index.js\n+++ b/node_modules/inner/index.js\n']],
-    'installed': [INNER_CHANGES],
+    'another branch': [
+      ['write', 'patches/inner+1.0.0.patch', '--- a/node_modules/inner/index.js\n+++ b/node_modules/inner/index.js\n'],
+    ],
+    installed: [INNER_CHANGES],
   },
 }
 
-export const INSTALLED = [...['pnpm-lock.yaml', 'bun.lock'].map(laterThan), ...['pnpm-lock.yaml', 'bun.lock'].map(besideNpm), PATCHED]
+export const INSTALLED = [
+  ...['pnpm-lock.yaml', 'bun.lock'].map(laterThan),
+  ...['pnpm-lock.yaml', 'bun.lock'].map(besideNpm),
+  PATCHED,
+]

@@ -25,7 +25,10 @@ export const ROLLUP = [
     },
     steps: {
       'option and key': [['replace', 'build.config.mjs', "'one'", "'two'"]],
-      'source same size and time': [['age', 'src/a.js'], ['replaceKeepingTime', 'src/a.js', "'a WORD'", "'b WORD'"]],
+      'source same size and time': [
+        ['age', 'src/a.js'],
+        ['replaceKeepingTime', 'src/a.js', "'a WORD'", "'b WORD'"],
+      ],
     },
   },
   {
@@ -113,22 +116,30 @@ export const ROLLUP = [
       '.browserslistrc of the parent folder': [['write', '.browserslistrc', 'ie 11']],
       'babel.config.cjs in the root': [
         ['write', 'app/babel.config.cjs', "module.exports = { plugins: [require('./bp.cjs')] }"],
-        ['write', 'app/bp.cjs', `module.exports = () => ({
+        [
+          'write',
+          'app/bp.cjs',
+          `module.exports = () => ({
             visitor: {
               StringLiteral(p) {
                 if (p.node.value === 'WORD') p.node.value = 'BP1'
               }
             }
-          })`],
+          })`,
+        ],
       ],
       'what babel.config.cjs requires': [
-        ['write', 'app/bp.cjs', `module.exports = () => ({
+        [
+          'write',
+          'app/bp.cjs',
+          `module.exports = () => ({
             visitor: {
               StringLiteral(p) {
                 if (p.node.value === 'WORD') p.node.value = 'BP2'
               }
             }
-          })`],
+          })`,
+        ],
       ],
     },
   },
@@ -208,7 +219,10 @@ export const ROLLUP = [
         }`,
       'w.txt': 'one',
     },
-    start: [['age', 'src/a.js'], ['age', 'w.txt']],
+    start: [
+      ['age', 'src/a.js'],
+      ['age', 'w.txt'],
+    ],
     steps: {
       watchFiles: [['write', 'w.txt', 'two']],
       'source same size and time': [['replaceKeepingTime', 'src/a.js', "'a WORD'", "'b WORD'"]],

@@ -188,22 +188,30 @@ export const RSPACK = [
       '.browserslistrc of the parent folder': [['write', '.browserslistrc', 'ie 11']],
       'babel.config.cjs with plugin file': [
         ['write', 'app/babel.config.cjs', "module.exports = { plugins: ['./bp.cjs'] }"],
-        ['write', 'app/bp.cjs', `module.exports = () => ({
+        [
+          'write',
+          'app/bp.cjs',
+          `module.exports = () => ({
             visitor: {
               StringLiteral(p) {
                 if (p.node.value === 'WORD') p.node.value = 'BP1'
               }
             }
-          })`],
+          })`,
+        ],
       ],
       'plugin file of babel.config.cjs': [
-        ['write', 'app/bp.cjs', `module.exports = () => ({
+        [
+          'write',
+          'app/bp.cjs',
+          `module.exports = () => ({
             visitor: {
               StringLiteral(p) {
                 if (p.node.value === 'WORD') p.node.value = 'BP2'
               }
             }
-          })`],
+          })`,
+        ],
       ],
     },
   },

@@ -39,37 +39,53 @@ export const VITE_CONFIGS = [
     steps: {
       '.browserslistrc of the parent folder': [['write', '.browserslistrc', 'ie 11']],
       'babel.config.json of the parent folder (rootMode upward)': [
-        ['write', 'babel.config.json', '{ "presets": [["@babel/preset-env", { "modules": false, "loose": true, "targets": "chrome 60" }]] }'],
+        [
+          'write',
+          'babel.config.json',
+          '{ "presets": [["@babel/preset-env", { "modules": false, "loose": true, "targets": "chrome 60" }]] }',
+        ],
       ],
       '.babelrc.json in the root': [
         ['write', 'app/.babelrc.json', '{ "plugins": ["./bp.cjs"] }'],
-        ['write', 'app/bp.cjs', `module.exports = () => ({
+        [
+          'write',
+          'app/bp.cjs',
+          `module.exports = () => ({
             visitor: {
               StringLiteral(p) {
                 if (p.node.value === 'WORD') p.node.value = 'BP1'
               }
             }
-          })`],
+          })`,
+        ],
       ],
       'babel plugin file named in .babelrc': [
-        ['write', 'app/bp.cjs', `module.exports = () => ({
+        [
+          'write',
+          'app/bp.cjs',
+          `module.exports = () => ({
             visitor: {
               StringLiteral(p) {
                 if (p.node.value === 'WORD') p.node.value = 'BP2'
               }
             }
-          })`],
+          })`,
+        ],
       ],
       '.babelrc.json in a folder below (own package.json)': [
         ['write', 'app/src/package.json', '{ "name": "inner", "type": "module" }'],
         ['write', 'app/src/.babelrc.json', '{ "plugins": ["../bp3.cjs"] }'],
-        ['write', 'app/bp3.cjs', `module.exports = () => ({
+        [
+          'write',
+          'app/bp3.cjs',
+          `module.exports = () => ({
             visitor: {
               StringLiteral(p) {
                 if (p.node.value === 'WORD') p.node.value = 'BP3'
               }
             }
-          })`],
+          })`,
+        ],
       ],
     },
   },
@@ -108,7 +124,9 @@ export const VITE_CONFIGS = [
       'package.json': '{ "private": true, "browserslist": ["chrome 120"] }',
     },
     steps: {
-      'browserslist in package.json of the parent folder': [['write', 'package.json', '{ "private": true, "browserslist": ["ie 11"] }']],
+      'browserslist in package.json of the parent folder': [
+        ['write', 'package.json', '{ "private": true, "browserslist": ["ie 11"] }'],
+      ],
       'BROWSERSLIST of the shell': [['env', 'BROWSERSLIST', 'chrome 60']],
       'browserslist in own package.json': [
         ['write', 'app/package.json', '{ "name": "app", "type": "module", "browserslist": ["chrome 70"] }'],
@@ -145,14 +163,23 @@ export const VITE_CONFIGS = [
         }
         function dec(...a: any[]): any {}`,
       'tsconfig.json': '{ "extends": "./tsconfig.base.json", "compilerOptions": {} }',
-      'tsconfig.base.json': '{ "compilerOptions": { "jsx": "react", "jsxFactory": "h", "experimentalDecorators": true } }',
+      'tsconfig.base.json':
+        '{ "compilerOptions": { "jsx": "react", "jsxFactory": "h", "experimentalDecorators": true } }',
     },
     steps: {
       'tsconfig.base.json (extends)': [
-        ['write', 'tsconfig.base.json', '{ "compilerOptions": { "jsx": "react", "jsxFactory": "preact.h", "experimentalDecorators": true } }'],
+        [
+          'write',
+          'tsconfig.base.json',
+          '{ "compilerOptions": { "jsx": "react", "jsxFactory": "preact.h", "experimentalDecorators": true } }',
+        ],
       ],
       'tsconfig.json': [
-        ['write', 'tsconfig.json', '{ "extends": "./tsconfig.base.json", "compilerOptions": { "jsxFactory": "third.h" } }'],
+        [
+          'write',
+          'tsconfig.json',
+          '{ "extends": "./tsconfig.base.json", "compilerOptions": { "jsxFactory": "third.h" } }',
+        ],
       ],
     },
   },
@@ -185,24 +212,36 @@ export const VITE_CONFIGS = [
     },
     steps: {
       'babel plugin file named in .babelrc': [
-        ['write', 'bp.cjs', `module.exports = () => ({
+        [
+          'write',
+          'bp.cjs',
+          `module.exports = () => ({
             visitor: {
               StringLiteral(p) {
                 if (p.node.value === 'WORD') p.node.value = 'BP2'
               }
             }
-          })`],
+          })`,
+        ],
       ],
       'babel.config.mjs imports a file': [
-        ['write', 'babel.config.mjs', `import x from './bp4.mjs'
-          export default { plugins: [x] }`],
-        ['write', 'bp4.mjs', `export default () => ({
+        [
+          'write',
+          'babel.config.mjs',
+          `import x from './bp4.mjs'
+          export default { plugins: [x] }`,
+        ],
+        [
+          'write',
+          'bp4.mjs',
+          `export default () => ({
             visitor: {
               StringLiteral(p) {
                 if (p.node.value === 'a WORD') p.node.value = 'BP4'
               }
             }
-          })`],
+          })`,
+        ],
       ],
       'that file changes': [['replace', 'bp4.mjs', 'BP4', 'BP5']],
     },
@@ -246,7 +285,11 @@ export const VITE_CONFIGS = [
     },
     steps: {
       'tsconfig.base.json (extends), TypeScript API': [
-        ['write', 'tsconfig.base.json', '{ "compilerOptions": { "target": "es2022", "useDefineForClassFields": false } }'],
+        [
+          'write',
+          'tsconfig.base.json',
+          '{ "compilerOptions": { "target": "es2022", "useDefineForClassFields": false } }',
+        ],
       ],
     },
   },

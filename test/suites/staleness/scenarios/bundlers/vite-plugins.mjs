@@ -153,8 +153,12 @@ export const VITE_PLUGINS = [
       'export added': [['write', 'src/util/o.js', 'export const other = 2']],
       'export moved to another file': [
         ['write', 'src/util/u.js', 'export default 5'],
-        ['write', 'src/util/o.js', `export const other = 2
-          export const helper = 3`],
+        [
+          'write',
+          'src/util/o.js',
+          `export const other = 2
+          export const helper = 3`,
+        ],
       ],
     },
   },
@@ -205,15 +209,23 @@ export const VITE_PLUGINS = [
       'script src': [['write', 'src/s.js', 'export default { data: () => ({ a: 2 }) }']],
       'template src': [['write', 'src/t.html', '<div>t2 {{a}}</div>']],
       'style src': [
-        ['write', 'src/s.css', `div {
+        [
+          'write',
+          'src/s.css',
+          `div {
             color: olive;
-          }`],
+          }`,
+        ],
       ],
       'imported type': [
-        ['write', 'src/p.ts', `export interface P {
+        [
+          'write',
+          'src/p.ts',
+          `export interface P {
             x: string
             y: number
-          }`],
+          }`,
+        ],
       ],
       'scoped removed': [['replace', 'src/App.vue', 'style scoped', 'style']],
     },

@@ -120,12 +120,20 @@ export const VITE = [
     },
     steps: {
       '.env: VITE_ variable': [
-        ['write', '.env', `SECRET_WORD=one
-          VITE_X=2`],
+        [
+          'write',
+          '.env',
+          `SECRET_WORD=one
+          VITE_X=2`,
+        ],
       ],
       '.env: other variable, by loadEnv in config': [
-        ['write', '.env', `SECRET_WORD=two
-          VITE_X=2`],
+        [
+          'write',
+          '.env',
+          `SECRET_WORD=two
+          VITE_X=2`,
+        ],
       ],
       '.env.production appears': [['write', '.env.production', 'SECRET_WORD=three']],
       'variable of the shell (documented)': [['env', 'FROM_SHELL', 'sh']],
@@ -149,7 +157,8 @@ export const VITE = [
             rollupOptions: { input: 'src/main.js', external: ['vue', 'react', 'react/jsx-runtime'] }
           }
         })`,
-      'packages/plug/package.json': '{ "name": "@my/plug", "version": "1.0.0", "type": "module", "exports": "./index.js" }',
+      'packages/plug/package.json':
+        '{ "name": "@my/plug", "version": "1.0.0", "type": "module", "exports": "./index.js" }',
       'packages/plug/index.js': "export { plug } from './inner.js'",
       'packages/plug/inner.js': PLUGIN,
       'package-lock.json': `{
@@ -180,14 +189,19 @@ export const VITE = [
             rollupOptions: { input: 'src/main.js', external: ['vue', 'react', 'react/jsx-runtime'] }
           }
         })`,
-      'node_modules/@my/plug/package.json': '{ "name": "@my/plug", "version": "1.0.0", "type": "module", "exports": "./index.js" }',
+      'node_modules/@my/plug/package.json':
+        '{ "name": "@my/plug", "version": "1.0.0", "type": "module", "exports": "./index.js" }',
       'node_modules/@my/plug/index.js': PLUGIN,
       'node_modules/.package-lock.json': '{ "packages": { "node_modules/@my/plug": { "version": "1.0.0" } } }',
     },
     steps: {
       'version bump through npm (record changes)': [
         ['replace', 'node_modules/@my/plug/index.js', "v || 'none'", "'EDITED'"],
-        ['write', 'node_modules/.package-lock.json', '{ "packages": { "node_modules/@my/plug": { "version": "1.0.1" } } }'],
+        [
+          'write',
+          'node_modules/.package-lock.json',
+          '{ "packages": { "node_modules/@my/plug": { "version": "1.0.1" } } }',
+        ],
       ],
       'edited by hand in node_modules': [['replace', 'node_modules/@my/plug/index.js', 'EDITED', 'EDITED2']],
     },

@@ -62,17 +62,25 @@ export const COMPILERS = [
     },
     steps: {
       'manifest file: other id': [
-        ['write', 'manifest.json', `{
+        [
+          'write',
+          'manifest.json',
+          `{
             "name": "vend",
             "content": { "./src/g.js": { "id": 7, "buildMeta": { "exportsType": "namespace" }, "exports": ["greet"] } }
-          }`],
+          }`,
+        ],
       ],
       'manifest object': [['env', 'MAN', 'obj']],
       'manifest object: other id': [
-        ['write', 'manifest.json', `{
+        [
+          'write',
+          'manifest.json',
+          `{
             "name": "vend",
             "content": { "./src/g.js": { "id": 9, "buildMeta": { "exportsType": "namespace" }, "exports": ["greet"] } }
-          }`],
+          }`,
+        ],
       ],
     },
   },
@@ -102,14 +110,20 @@ export const COMPILERS = [
     steps: {
       source: [['replace', 'src/main.js', "greet('w')", "greet('z')"]],
       'order swapped in config': [
-        ['replace', 'webpack.config.cjs', "[one('a', 'va.js'), one('b', 'vb.js')]", "[one('b', 'vb.js'), one('a', 'va.js')]"],
+        [
+          'replace',
+          'webpack.config.cjs',
+          "[one('a', 'va.js'), one('b', 'vb.js')]",
+          "[one('b', 'vb.js'), one('a', 'va.js')]",
+        ],
       ],
       'source again': [['replace', 'src/main.js', "greet('z')", "greet('y')"]],
     },
   },
   oneAtATime('one of several configs at a time', 'process.env.ONLY', {}),
   oneAtATime('one of several configs at a time, by a computed name', "process.env['ON' + 'LY']", {
-    'only the second': 'a variable whose name the config computes is not seen; put it into version, or give the configs names',
+    'only the second':
+      'a variable whose name the config computes is not seen; put it into version, or give the configs names',
   }),
   {
     name: 'two configs whose caches have one name',

@@ -190,7 +190,8 @@ export const CONFIGS = [
           module: { rules: [{ test: /g\.js$/, use: ['my-loader'] }] }
         }`,
       ...GREETING,
-      'node_modules/my-loader/package.json': '{ "name": "my-loader", "version": "1.0.0", "dependencies": { "my-dep": "*" } }',
+      'node_modules/my-loader/package.json':
+        '{ "name": "my-loader", "version": "1.0.0", "dependencies": { "my-dep": "*" } }',
       'node_modules/my-loader/index.js': `const d = require('my-dep')
         module.exports = (s) => s.replace('hello', d)`,
       'node_modules/my-dep/package.json': '{ "name": "my-dep", "version": "1.0.0" }',
@@ -202,17 +203,33 @@ export const CONFIGS = [
         ['write', 'node_modules/my-dep/index.js', "module.exports = 'two'"],
       ],
       'loader: version bump': [
-        ['write', 'node_modules/my-loader/package.json', '{ "name": "my-loader", "version": "1.0.1", "dependencies": { "my-dep": "*" } }'],
-        ['write', 'node_modules/my-loader/index.js', `const d = require('my-dep')
-          module.exports = (s) => s.replace('hello', d + '3')`],
+        [
+          'write',
+          'node_modules/my-loader/package.json',
+          '{ "name": "my-loader", "version": "1.0.1", "dependencies": { "my-dep": "*" } }',
+        ],
+        [
+          'write',
+          'node_modules/my-loader/index.js',
+          `const d = require('my-dep')
+          module.exports = (s) => s.replace('hello', d + '3')`,
+        ],
       ],
       'nested copy of dependency appears': [
-        ['write', 'node_modules/my-loader/node_modules/my-dep/package.json', '{ "name": "my-dep", "version": "2.0.0" }'],
+        [
+          'write',
+          'node_modules/my-loader/node_modules/my-dep/package.json',
+          '{ "name": "my-dep", "version": "2.0.0" }',
+        ],
         ['write', 'node_modules/my-loader/node_modules/my-dep/index.js', "module.exports = 'nested'"],
       ],
       'loader: content without version (unsupported by webpack)': [
-        ['write', 'node_modules/my-loader/index.js', `const d = require('my-dep')
-          module.exports = (s) => s.replace('hello', d + '5')`],
+        [
+          'write',
+          'node_modules/my-loader/index.js',
+          `const d = require('my-dep')
+          module.exports = (s) => s.replace('hello', d + '5')`,
+        ],
       ],
     },
   },

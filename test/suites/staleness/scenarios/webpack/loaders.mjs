@@ -45,23 +45,31 @@ export const LOADERS = [
       '.browserslistrc': [['write', '.browserslistrc', 'ie 11']],
       'local babel plugin named in config': [['replace', 'plug.js', 'W1', 'W2']],
       'local babel plugin required in config': [
-        ['write', 'plug2.js', `module.exports = () => ({
+        [
+          'write',
+          'plug2.js',
+          `module.exports = () => ({
             visitor: {
               StringLiteral(p) {
                 if (p.node.value === 'W2') p.node.value = 'W3'
               }
             }
-          })`],
+          })`,
+        ],
       ],
       '.babelrc in folder': [
         ['write', '.babelrc.json', '{ "plugins": ["./plug3.js"] }'],
-        ['write', 'plug3.js', `module.exports = () => ({
+        [
+          'write',
+          'plug3.js',
+          `module.exports = () => ({
             visitor: {
               StringLiteral(p) {
                 if (p.node.value.startsWith('W')) p.node.value = 'rc'
               }
             }
-          })`],
+          })`,
+        ],
       ],
       BABEL_ENV: [
         ['write', '.babelrc.json', '{ "plugins": ["./plug3.js"], "env": { "test": { "comments": false } } }'],
@@ -97,7 +105,9 @@ export const LOADERS = [
       'package.json': '{ "name": "app", "version": "1.0.0", "browserslist": ["chrome 120"] }',
     },
     steps: {
-      'browserslist in package.json': [['write', 'package.json', '{ "name": "app", "version": "1.0.0", "browserslist": ["ie 11"] }']],
+      'browserslist in package.json': [
+        ['write', 'package.json', '{ "name": "app", "version": "1.0.0", "browserslist": ["ie 11"] }'],
+      ],
       'env BROWSERSLIST': [['env', 'BROWSERSLIST', 'chrome 100']],
     },
   },
@@ -156,18 +166,26 @@ export const LOADERS = [
     },
     steps: {
       'css @import': [
-        ['write', 'src/b.css', `b {
+        [
+          'write',
+          'src/b.css',
+          `b {
             color: pink;
-          }`],
+          }`,
+        ],
       ],
       'sass partial': [['write', 'src/_part.scss', '$c: cyan;']],
       'less import': [['write', 'src/m.less', '@m: #456;']],
       'url asset': [['write', 'src/p.png', 'q'.repeat(10000)]],
       'postcss.config.js': [['write', 'postcss.config.js', "module.exports = { plugins: [require('./pp.js')] }"]],
       'postcss plugin file': [
-        ['write', 'src/b.css', `b {
+        [
+          'write',
+          'src/b.css',
+          `b {
             color: red;
-          }`],
+          }`,
+        ],
       ],
       'postcss plugin file 2': [['replace', 'pp.js', 'green', 'black']],
       'autoprefixer on': [['write', 'postcss.config.js', "module.exports = { plugins: [require('autoprefixer')] }"]],
@@ -215,15 +233,23 @@ export const LOADERS = [
     },
     steps: {
       'tsconfig.json': [
-        ['write', 'tsconfig.json', '{ "extends": "./base.json", "compilerOptions": { "module": "esnext", "useDefineForClassFields": false } }'],
+        [
+          'write',
+          'tsconfig.json',
+          '{ "extends": "./base.json", "compilerOptions": { "module": "esnext", "useDefineForClassFields": false } }',
+        ],
       ],
       'base of tsconfig (extends)': [['write', 'base.json', '{ "compilerOptions": { "target": "es5" } }']],
       enum: [
-        ['write', 'src/e.ts', `export enum E {
+        [
+          'write',
+          'src/e.ts',
+          `export enum E {
             Zero,
             One,
             Two
-          }`],
+          }`,
+        ],
       ],
     },
   },

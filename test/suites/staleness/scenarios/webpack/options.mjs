@@ -22,7 +22,8 @@ const APPLICATION = {
   'src/ctx/b.js': 'module.exports = 2',
   'src/jq.js': "module.exports = 'jq'",
   'src/alt.js': "module.exports = 'alt'; exports.greet = () => 1",
-  'node_modules/lib/package.json': '{ "name": "lib", "version": "1.0.0", "main": "i.js", "module": "m.js", "browser": "b.js" }',
+  'node_modules/lib/package.json':
+    '{ "name": "lib", "version": "1.0.0", "main": "i.js", "module": "m.js", "browser": "b.js" }',
   'node_modules/lib/i.js': "exports.x = 'i'",
   'node_modules/lib/m.js': "export const x = 'm'",
   'node_modules/lib/b.js': "exports.x = 'b'",
@@ -149,7 +150,8 @@ const OPTIONS_BY_TOPIC = {
 }
 
 /** @param {readonly string[]} list @returns {[string, import('../../scenario.mjs').Change[]][]} */
-const stepsOf = ([first = '', ...rest]) => [...rest, first].map((options, index) => [`${index + 1}: { ${options} }`, [['env', 'OPTIONS', options]]])
+const stepsOf = ([first = '', ...rest]) =>
+  [...rest, first].map((options, index) => [`${index + 1}: { ${options} }`, [['env', 'OPTIONS', options]]])
 
 /** @type {readonly import('../../scenario.mjs').Scenario[]} */
 export const OPTIONS = Object.entries(OPTIONS_BY_TOPIC).map(([topic, list]) => ({

@@ -36,13 +36,16 @@ export const PACKAGES = [
         ['write', 'node_modules/other/package.json', '{ "name": "other", "version": "1.1.0", "sideEffects": false }'],
         ['write', 'node_modules/other/index.js', "exports.v = 'again'"],
       ],
-      'content without version (unsupported by webpack)': [['write', 'node_modules/other/index.js', "exports.v = 'silent'"]],
+      'content without version (unsupported by webpack)': [
+        ['write', 'node_modules/other/index.js', "exports.v = 'silent'"],
+      ],
     },
   },
   {
     name: 'packages that webpack is configured to compare by content',
     files: {
-      'webpack.config.cjs': "module.exports = { mode: 'production', entry: './src/main.js', snapshot: { managedPaths: [] } }",
+      'webpack.config.cjs':
+        "module.exports = { mode: 'production', entry: './src/main.js', snapshot: { managedPaths: [] } }",
       'src/main.js': `import { a } from 'pkg'
         console.log(a)`,
       'node_modules/pkg/package.json': '{ "name": "pkg", "version": "1.0.0", "main": "a.js" }',
@@ -113,18 +116,20 @@ export const PACKAGES = [
       'packages/linked/index.js': 'export const w = 1',
     },
     start: [
-        ['link', 'node_modules/.pnpm/pkg@1.0.0/node_modules/dep', '../../dep@1.0.0/node_modules/dep'],
-        ['link', 'node_modules/.pnpm/pkg@2.0.0/node_modules/dep', '../../dep@2.0.0/node_modules/dep'],
-        ['link', 'node_modules/pkg', '.pnpm/pkg@1.0.0/node_modules/pkg'],
-        ['link', 'node_modules/ldr', '.pnpm/ldr@1.0.0/node_modules/ldr'],
-        ['link', 'node_modules/linked', '../packages/linked'],
-        // Files that are written in one tick of the clock have one time, and webpack takes them for the same behind a link.
-        ...['pkg', 'dep', 'ldr'].flatMap((name) => [age(name, 'package.json'), age(name, 'index.js')]),
-      ],
+      ['link', 'node_modules/.pnpm/pkg@1.0.0/node_modules/dep', '../../dep@1.0.0/node_modules/dep'],
+      ['link', 'node_modules/.pnpm/pkg@2.0.0/node_modules/dep', '../../dep@2.0.0/node_modules/dep'],
+      ['link', 'node_modules/pkg', '.pnpm/pkg@1.0.0/node_modules/pkg'],
+      ['link', 'node_modules/ldr', '.pnpm/ldr@1.0.0/node_modules/ldr'],
+      ['link', 'node_modules/linked', '../packages/linked'],
+      // Files that are written in one tick of the clock have one time, and webpack takes them for the same behind a link.
+      ...['pkg', 'dep', 'ldr'].flatMap((name) => [age(name, 'package.json'), age(name, 'index.js')]),
+    ],
     steps: {
       'workspace package edited': [['write', 'packages/linked/index.js', 'export const w = 2']],
       'link to another version': [['link', 'node_modules/pkg', '.pnpm/pkg@2.0.0/node_modules/pkg']],
-      'nested link to another version': [['link', 'node_modules/.pnpm/pkg@2.0.0/node_modules/dep', '../../dep@1.0.0/node_modules/dep']],
+      'nested link to another version': [
+        ['link', 'node_modules/.pnpm/pkg@2.0.0/node_modules/dep', '../../dep@1.0.0/node_modules/dep'],
+      ],
       'loader link to another version': [['link', 'node_modules/ldr', '.pnpm/ldr@2.0.0/node_modules/ldr']],
     },
   },

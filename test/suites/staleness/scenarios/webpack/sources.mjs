@@ -34,10 +34,14 @@ export const SOURCES = [
       ],
       'sideEffects false in own package': [
         ['write', 'package.json', '{ "name": "app", "version": "1.0.0", "sideEffects": false }'],
-        ['write', 'src/main.js', `import { g } from './g'
+        [
+          'write',
+          'src/main.js',
+          `import { g } from './g'
           import a from 'al'
           import './dir'
-          console.log(g, a)`],
+          console.log(g, a)`,
+        ],
       ],
       'sideEffects true': [['write', 'package.json', '{ "name": "app", "version": "1.0.0", "sideEffects": true }']],
       'type module': [
@@ -62,7 +66,10 @@ export const SOURCES = [
       'file in new folder': [['write', 'src/ctx/n/c.js', 'module.exports = 3']],
       'file removed': [['remove', 'src/ctx/a.js']],
       'dynamic import target added': [['write', 'src/lang/de.js', 'export default 2']],
-      'dynamic import target renamed': [['remove', 'src/lang/de.js'], ['write', 'src/lang/fr.js', 'export default 2']],
+      'dynamic import target renamed': [
+        ['remove', 'src/lang/de.js'],
+        ['write', 'src/lang/fr.js', 'export default 2'],
+      ],
     },
   },
   {
@@ -109,10 +116,16 @@ export const SOURCES = [
       'webpack.config.cjs': "module.exports = { mode: 'production', entry: './src/main.js' }",
       ...GREETING,
     },
-    start: [['age', 'src/main.js'], ['age', 'src/g.js']],
+    start: [
+      ['age', 'src/main.js'],
+      ['age', 'src/g.js'],
+    ],
     steps: {
       // An old time: webpack reads a file whose time is younger than two seconds before a build, however fast the builds follow.
-      'same size, other time': [['replace', 'src/g.js', 'hello', 'jello'], ['age', 'src/g.js']],
+      'same size, other time': [
+        ['replace', 'src/g.js', 'hello', 'jello'],
+        ['age', 'src/g.js'],
+      ],
       'same size, same time': [['replaceKeepingTime', 'src/g.js', 'jello', 'cello']],
       'touch only': [['age', 'src/g.js']],
     },
@@ -124,10 +137,16 @@ export const SOURCES = [
       'webpack.config.cjs': "module.exports = { mode: 'development', entry: './src/main.js' }",
       ...GREETING,
     },
-    start: [['age', 'src/main.js'], ['age', 'src/g.js']],
+    start: [
+      ['age', 'src/main.js'],
+      ['age', 'src/g.js'],
+    ],
     steps: {
       // An old time: webpack reads a file whose time is younger than two seconds before a build, however fast the builds follow.
-      'same size, other time': [['replace', 'src/g.js', 'hello', 'jello'], ['age', 'src/g.js']],
+      'same size, other time': [
+        ['replace', 'src/g.js', 'hello', 'jello'],
+        ['age', 'src/g.js'],
+      ],
       'same size, same time': [['replaceKeepingTime', 'src/g.js', 'jello', 'cello']],
       'touch only': [['age', 'src/g.js']],
     },
@@ -155,17 +174,29 @@ export const SOURCES = [
       'syntax error': [['write', 'src/g.js', 'export const greet=n=>{{']],
       still: [],
       fixed: [
-        ['write', 'src/g.js', `export const greet = (n) => n
-          export const nothing = 2`],
+        [
+          'write',
+          'src/g.js',
+          `export const greet = (n) => n
+          export const nothing = 2`,
+        ],
       ],
       emitError: [
-        ['write', 'src/g.js', `export const greet = (n) => 'BAD'
-          export const nothing = 2`],
+        [
+          'write',
+          'src/g.js',
+          `export const greet = (n) => 'BAD'
+          export const nothing = 2`,
+        ],
       ],
       'missing module': [
-        ['write', 'src/g.js', `import './gone.js'
+        [
+          'write',
+          'src/g.js',
+          `import './gone.js'
           export const greet = (n) => n
-          export const nothing = 2`],
+          export const nothing = 2`,
+        ],
       ],
       'missing module appears': [['write', 'src/gone.js', "console.log('here')"]],
       'missing package': [['write', 'src/gone.js', "import 'nopkg'"]],

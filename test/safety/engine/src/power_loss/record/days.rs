@@ -36,7 +36,9 @@ impl Recorder {
         if self.life != super::Life::Days {
             return;
         }
-        let left = content_of(&mut open_with_blobs(&self.vfs.fork(), self.options.blob_bytes_min).expect("open"));
+        let left = content_of(
+            &mut open_with_blobs(&self.vfs.fork(), self.options.blob_bytes_min).expect("open"),
+        );
         if left == self.content {
             return;
         }
