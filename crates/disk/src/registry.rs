@@ -9,12 +9,12 @@
 //! 4. A session that is dropped without leaving, because its worker thread was terminated, performs no file operation.
 //!    The registry holds no store: dropping the last reference closes the files and releases the lock of the log.
 
-use crate::{DiskPool, DiskVfs};
+use crate::{DiskVfs, pool};
 use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::SystemTime;
 use varve_core::failpoints;
 use varve_core::{Clock, Damage, Error, LayerSource, MacKey, Options, Result, Store, folder_of};
@@ -28,7 +28,6 @@ const SMALL_BYTES_MAX: u64 = 64 << 10;
 type Identity = (PathBuf, Option<MacKey>, bool, Vec<Arc<str>>);
 
 static PLACES: Mutex<Vec<(Identity, Arc<Place>)>> = Mutex::new(Vec::new());
-static POOL: LazyLock<Arc<DiskPool>> = LazyLock::new(Arc::default);
 
 /// The store of one identity, and the number of its sessions.
 #[derive(Debug, Default)]
@@ -85,7 +84,7 @@ impl SharedStore {
         // Keys of hash maps are random numbers of the operating system.
         let random = RandomState::new().hash_one(0);
         let options = Options { random, clock: Clock::new(now_us), ..options.clone() };
-        let store = Store::open(vfs, POOL.clone(), options)?;
+        let store = Store::open(vfs, pool::shared(), options)?;
         *open = Arc::downgrade(&store);
         Ok(Self::new(store, place, folder))
     }
