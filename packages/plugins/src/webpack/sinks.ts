@@ -134,8 +134,8 @@ export class BuildSink implements Sink {
     noteDigest(this.#found.digests, inputOf('variable', name))
   }
 
-  variables(): void {
-    this.outer?.variables()
+  variables(prefix: string): void {
+    this.outer?.variables(prefix)
   }
 
   /** The next process finds it as this one did before, and its build changes it again. */
@@ -182,8 +182,8 @@ export class ModuleSink implements Sink {
     this.#build.variable(name, isListed)
   }
 
-  variables(): void {
-    this.#build.variables()
+  variables(prefix: string): void {
+    this.#build.variables(prefix)
   }
 
   changedVariable(name: string): void {

@@ -65,9 +65,9 @@ export class ReadCall implements Sink {
     this.#scope.variable(name, isListed)
   }
 
-  variables(): void {
-    this.#outer?.variables()
-    this.#scope.variables()
+  variables(prefix: string): void {
+    this.#outer?.variables(prefix)
+    this.#scope.variables(prefix)
   }
 
   changedVariable(name: string): void {

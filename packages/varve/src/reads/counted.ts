@@ -7,7 +7,8 @@
  *   packages   a file of an installed package counts as the package.json of that package. A package that is a link into the
  *              project counts file by file. The archives of Yarn Plug'n'Play do not count, only the packages in them
  *   variables  those that describe the terminal and the package manager that started the process; and, while all variables
- *              are gone through, those that a CI service sets to a new value for each run
+ *              are gone through, those that a CI service sets to a new value for each run, and those of terminals, editors,
+ *              shells and desktops: code that passes through all of them has not asked for one
  */
 import type * as nodePath from 'node:path'
 import { builtin } from '../host/builtin.ts'
@@ -25,16 +26,39 @@ const IGNORED_VARIABLES: readonly RegExp[] = [
 const VARIABLES_PER_RUN =
   /^(?:GITHUB_|RUNNER_|ACTIONS_|CI_|BUILD_|BUILDKITE_|CIRCLE_|TRAVIS_|SYSTEM_|AGENT_|VERCEL_|NETLIFY_|CF_PAGES_|HOSTNAME$)/
 
+/** Variables of terminals, editors, shells and desktops, and of what these start. They count only if code names one. */
+const OF_TERMINAL: readonly RegExp[] = [
+  /^(?:TERMINAL.*|TERMINFO.*|TERMINATOR_.*|COLORFGBG|LC_TERMINAL.*|ITERM.*|KITTY_.*|WEZTERM_.*|ALACRITTY_.*|GHOSTTY_.*|KONSOLE_.*)$/,
+  /^(?:VTE_.*|TILIX_.*|WARP_.*|FIG_.*|HYPER_.*|TMUX.*|STY|ZELLIJ.*|BYOBU_.*|WT_.*|WSL.*|ConEmu.*|ANSICON.*|SESSIONNAME|MSYSTEM.*)$/,
+  /^(?:VSCODE_.*|ELECTRON_.*|CHROME_DESKTOP|GIT_ASKPASS|GIT_EDITOR|JETBRAINS_.*|JEDITERM_.*|IDEA_.*|__INTELLIJ_.*|PROCESS_LAUNCHED_BY_.*)$/,
+  /^(?:CURSOR_.*|WINDSURF_.*|ZED_.*|NVIM.*|VIM.*|MYVIMRC|INSIDE_EMACS|EMACS.*|CLAUDE.*|COPILOT_.*|GEMINI_CLI|PYTHONSTARTUP|BUNDLED_DEBUGPY_PATH)$/,
+  /^(?:SHELLOPTS|BASH.*|ZSH.*|ZDOTDIR|USER_ZDOTDIR|FISH_.*|HIST.*|SAVEHIST|PROMPT.*|PS[1-4]|STARSHIP_.*|_?P9K_.*|POSH_.*|ATUIN_.*|DIRENV_.*)$/,
+  /^(?:LS_?COLORS|EXA_COLORS|GREP_.*|LESS.*|PAGER|MANPAGER|EDITOR|VISUAL|BROWSER|MAIL|MOTD_SHOWN|GPG_.*|_?_MISE_.*|MISE_.*|FNM_.*|NVM_.*)$/,
+  /^(?:XDG_.*|DBUS_.*|WAYLAND_.*|XAUTHORITY|XMODIFIERS|.*_IM_MODULE|IM_CONFIG_PHASE|CLUTTER_.*|DESKTOP_.*|GDMSESSION|GDM_.*|GDK_.*|GTK.*|GIO_.*)$/,
+  /^(?:GSETTINGS_.*|GNOME_.*|GJS_.*|QT_.*|KDE_.*|PLASMA_.*|SESSION_MANAGER|WINDOWPATH|I3SOCK|SWAYSOCK|HYPRLAND_.*|ORIGINAL_XDG_.*|NO_AT_BRIDGE)$/,
+  /^(?:INVOCATION_ID|JOURNAL_STREAM|MANAGERPID.*|SYSTEMD_.*|MEMORY_PRESSURE_.*|SNAP.*|FLATPAK_.*|APPIMAGE|APPDIR|ARGV0|BAMF_DESKTOP_FILE_HINT)$/,
+  /^(?:__CF.*|XPC_.*|COMMAND_MODE|SECURITYSESSIONID|Apple_PubSub_.*|LaunchInstanceID|MallocNanoZone)$/,
+  // Package managers, version managers and editors add directories of the checkout or their own, and a debugger.
+  /^(?:PATH|Path|NODE_OPTIONS|LANG)$/,
+]
+
 const KERNEL = /^\/(?:proc|sys|dev)(?:\/|$)/
 
-/** Whether a variable counts. */
+/** Whether a variable counts; `isListed`: by code that goes through all of them. */
 export function isCountedVariable(name: string, isListed: boolean): boolean {
-  return !IGNORED_VARIABLES.some((ignored) => ignored.test(name)) && !(isListed && VARIABLES_PER_RUN.test(name))
+  if (IGNORED_VARIABLES.some((ignored) => ignored.test(name))) return false
+  return !isListed || !(VARIABLES_PER_RUN.test(name) || isOfTerminal(name))
 }
 
-/** The names of all variables that count while they are gone through. */
-export function countedVariables(): string[] {
-  return Object.keys(globalThis.process.env).filter((name) => isCountedVariable(name, true))
+/** Whether a variable describes where a program was started. */
+export function isOfTerminal(name: string): boolean {
+  return OF_TERMINAL.some((names) => names.test(name))
+}
+
+/** The names of all variables that begin with a prefix, in whatever case, and count while they are gone through. */
+export function countedVariables(prefix: string): string[] {
+  const names = Object.keys(globalThis.process.env)
+  return names.filter((name) => name.toUpperCase().startsWith(prefix) && isCountedVariable(name, true))
 }
 
 /** Decides about paths for one project. */

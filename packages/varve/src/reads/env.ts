@@ -4,6 +4,7 @@
  * it has anyway: a binding of a module has one value for all code.
  */
 import { builtin } from '../host/builtin.ts'
+import { Listing } from './listing.ts'
 import type { Installation } from './sink.ts'
 
 type Environments = WeakMap<NodeJS.ProcessEnv, NodeJS.ProcessEnv>
@@ -39,38 +40,36 @@ export function installEnv(installation: Installation): void {
 
 /** The environment, with a note of each read in the sink of the code that reads. */
 function recording(installation: Installation, env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  // Going through all variables asks for their names, then for the property of each right before its value.
-  let listing: readonly (string | symbol)[] = []
-  let place = 0
-  let listed: string | symbol | undefined
-  const note = (name: string | symbol, isListed: boolean): void => {
-    if (typeof name === 'string') installation.storage.getStore()?.variable(name, isListed)
+  let listing: Listing | undefined
+  const note = (name: string | symbol): void => {
+    if (typeof name === 'string') installation.storage.getStore()?.variable(name, false)
   }
   const noteChange = (name: string | symbol): void => {
     if (typeof name === 'string') installation.storage.getStore()?.changedVariable(name)
   }
+  const ownKeys = (target: NodeJS.ProcessEnv): (string | symbol)[] => {
+    const names = Reflect.ownKeys(target)
+    const sink = installation.storage.getStore()
+    if (sink) listing = new Listing(sink, names, ownKeys)
+    return names
+  }
   return new Proxy(env, {
+    ownKeys,
     get(target, name) {
-      note(name, listed === name)
-      listed = undefined
+      const sink = installation.storage.getStore()
+      if (sink && typeof name === 'string' && listing !== undefined) listing.read(sink, name)
+      else note(name)
       return Reflect.get(target, name)
     },
     has(target, name) {
-      note(name, false)
+      note(name)
       return Reflect.has(target, name)
     },
     getOwnPropertyDescriptor(target, name) {
-      listed = listing[place] === name ? name : undefined
-      if (listed !== undefined) place += 1
-      note(name, listed !== undefined)
+      const sink = installation.storage.getStore()
+      const isListed = sink && listing?.describes(sink, name)
+      if (isListed !== true) note(name)
       return Reflect.getOwnPropertyDescriptor(target, name)
-    },
-    ownKeys(target) {
-      installation.storage.getStore()?.variables()
-      const names = Reflect.ownKeys(target)
-      listing = names
-      place = 0
-      return names
     },
     set(target, name, value) {
       noteChange(name)

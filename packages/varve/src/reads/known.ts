@@ -9,6 +9,7 @@
 import { builtin } from '../host/builtin.ts'
 import { hostDisk } from './kinds.ts'
 import { type Opaque, unrecordedNow } from './sink.ts'
+import { packageOf } from './stack.ts'
 
 /** Packages by name, the versions that are known (from, below), and the reason. */
 interface Known {
@@ -81,12 +82,6 @@ export function hiddenReads({ kind, what }: Opaque, scope: string): string | und
 /** The engine itself, in whatever package it lies: `varve.node` as published, `varve.<platform>.node` in a checkout. */
 function isVarve(what: string): boolean {
   return /[\\/]varve(?:\.[\w-]+)?\.node$/.test(what)
-}
-
-/** The installed package that a path is in. */
-function packageOf(path: string): { readonly name: string; readonly folder: string } | undefined {
-  const [folder, name] = /^.*[\\/]node_modules[\\/]((?:@[^\\/]+[\\/])?[^\\/]+)(?=[\\/])/.exec(path) ?? []
-  return folder === undefined || name === undefined ? undefined : { name: name.replaceAll('\\', '/'), folder }
 }
 
 function isIn({ from, below, scopes }: Known, folder: string, scope: string): boolean {

@@ -3,6 +3,7 @@ import type * as childProcess from 'node:child_process'
 import { builtin } from '../host/builtin.ts'
 import { syncNamedImports } from './env.ts'
 import { type Installation, type Opaque, sinkNow } from './sink.ts'
+import { linesAbove, pathIn } from './stack.ts'
 import { type Note, replace } from './wrapper.ts'
 
 const PROCESSES = [
@@ -43,7 +44,7 @@ function installWorkers(installation: Installation): void {
   // Code that took the class out of the module before.
   const see = (): void => {
     const sink = isNoted ? undefined : sinkNow(installation)
-    sink?.opaque({ kind: 'worker', what: callerOf(new Error('stack')) ?? 'unknown' })
+    sink?.opaque({ kind: 'worker', what: callerAbove(see) })
     isNoted = false
   }
   channels?.subscribe('worker_threads', see)
@@ -67,16 +68,15 @@ function noteOf(kind: Opaque['kind'], place: number): Note {
 const noteFolders: Note = (sink, [options]) => {
   const folders: unknown = isObject(options) ? Reflect.get(options, 'preopens') : undefined
   if (isObject(folders) && Object.keys(folders).length > 0)
-    sink.opaque({ kind: 'wasi', what: callerOf(new Error('stack')) ?? 'unknown' })
+    sink.opaque({ kind: 'wasi', what: callerAbove(noteFolders) })
 }
 
-/** The path of the first module on a stack that is not in the folder of this one. */
-function callerOf({ stack = '' }: Error): string | undefined {
-  const lines = stack.replaceAll('file://', '').split('\n')
-  const paths = lines.flatMap((line) => /(?:^|[\s(])((?:\/|[A-Za-z]:[\\/])[^():]*):\d+:\d+\)?$/.exec(line)?.[1] ?? [])
-  const [here = ''] = paths
+/** The path of the first module above a function that is not in the folder of this one. */
+function callerAbove(above: (...args: never[]) => unknown): string {
+  const [here = ''] = linesAbove(callerAbove).flatMap((line) => pathIn(line) ?? [])
   const folder = here.slice(0, Math.max(here.lastIndexOf('/'), here.lastIndexOf('\\')) + 1)
-  return paths.find((path) => !path.startsWith(folder))
+  const paths = linesAbove(above).flatMap((line) => pathIn(line) ?? [])
+  return paths.find((path) => !path.startsWith(folder)) ?? 'unknown'
 }
 
 function isObject(value: unknown): value is object {

@@ -168,8 +168,8 @@ export class ReadScope implements Sink {
     this.#variables.read(name, isListed)
   }
 
-  variables(): void {
-    this.#variables.readNames()
+  variables(prefix: string): void {
+    this.#variables.readNames(prefix)
   }
 
   changedVariable(name: string): void {

@@ -6,7 +6,7 @@
  *                                                       kind, path relative to the root, digest, bytes, mtime, ctime, inode;
  *                                                       zeros: only the digest counts
  *                      ['env', 'BROWSERSLIST', 'undefined', 0, 0, 0, 0],
- *                      ['names', '', 'd5aX..', 0, 0, 0, 0],   the names of all variables that count
+ *                      ['names', 'DEBUG_', 'd5aX..', 0, 0, 0, 0],   the names of all variables that count and begin so
  *                      ['replaced list', 'dist', 'missing', 0, 0, 0, 0]]
  *                                                       the program read it while it started, and it changed since: compared
  *                                                       with what the program has read this time
@@ -39,7 +39,7 @@ export type StoredRead = readonly [kind: StoredKind | 'env' | 'names', name: str
 /** A read that no longer finds what it found. */
 export interface ChangedRead {
   readonly kind: 'file' | 'list' | 'env'
-  /** Path relative to the root, or name of the variable; '*' for the names of all variables. */
+  /** Path relative to the root, or name of the variable; '*' after the beginning of the names of all variables. */
   readonly name: string
   readonly before: string
   readonly after: string
@@ -58,9 +58,9 @@ export function storedVariable(name: string): StoredRead {
   return ['env', name, digestOfVariable(name), ...NO_STAMP]
 }
 
-/** The stored form of the names of all variables. */
-export function storedNames(): StoredRead {
-  return ['names', '', digestOfNames(countedVariables()), ...NO_STAMP]
+/** The stored form of the names of all variables that begin with a prefix. */
+export function storedNames(prefix: string): StoredRead {
+  return ['names', prefix, digestOfNames(countedVariables(prefix)), ...NO_STAMP]
 }
 
 /** The digest of a set, without stamps, and the set in the order that it is stored in. */
@@ -139,13 +139,13 @@ export class Comparison {
 
   #change([kind, name, before]: StoredRead, after: string): ChangedRead {
     const change = { before, after }
-    if (kind === 'env' || kind === 'names') return { kind: 'env', name: kind === 'env' ? name : '*', ...change }
+    if (kind === 'env' || kind === 'names') return { kind: 'env', name: kind === 'env' ? name : `${name}*`, ...change }
     return { kind: isOfFolder(readKindOf(kind)) ? 'list' : 'file', name: name === '' ? '.' : name, ...change }
   }
 
   #now([kind, name]: StoredRead): string {
     if (kind === 'env') return digestOfVariable(name)
-    if (kind === 'names') return digestOfNames(countedVariables())
+    if (kind === 'names') return digestOfNames(countedVariables(name))
     const read = readKindOf(kind)
     const started = isOfDisk(kind) ? undefined : this.#startUp(read, name)
     return started ?? this.#stored(read, digestOrOther(this.#disk, read, this.#root.absolute(name)))
@@ -173,7 +173,7 @@ export class Comparison {
 export function forwardReads(set: readonly StoredRead[], root: Root, sink: Sink): void {
   for (const [kind, name] of set) {
     if (kind === 'env') sink.variable(name, false)
-    else if (kind === 'names') sink.variables()
+    else if (kind === 'names') sink.variables(name)
     else sink.read(readKindOf(kind), root.absolute(name))
   }
 }
@@ -184,7 +184,10 @@ export function namesOf(set: readonly StoredRead[]): {
   readonly variables: readonly string[]
 } {
   const [variables, files] = [set.filter(isOfVariables), set.filter((read) => !isOfVariables(read))]
-  return { files: files.map(([, name]) => name), variables: variables.map(([, name]) => (name === '' ? '*' : name)) }
+  return {
+    files: files.map(([, name]) => name),
+    variables: variables.map(([kind, name]) => (kind === 'names' ? `${name}*` : name)),
+  }
 }
 
 /** A set as read from a cache; undefined if it is none. */

@@ -12,10 +12,10 @@ export interface Sink {
   read(kind: ReadKind, path: string): void
   /** This path, absolute, is about to be written or removed. */
   wrote(path: string): void
-  /** A variable of the environment is read; `isListed`: while all of them are gone through. */
+  /** A variable of the environment is read; `isListed`: by code that goes through all of them. */
   variable(name: string, isListed: boolean): void
-  /** The names of all variables are read. */
-  variables(): void
+  /** The names of all variables that begin with a prefix are read, in whatever case. */
+  variables(prefix: string): void
   /** A variable is about to be set or removed. */
   changedVariable(name: string): void
   /** Something begins whose reads cannot be seen. */
@@ -81,10 +81,10 @@ const NO_TRIGGER = 0
 /** That of the host, which tests may replace later. */
 const { setImmediate: soon } = globalThis
 
-const NAME: unique symbol = Symbol.for('varve.reads.7')
+const NAME: unique symbol = Symbol.for('varve.reads.8')
 
 /** Marks the wrappers of copies that share an installation. Those of another shape are wrapped again, because their notes go elsewhere. */
-export const WRAPPED: unique symbol = Symbol.for('varve.reads.7.wrapped')
+export const WRAPPED: unique symbol = Symbol.for('varve.reads.8.wrapped')
 
 /** The installation, undefined until there is one. */
 export function installation(): Installation | undefined {

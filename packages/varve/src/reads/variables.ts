@@ -8,8 +8,8 @@ import { countedVariables, isCountedVariable } from './counted.ts'
 import { type StoredRead, storedNames, storedVariable } from './set.ts'
 import { unrecordedNow } from './sink.ts'
 
-/** Key of the names of all variables. */
-const NAMES = 'names'
+/** The key of the names of variables begins with this, and ends with how they begin. */
+const NAMES = 'names '
 
 /** What was read: the value of a variable, or the names of all. */
 interface Seen {
@@ -35,8 +35,8 @@ export class ReadVariables {
       unrecordedNow(() => this.#note(`env ${name}`, () => storedVariable(name)))
   }
 
-  readNames(): void {
-    unrecordedNow(() => this.#note(NAMES, storedNames))
+  readNames(prefix: string): void {
+    unrecordedNow(() => this.#note(`${NAMES}${prefix}`, () => storedNames(prefix)))
   }
 
   changedByWork(name: string): void {
@@ -74,7 +74,7 @@ export class ReadVariables {
 }
 
 function foundNow(key: string): Seen['found'] {
-  return key === NAMES ? countedVariables() : variable(nameIn(key))
+  return key.startsWith(NAMES) ? countedVariables(key.slice(NAMES.length)) : variable(nameIn(key))
 }
 
 function nameIn(key: string): string {

@@ -38,7 +38,7 @@ const IN_ARCHIVE = /\.zip[\\/]node_modules[\\/].*[\\/]package\.json$/
 export function sentenceOf({ kind, name, before, after }: Difference): string {
   if (kind === 'reads') return 'what its work read is not stored'
   if (kind === 'list') return `${name}/ has another list of files`
-  if (kind === 'env' && name === '*') return 'other variables are set'
+  if (kind === 'env' && name.endsWith('*')) return `other variables are set${name === '*' ? '' : ` (${name})`}`
   const subject = kind === 'input' ? `input ${name}` : kind === 'file' ? (packageOf(name) ?? name) : name
   if (before === undefined && kind !== 'input') return `${subject} is a new dependency`
   const [old, now] = [shownOf(before), shownOf(after)]
