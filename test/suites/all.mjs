@@ -1,12 +1,16 @@
 // @ts-check
 // `npm run test:suites`: the plugins against what others wrote, and against everything that may change in a project.
 //
-//   --only <webpack | staleness | pnp | poisoned>   one part; may be repeated
+//   --only <webpack | staleness | generator | pnp | poisoned>   one part; may be repeated
 //   --suite <file>     of webpack's suites, only this file of tests; may be repeated
+//   --programs <count> of the generator for each tool; 2,000 by default, which take hours
+//   --seed <number>    of its first program
 //   --filter <regex>   only scenarios, or tests of webpack, whose name matches
 import { parseArgs } from 'node:util'
 import { setup } from '../../scripts/setup.mjs'
 import { runMain, Skipped, step, StepFailed } from '../../scripts/common/steps.mjs'
+import { runGenerator } from './generator/main.mjs'
+import { TOOLS } from './generator/program.mjs'
 import { runPoisoned } from './poisoned.mjs'
 import { runPnp } from './pnp/main.mjs'
 import { runStaleness } from './staleness/main.mjs'
@@ -14,7 +18,9 @@ import { runWebpackSuites, SUITES } from './webpack/main.mjs'
 
 const { values: options } = parseArgs({
   options: {
-    only: { type: 'string', multiple: true, default: ['webpack', 'staleness', 'pnp', 'poisoned'] },
+    only: { type: 'string', multiple: true, default: ['webpack', 'staleness', 'generator', 'pnp', 'poisoned'] },
+    programs: { type: 'string', default: '2000' },
+    seed: { type: 'string', default: '1' },
     suite: { type: 'string', multiple: true, default: SUITES },
     filter: { type: 'string' },
   },
@@ -50,6 +56,11 @@ const PARTS = {
       `staleness: ${right} steps right, ${limits} limits, ${wrong} wrong; webpack's own cache is wrong after ${ownWrong}`,
     )
     if (wrong > 0 || right === 0) throw new Error('a cache gave another result than a build without it')
+  },
+  async generator() {
+    const given = { seed: Number(options.seed), count: Number(options.programs), lanes: 2, isShrunk: true }
+    const failed = await runGenerator({ tools: TOOLS, ...given }, print)
+    if (failed > 0) throw new Error(`${failed} generated programs were built differently with a cache`)
   },
   async pnp() {
     const wrong = await runPnp(print)

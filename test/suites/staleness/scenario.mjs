@@ -8,7 +8,12 @@
  *   | readonly ['replace', file: string, text: string, replacement: string]
  *   | readonly ['replaceKeepingTime', file: string, text: string, replacement: string]
  *   | readonly ['age', file: string]
+ *   | readonly ['touch', file: string]
  *   | readonly ['remove', file: string]
+ *   | readonly ['rename', file: string, target: string]
+ *   | readonly ['install', name: string, version: string]
+ *   | readonly ['move']
+ *   | readonly ['serve', text: string]
  *   | readonly ['link', file: string, target: string]
  *   | readonly ['env', name: string, value?: string]} Change
  */

@@ -1,7 +1,7 @@
 // @ts-check
 // What a build came to, as these programs print it for the runner.
 import { createHash } from 'node:crypto'
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join, sep } from 'node:path'
 
 /**
@@ -32,6 +32,23 @@ export function digestsOf(folder) {
       .digest('hex')
       .slice(0, 16)
   return Object.fromEntries(names.sort().map((name) => [name.split(sep).join('/'), digest(name)]))
+}
+
+/**
+ * The texts of all files below some folders of the working directory.
+ * @param {readonly string[]} folders
+ * @returns {Record<string, string>}
+ */
+export function textsOf(folders) {
+  const files = folders
+    .filter(existsSync)
+    .flatMap((folder) => readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)))
+  return Object.fromEntries(
+    files
+      .filter((file) => statSync(file).isFile())
+      .sort()
+      .map((file) => [file.split(sep).join('/'), readFileSync(file, 'utf8')]),
+  )
 }
 
 /** The first line of an error, also of one that another thread sent as a plain object. @param {unknown} error */

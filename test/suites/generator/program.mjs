@@ -1,0 +1,122 @@
+// @ts-check
+// A generated program: a small project, a plugin that does what plugins do to it, and edits. All of it follows from the seed.
+import { randomOf, seedOf } from '../../safety/random.mjs'
+import { randomEdits } from './edits.mjs'
+import { chooseFrom, chance } from './choice.mjs'
+import { FILES, KINDS, LINKS } from './subjects.mjs'
+
+/** @typedef {'webpack' | 'rspack' | 'vite' | 'rollup' | 'rolldown' | 'esbuild' | 'task'} Tool */
+
+/** @type {readonly Tool[]} */
+export const TOOLS = ['task', 'esbuild', 'rollup', 'rolldown', 'rspack', 'vite', 'webpack']
+
+/**
+ * What a plugin does once: each time that it is called for a module, or the first time and then keeps the result in memory.
+ * @typedef {object} Operation
+ * @property {string} kind a function of project/operations.cjs
+ * @property {string} subject a path, a variable or an address
+ * @property {boolean} isKept
+ */
+
+/**
+ * A report of what a call depends on.
+ * @typedef {readonly [kind: 'File' | 'Folder', path: string]} Declaration
+ */
+
+/**
+ * @typedef {object} Program
+ * @property {number} seed
+ * @property {Tool} tool
+ * @property {'cjs' | 'mjs'} format of the plugin
+ * @property {'transform' | 'load'} hook the one that is given the code, or the one that reads it; of Rollup and its relatives
+ * @property {boolean} isParallel whether tasks run at the same time
+ * @property {boolean} collects whether the plugin emits at the end what its calls have collected
+ * @property {'none' | 'memory' | 'file'} virtual whether modules import one that only the plugin can load, and what that is made of
+ * @property {readonly string[]} modules names
+ * @property {readonly Operation[]} config what the config does
+ * @property {readonly Operation[]} load what the plugin does when it is loaded
+ * @property {readonly Operation[]} start what it does when a build starts
+ * @property {Readonly<Record<string, readonly Operation[]>>} calls what it does for each module
+ * @property {Readonly<Record<string, readonly Declaration[]>>} declared
+ * @property {readonly (readonly import('../staleness/scenario.mjs').Change[])[]} edits between two builds each
+ */
+
+/** Operations of one module. */
+const CALLS_MAX = 3
+
+/** Builds after the first one and its repetition. */
+const EDITS_MAX = 5
+
+/**
+ * @param {number} seed
+ * @param {Tool} tool
+ * @returns {Program}
+ */
+export function generateProgram(seed, tool) {
+  const random = randomOf(seedOf(seed, tool))
+  const modules = Array.from({ length: 2 + random(3) }, (_, index) => `m${index}`)
+  const operation = (/** @type {readonly string[]} */ kinds) => {
+    const kind = chooseFrom(random, kinds)
+    return { kind, subject: chooseFrom(random, KINDS[kind] ?? []), isKept: chance(random, 30) }
+  }
+  const several = (/** @type {number} */ percent, /** @type {readonly string[]} */ kinds) =>
+    chance(random, percent) ? [operation(kinds)] : []
+  const early = Object.keys(KINDS).filter((kind) => EARLY.test(kind))
+  const all = Object.keys(KINDS).filter((kind) => !isRare(kind) || chance(random, 15))
+  const calls = modules.map((name) => [name, Array.from({ length: random(CALLS_MAX + 1) }, () => operation(all))])
+  const isBundler = tool !== 'task'
+  const program = {
+    seed,
+    tool,
+    format: chance(random, 15) ? /** @type {const} */ ('mjs') : /** @type {const} */ ('cjs'),
+    hook: chance(random, 30) ? /** @type {const} */ ('load') : /** @type {const} */ ('transform'),
+    isParallel: chance(random, 50),
+    collects: isBundler && chance(random, 10),
+    virtual: isBundler && !/pack/.test(tool) && chance(random, 10) ? virtualOf(random) : /** @type {const} */ ('none'),
+    modules,
+    config: several(15, early),
+    load: several(15, early),
+    start: several(isBundler ? 15 : 0, all),
+    calls: Object.fromEntries(calls),
+    declared: Object.fromEntries(modules.map((name) => [name, chance(random, 20) ? [declaration(random)] : []])),
+    edits: /** @type {Program['edits']} */ ([]),
+  }
+  return { ...program, edits: randomEdits(random, program, 2 + random(EDITS_MAX - 1)) }
+}
+
+/**
+ * The program without the operations that match, nor, by their names, what its plugin collects and virtual modules: to look for
+ * other faults than those that are known.
+ * @param {Program} program
+ * @param {RegExp} kinds
+ * @returns {Program}
+ */
+export function withoutKinds(program, kinds) {
+  const rest = (/** @type {readonly Operation[]} */ operations) => operations.filter(({ kind }) => !kinds.test(kind))
+  return {
+    ...program,
+    config: rest(program.config),
+    load: rest(program.load),
+    start: rest(program.start),
+    calls: Object.fromEntries(Object.entries(program.calls).map(([name, operations]) => [name, rest(operations)])),
+    collects: program.collects && !kinds.test('collects'),
+    virtual: kinds.test('virtual') ? 'none' : program.virtual,
+  }
+}
+
+/** Operations that a plugin may do before the first call: those that do not wait, without variables, which are documented. */
+const EARLY =
+  /Sync$|^require|^resolve|^read(Buffer|Url|Descriptor|Pointer|Upward|Extension|dir)|^walk|^size|^time|^variable$/
+
+/** Operations after which nothing is stored: too many of them, and no program has hits. @param {string} kind */
+const isRare = (kind) => /^(exec|spawn|worker|fetch|http|connect|write|copy|emit)/.test(kind)
+
+/** @param {import('../../safety/random.mjs').Random} random */
+const virtualOf = (random) => (chance(random, 50) ? /** @type {const} */ ('memory') : /** @type {const} */ ('file'))
+
+/** @param {import('../../safety/random.mjs').Random} random @returns {Declaration} */
+function declaration(random) {
+  if (chance(random, 50))
+    return ['File', chooseFrom(random, [...Object.keys(FILES), ...Object.keys(LINKS), 'pages', 'data'])]
+  return ['Folder', chooseFrom(random, ['data', 'data/deep', 'pages', 'src'])]
+}

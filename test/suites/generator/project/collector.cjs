@@ -1,0 +1,21 @@
+// @ts-check
+// A plugin of webpack and Rspack that emits what the calls of the loader have collected. This file is copied into each project.
+const { loadGenerated } = require('./load.cjs')
+
+module.exports = class {
+  /** @param {string} format */
+  constructor(format) {
+    this.format = format
+  }
+
+  /** @param {any} compiler */
+  apply(compiler) {
+    const { RawSource } = compiler.webpack.sources
+    compiler.hooks.thisCompilation.tap('collector', (/** @type {any} */ compilation) => {
+      compilation.hooks.processAssets.tapPromise('collector', async () => {
+        const { collected } = await loadGenerated(this.format)
+        compilation.emitAsset('collected.txt', new RawSource(collected()))
+      })
+    })
+  }
+}

@@ -1,0 +1,24 @@
+// @ts-check
+// The generated plugin as a loader of webpack and Rspack. This file is copied into each project.
+const path = require('node:path')
+const { loadGenerated } = require('./load.cjs')
+
+/** @this {any} @param {string} source */
+module.exports = async function (source) {
+  const { format, words } = this.getOptions()
+  const { transform } = await loadGenerated(format)
+  return transform(source, {
+    name: path.basename(this.resourcePath, '.js'),
+    words,
+    emit: (/** @type {string} */ file, /** @type {string} */ text) => this.emitFile(file, text),
+    readFile: (/** @type {string} */ file) =>
+      new Promise((resolve, reject) => {
+        this.fs.readFile(file, (/** @type {unknown} */ error, /** @type {unknown} */ text) =>
+          error ? reject(error) : resolve(String(text)),
+        )
+      }),
+    warn: (/** @type {string} */ text) => this.emitWarning(new Error(text)),
+    declareFile: (/** @type {string} */ file) => this.addDependency(file),
+    declareFolder: (/** @type {string} */ folder) => this.addContextDependency(folder),
+  })
+}

@@ -1,0 +1,56 @@
+// @ts-check
+// Makes a program that fails smaller, as long as it fails.
+
+/** @typedef {import('./program.mjs').Program} Program */
+/** @typedef {import('./run.mjs').Fault} Fault */
+
+/** Programs that are tried. */
+const TRIES_MAX = 60
+
+/**
+ * @param {Program} program
+ * @param {Fault} fault
+ * @param {import('./run.mjs').Lane} lane
+ * @returns {Promise<{ program: Program, fault: Fault }>}
+ */
+export async function shrink(program, fault, lane) {
+  /** @type {{ program: Program, fault: Fault }} */
+  let smallest = { program: { ...program, edits: program.edits.slice(0, Math.max(0, fault.step - 1)) }, fault }
+  let tries = 0
+  for (let isSmaller = true; isSmaller && tries < TRIES_MAX;) {
+    isSmaller = false
+    for (const candidate of smallerThan(smallest.program)) {
+      if (++tries > TRIES_MAX) break
+      const verdict = await lane.run(candidate)
+      if (verdict.fault === undefined) continue
+      smallest = { program: candidate, fault: verdict.fault }
+      isSmaller = true
+      break
+    }
+  }
+  return smallest
+}
+
+/** Programs without one part of it. @param {Program} program @returns {Generator<Program>} */
+function* smallerThan(program) {
+  const { edits, calls, declared, modules } = program
+  for (const index of edits.keys()) yield { ...program, edits: edits.toSpliced(index, 1) }
+  for (const [index, changes] of edits.entries())
+    if (changes.length > 1)
+      for (const one of changes.keys())
+        yield { ...program, edits: edits.toSpliced(index, 1, changes.toSpliced(one, 1)) }
+  for (const time of /** @type {const} */ (['config', 'load', 'start']))
+    if (program[time].length > 0) yield { ...program, [time]: [] }
+  if (modules.length > 1)
+    for (const name of modules) yield { ...program, modules: modules.filter((one) => one !== name) }
+  for (const name of modules)
+    for (const index of (calls[name] ?? []).keys())
+      yield { ...program, calls: { ...calls, [name]: calls[name]?.toSpliced(index, 1) ?? [] } }
+  for (const name of modules)
+    if ((declared[name] ?? []).length > 0) yield { ...program, declared: { ...declared, [name]: [] } }
+  if (program.collects) yield { ...program, collects: false }
+  if (program.virtual !== 'none') yield { ...program, virtual: 'none' }
+  if (program.format === 'mjs') yield { ...program, format: 'cjs' }
+  if (program.isParallel) yield { ...program, isParallel: false }
+  if (program.hook === 'load') yield { ...program, hook: 'transform' }
+}

@@ -1,0 +1,88 @@
+// @ts-check
+// The files of every generated project, and what its operations are about. Some of it is not there at first.
+
+/** Texts in which WORD is replaced by a random word. */
+export const FILES = {
+  'data/a.txt': 'WORD',
+  'data/b.txt': 'WORD',
+  'data/deep/c.txt': 'WORD',
+  'data/f.json': '"WORD"',
+  'data/pointer.txt': 'data/a.txt',
+  'data/word.txt': 'WORD',
+  'lib/d.cjs': "exports.word = require('./e.cjs').word + 'WORD'",
+  'lib/e.cjs': "exports.word = 'WORD'",
+  'lib/g.mjs': "import { word as inner } from './h.mjs'\nexport const word = inner + 'WORD'",
+  'lib/h.mjs': "export const word = 'WORD'",
+  'pages/one.txt': 'WORD',
+  'pages/two.txt': 'WORD',
+  'pages/more/three.txt': 'WORD',
+  'shared/settings.txt': 'WORD',
+}
+
+/** Links, which an edit may lead elsewhere. */
+export const LINKS = { 'data/link.txt': 'a.txt', 'data/linked': '../pages' }
+
+/** Packages: those of INSTALLED are there at first. */
+export const PACKAGES = ['gen-one', 'gen-two']
+export const INSTALLED = ['gen-one']
+
+export const VARIABLES = ['GEN_A', 'GEN_B', 'GEN_C', 'GEM_D']
+
+/** Path of an address of the server that the runner starts. */
+export const ADDRESS = 'http://127.0.0.1:0/value'
+
+const texts = [
+  'data/a.txt',
+  'data/b.txt',
+  'data/deep/c.txt',
+  'data/none.txt',
+  'data/link.txt',
+  'data/linked/one.txt',
+  'pages/one.txt',
+  'pages/new.txt',
+  'shared/settings.txt',
+  'src/m0.js',
+  'src/m1.js',
+  'src/m2.js',
+]
+const folders = ['data', 'data/deep', 'pages', 'pages/more', 'data/linked', 'pages/new', 'src']
+const both = [...texts, ...folders]
+
+/** @param {readonly string[]} kinds @param {readonly string[]} subjects */
+const every = (kinds, subjects) => Object.fromEntries(kinds.map((kind) => [kind, subjects]))
+
+/** What each operation may be about. @type {Readonly<Record<string, readonly string[]>>} */
+export const KINDS = {
+  ...every(
+    [
+      'readFileSync',
+      'readBuffer',
+      'readUrl',
+      'readCallback',
+      'readPromise',
+      'readStream',
+      'readDescriptor',
+      'readHandle',
+      'readSelf',
+    ],
+    texts,
+  ),
+  readPointer: ['data/pointer.txt'],
+  readUpward: ['data/deep/a.txt', 'data/deep/word.txt', 'pages/more/settings.txt'],
+  readExtension: ['data/word', 'data/none', 'data/f'],
+  requireJson: ['data/f.json'],
+  requireModule: ['lib/d.cjs', 'lib/e.cjs', 'lib/none.cjs'],
+  requirePackage: PACKAGES,
+  resolvePackage: PACKAGES,
+  importModule: ['lib/g.mjs', 'lib/h.mjs', 'lib/d.cjs'],
+  ...every(['readdirSync', 'readdirTypes', 'readdirTree', 'readdirPromise', 'opendir', 'walk', 'readAll'], folders),
+  ...every(['existsSync', 'accessSync', 'statSync', 'statPromise', 'statQuiet', 'lstatSync'], both),
+  ...every(['size', 'time'], texts),
+  ...every(['realpathSync', 'realpathNative'], both),
+  readlinkSync: Object.keys(LINKS),
+  ...every(['variable', 'variableIn', 'variableSpread', 'variableOwn'], VARIABLES),
+  ...every(['variableNames', 'variableEntries'], ['GEN_', 'GEM_']),
+  ...every(['execFileSync', 'spawn', 'worker'], texts),
+  ...every(['fetch', 'httpGet', 'connect'], [ADDRESS]),
+  ...every(['writeFile', 'copyFile', 'writeAndRead', 'emit'], texts),
+}
