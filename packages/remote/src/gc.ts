@@ -123,14 +123,14 @@ function sizeOf(listed: readonly Listed[]): number {
 
 /** The objects that the heads among `names` name, besides those that `live` has. */
 async function liveOf(
-  { remote, scope: { domain, keys }, signal }: Publication,
+  { remote, scope: { domain, isTrusted, keys }, signal }: Publication,
   names: readonly string[],
   live: Set<string>,
   headOf: (scope: Scope) => Promise<Manifest | undefined>,
 ): Promise<Set<string>> {
   const heads = names.filter((name) => name.endsWith('/head'))
   await forEachAtOnce(heads, async (head) => {
-    const scope: Scope = { name: head.slice('v1/'.length, -'/head'.length), domain, keys }
+    const scope: Scope = { name: head.slice('v1/'.length, -'/head'.length), domain, isTrusted, keys }
     const { layers = [] } = (await headOf(scope)) ?? {}
     for (const layer of layers.filter(({ sha256 }) => !live.has(layerName(scope, sha256)))) {
       const { chunks } = await readDescription(remote, scope, layer, signal)

@@ -44,7 +44,10 @@ export async function remoteStatus(remote: Remote, options: PullOptions = {}): P
       generation: manifest?.generation ?? 0,
       commit: manifest?.commit ?? '',
       createdAt: manifest?.createdAt ?? 0,
-      layers: (manifest?.layers ?? []).map((layer) => ({ ...layer, isLocal: existsSync(pathOf(remote, layer)) })),
+      layers: (manifest?.layers ?? []).map((layer) => ({
+        ...layer,
+        isLocal: existsSync(pathOf(remote, { layer, scope })),
+      })),
     }))
     return { store: remote.store.label, writable: remote.signingKey !== undefined, scopes }
   })

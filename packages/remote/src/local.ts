@@ -17,7 +17,7 @@ import { STORED_HEAD } from './heads.ts'
 import { type RemoteLayer, unverified } from './manifest.ts'
 
 const UNUSED_MS = 7 * 86_400_000
-const LAYER = /^[0-9a-f]{32}$/
+const LAYER = /^[0-9a-f]{32}(?:\.untrusted)?$/
 const TEMPORARY = /^\..*\.tmp$/
 
 /** Marks and removes layers that neither `used` nor a stored head has. A failure leaves them for the next time. */
@@ -30,7 +30,8 @@ export async function dropUnused(dir: string, used: readonly RemoteLayer[]): Pro
     const named = new Set(
       [...used, ...heads.flatMap((bytes) => unverified(bytes)?.layers ?? [])].map(({ sha256 }) => sha256.slice(0, 32)),
     )
-    for (const name of names.filter((each) => LAYER.test(each))) await dropLayer(dir, name, named.has(name))
+    for (const name of names.filter((each) => LAYER.test(each)))
+      await dropLayer(dir, name, named.has(name.slice(0, 32)))
     for (const name of names.filter((each) => TEMPORARY.test(each))) {
       if (await isOld(join(dir, name))) await rm(join(dir, name), { recursive: true, force: true })
     }

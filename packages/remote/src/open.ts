@@ -13,7 +13,6 @@ import { type AttachedLayers, type CacheRemote, type PublishedCache, VarveError 
 import { readStoredHead, writeStoredHead } from './heads.ts'
 import { bytesOf } from './layer.ts'
 import { dropDamaged } from './local.ts'
-import type { RemoteLayer } from './manifest.ts'
 import { fetchLayers, manifestsOf, namedIn, type NamedLayer, pathOf, type ScopeManifest, usableOf } from './pull.ts'
 import { push } from './push.ts'
 import {
@@ -71,11 +70,15 @@ export class OpenRemote implements Remote, CacheRemote {
     return this.signingKey !== undefined && this.#isPublishing
   }
 
+  get domain(): CacheRemote['domain'] {
+    return this.scopes.every(({ isTrusted }) => isTrusted) ? 'trusted' : 'untrusted'
+  }
+
   async attach(name: string, { offline }: { readonly offline: boolean }): Promise<AttachedLayers> {
     const isAsked = !offline && this.#problem === undefined
     const isLazy = isAsked && this.prefetch === 'lazy'
     const fetchedBytes = isAsked && !isLazy ? await this.#fetch(name) : 0
-    const paths = (await this.#usable(name)).map((layer) => pathOf(this, layer))
+    const paths = (await this.#usable(name)).map((each) => pathOf(this, each))
     return {
       paths,
       fetchedBytes,
@@ -95,7 +98,7 @@ export class OpenRemote implements Remote, CacheRemote {
   }
 
   /** The layers of a cache on this machine that are an earlier state of the remote, or its newest. */
-  async #usable(name: string): Promise<readonly RemoteLayer[]> {
+  async #usable(name: string): Promise<readonly NamedLayer[]> {
     const stored = (cache?: string): Promise<ScopeManifest[]> =>
       Promise.all(this.scopes.map(async (scope) => ({ scope, manifest: await readStoredHead(this, scope, cache) })))
     const newest = await stored()
@@ -103,7 +106,8 @@ export class OpenRemote implements Remote, CacheRemote {
     const usable = usableOf(this, named)
     if (usable.length === named.length) return usable
     const before = usableOf(this, ofCache(name, namedIn(await stored(name), newest)))
-    return bytesOf(before) > bytesOf(usable) ? before : usable
+    const sizeOf = (layers: readonly NamedLayer[]): number => bytesOf(layers.map(({ layer }) => layer))
+    return sizeOf(before) > sizeOf(usable) ? before : usable
   }
 
   async discard(paths: readonly string[]): Promise<void> {

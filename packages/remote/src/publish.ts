@@ -60,7 +60,7 @@ export async function publish(
   if (outcome === undefined) return undefined
   const generation = await replaceHead(one, sent, { sweep, objects })
   if (generation === undefined) return undefined
-  for (const { layer, directory } of sent) await install(one.remote, layer, directory)
+  for (const { layer, directory } of sent) await install(one.remote, { layer, scope: one.scope }, directory)
   const layers = outcome === 'exists' ? [] : sent.map(({ layer }) => layer)
   return { outcome, generation, layers, sentBytes: sent.reduce((sum, { sentBytes }) => sum + sentBytes, 0) }
 }

@@ -2,6 +2,7 @@
  * Fetches the layers of a remote into a directory beside the caches:
  *
  *   <dir>/<sha256, 32 digits>/<cache>/v1/..    a layer; the path that `openCache({ layers })` takes
+ *   <dir>/<sha256>.untrusted/<cache>/..        the same of a scope that is not trusted; caches recognise a copy by its file UNTRUSTED
  *   <dir>/.<uuid>.tmp/                         one that is being fetched
  *
  *   1. The reader gets the head of each scope, or else the manifest of the first commit that has one, and verifies it.
@@ -12,7 +13,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { mkdir, rename, rm } from 'node:fs/promises'
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { VarveError } from 'varve'
 import { allEnded, Gate } from './each.ts'
@@ -95,7 +96,9 @@ export async function manifestsOf(
     return { scope, manifest: found?.manifest, bytes: found?.bytes }
   }
   const found = await Promise.all(remote.scopes.map(find))
-  const revoked = found.flatMap(({ manifest }) => manifest?.revoked ?? []).map((sha256) => directoryOf(remote, sha256))
+  const revoked = found.flatMap(({ scope, manifest }) =>
+    (manifest?.revoked ?? []).map((sha256) => directoryOf(remote, scope, sha256)),
+  )
   await Promise.all(revoked.filter((path) => existsSync(path)).map((path) => remove(remote.dir, path)))
   return found
 }
@@ -109,18 +112,19 @@ export function namedIn(found: readonly ScopeManifest[], newest: readonly ScopeM
 }
 
 /** The path of a layer on this machine. */
-export function pathOf(remote: Remote, { sha256, cache }: Pick<RemoteLayer, 'sha256' | 'cache'>): string {
-  return join(directoryOf(remote, sha256), cache)
+export function pathOf(remote: Remote, { layer: { sha256, cache }, scope }: NamedLayer): string {
+  return join(directoryOf(remote, scope, sha256), cache)
 }
 
-function directoryOf({ dir }: Remote, sha256: string): string {
-  return join(dir, sha256.slice(0, 32))
+/** Untrusted scopes have directories of their own: what they name or revoke changes nothing for trusted ones. */
+function directoryOf({ dir }: Remote, { isTrusted }: Scope, sha256: string): string {
+  return join(dir, `${sha256.slice(0, 32)}${isTrusted ? '' : '.untrusted'}`)
 }
 
 /** The layers of these that can be used: the oldest up to the first that is missing. They are an earlier state of the remote. */
-export function usableOf(remote: Remote, named: readonly NamedLayer[]): RemoteLayer[] {
-  const missing = named.findLastIndex(({ layer }) => !existsSync(pathOf(remote, layer)))
-  return named.slice(missing + 1).map(({ layer }) => layer)
+export function usableOf(remote: Remote, named: readonly NamedLayer[]): NamedLayer[] {
+  const missing = named.findLastIndex((each) => !existsSync(pathOf(remote, each)))
+  return named.slice(missing + 1)
 }
 
 /**
@@ -132,7 +136,7 @@ export async function fetchLayers(
   named: readonly NamedLayer[],
   { signal, onProgress }: RemoteControl & { readonly signal: AbortSignal },
 ): Promise<PullReport> {
-  const missing = named.filter(({ layer }) => !existsSync(pathOf(remote, layer))).toReversed()
+  const missing = named.filter((each) => !existsSync(pathOf(remote, each))).toReversed()
   const total = bytesOf(missing.map(({ layer }) => layer))
   let done = 0
   const fetching: Fetching = {
@@ -147,7 +151,7 @@ export async function fetchLayers(
       remote.dir,
       named.map(({ layer }) => layer),
     )
-  const layers = named.map(({ layer, scope }) => ({ ...layer, scope: scope.name, path: pathOf(remote, layer) }))
+  const layers = named.map((each) => ({ ...each.layer, scope: each.scope.name, path: pathOf(remote, each) }))
   return { layers, fetched: missing.length, fetchedBytes: total }
 }
 
@@ -181,7 +185,7 @@ async function fetchLayer({ remote, signal, gate, onBytes }: Fetching, { layer, 
       return allEnded(chunks.map((chunk, index) => first[index] ?? fetch(chunk, index)))
     })
     await allEnded([made, others, ...first])
-    await install(remote, layer, temporary)
+    await install(remote, { layer, scope }, temporary)
   } catch (error) {
     throw ioError(error, remote.dir)
   } finally {
@@ -199,9 +203,13 @@ function checkFirst({ first, sha256 }: RemoteLayer, chunks: readonly Chunk[]): v
   throw new VarveError('REMOTE_UNTRUSTED', `${why}. Publish again`)
 }
 
+/** The file by which `varve` recognises what is not trusted. */
+const MARK = 'UNTRUSTED'
+
 /** Makes a complete directory the layer, unless another process was first. */
-export async function install(remote: Remote, layer: RemoteLayer, complete: string): Promise<void> {
-  const target = pathOf(remote, layer)
+export async function install(remote: Remote, named: NamedLayer, complete: string): Promise<void> {
+  const target = pathOf(remote, named)
+  if (!named.scope.isTrusted) await writeFile(join(complete, MARK), '', { mode: 0o600 })
   await mkdir(dirname(target), { recursive: true, mode: 0o700 })
   try {
     await rename(complete, target)

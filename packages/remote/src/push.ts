@@ -10,7 +10,7 @@ import { readManifest } from './heads.ts'
 import type { Manifest, RemoteLayer } from './manifest.ts'
 import { BOOLEAN, checkCall, CONTROL, type Field, invalidOption, TEXT, TEXTS } from './options.ts'
 import { publish, type Publication } from './publish.ts'
-import { fetchLayers, manifestsOf, MissingObject, namedIn, type RemoteControl } from './pull.ts'
+import { fetchLayers, manifestsOf, MissingObject, namedIn, type NamedLayer, type RemoteControl } from './pull.ts'
 import { manifestName, type Remote, type Scope, withinBudget } from './remote.ts'
 import {
   type CacheBase,
@@ -252,11 +252,11 @@ async function baseOf(
       of: () => ({ own: [], below: [] }),
     }
   }
-  const layersOf = (cache: string, isOwn: boolean): RemoteLayer[] =>
-    named.filter((each) => each.layer.cache === cache && (each.scope === scope) === isOwn).map(({ layer }) => layer)
+  const layersOf = (cache: string, isOwn: boolean): NamedLayer[] =>
+    named.filter((each) => each.layer.cache === cache && (each.scope === scope) === isOwn)
   return {
     manifest: found[0]?.manifest,
-    of: (cache) => ({ own: layersOf(cache, true), below: layersOf(cache, false) }),
+    of: (cache) => ({ own: layersOf(cache, true).map(({ layer }) => layer), below: layersOf(cache, false) }),
   }
 }
 

@@ -128,6 +128,8 @@ export interface Remote {
 export interface Scope {
   readonly name: string
   readonly domain: Domain
+  /** Whether a trusted key has signed what it has. Otherwise its layers, and caches over them, are in directories of their own. */
+  readonly isTrusted: boolean
   readonly keys: readonly PublicKey[] | 'none'
 }
 
@@ -210,9 +212,9 @@ function scopesWith({ trusted, untrusted }: Keys, own: SigningKey | undefined): 
     }
     if (RESERVED.includes(rest[0] ?? ''))
       throw new VarveError('INVALID_OPTION', `scope '${name}' has a name that Varve uses: ${RESERVED.join(', ')}`)
-    if (trusted === 'none') return { name, domain, keys: 'none' }
+    if (trusted === 'none') return { name, domain, isTrusted: false, keys: 'none' }
     const untrustedToo = domain === 'untrusted' ? [...untrusted, ...(own === undefined ? [] : [own])] : []
-    return { name, domain, keys: [...trusted, ...untrustedToo] }
+    return { name, domain, isTrusted: domain === 'trusted', keys: [...trusted, ...untrustedToo] }
   }
 }
 

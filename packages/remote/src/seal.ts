@@ -8,11 +8,11 @@
  */
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Cache, type CacheOptions, openCache } from 'varve'
+import { type Cache, type CacheOptions, openCache, VarveError } from 'varve'
 import { countToMerge } from './change.ts'
 import type { RemoteLayer } from './manifest.ts'
 import { bytesOf } from './layer.ts'
-import { pathOf } from './pull.ts'
+import { type NamedLayer, pathOf } from './pull.ts'
 import type { Remote } from './remote.ts'
 
 /** A cache to publish; its other fields are options of `openCache`. */
@@ -23,7 +23,7 @@ export interface CacheBase {
   /** Those of the scope that is written. */
   readonly own: readonly RemoteLayer[]
   /** Those of the scopes below it. */
-  readonly below: readonly RemoteLayer[]
+  readonly below: readonly NamedLayer[]
 }
 
 /** A change that is not published yet. */
@@ -109,14 +109,27 @@ async function withCache<T>(
   await mkdir(temporary, { recursive: true, mode: 0o700 })
   const open = await openCache({ ...cache, layers: pathsOf(remote, own, below), readOnly: true, remote: false, shared })
   try {
+    checkDomain(remote, cache, open)
     return await work(open)
   } finally {
     await open.close()
   }
 }
 
-function pathsOf(remote: Remote, ...layers: readonly (readonly RemoteLayer[])[]): string[] {
-  return layers.flat().map((layer) => pathOf(remote, layer))
+/** A trusted scope does not get what may come from an untrusted one. Throws REMOTE_UNTRUSTED. */
+function checkDomain({ scopes: [scope] }: Remote, { dir }: PushedCache, open: Cache): void {
+  if (!scope.isTrusted || open.status().domain === 'trusted') return
+  const why = 'it has, or had, layers of an untrusted scope below it, so its results may come from there'
+  const fix = 'Build again with another directory, or remove this one'
+  throw new VarveError('REMOTE_UNTRUSTED', `the cache '${dir}' is not published to '${scope.name}': ${why}. ${fix}`)
+}
+
+/** The paths of layers of the scope that is written, then of those below it. */
+function pathsOf(remote: Remote, own: readonly RemoteLayer[], below: readonly NamedLayer[]): string[] {
+  const {
+    scopes: [scope],
+  } = remote
+  return [...own.map((layer) => ({ layer, scope })), ...below].map((each) => pathOf(remote, each))
 }
 
 /** Runs `work` with a new directory beside the layers, and removes it. */

@@ -4,6 +4,7 @@ import type { ContentsJson } from './cli-json/contents.ts'
 import type { RecordJson } from './cli-json/records.ts'
 import type { StoredContent } from './engine/files.ts'
 import type { ErrorCode } from './errors.ts'
+import type { TrustDomain } from './health/domain.ts'
 import type { FileManifest } from './values/manifest.ts'
 import type { BuildRecord } from './history/record.ts'
 import type { FilesReport, RestoreReport } from './files/options.ts'
@@ -62,7 +63,8 @@ export interface CliJson extends EachCaches {
 
 /** The reports of commands that work on each cache. */
 export interface EachReports {
-  readonly stats: Stats
+  /** `domain`: whether the cache is of untrusted scopes of a remote. */
+  readonly stats: Stats & { readonly domain: TrustDomain }
   readonly history: { readonly builds: readonly BuildRecord[] }
   readonly layers: { readonly layers: readonly LayerReport[] }
   readonly seal: SealReport & { readonly layer: string }

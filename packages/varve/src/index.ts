@@ -33,6 +33,7 @@ export type {
   Stats,
   VerifyReport,
 } from './reports.ts'
+export type { TrustDomain } from './health/domain.ts'
 export type { AttachedLayers, CacheRemote, PublishedCache, RemoteReport } from './remote/remote.ts'
 export type { Namespace } from './session/namespace.ts'
 export type { TaskStats } from './task/counters.ts'

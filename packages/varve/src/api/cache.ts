@@ -1,5 +1,6 @@
 /** A cache: one directory, many namespaces, atomic commits across all of them. Made by `openCache`. */
 import { VarveError } from '../errors.ts'
+import { markSealed } from '../health/domain.ts'
 import { Files } from '../files/files.ts'
 import type { BuildCounts } from '../history/counts.ts'
 import { readHistory, RESERVED_PREFIX } from '../history/history.ts'
@@ -257,6 +258,7 @@ export class Cache {
     const { since = [], ...watch } = options
     const { pathOf } = await import('../health/layers.ts')
     const layers = (typeof since === 'string' ? [since] : since).map(pathOf)
+    if (this.#opened.domain === 'untrusted') markSealed(pathOf(directory))
     return watched(watch, (control) => this.#session.run((store) => store.seal(pathOf(directory), layers, control)))
   }
 

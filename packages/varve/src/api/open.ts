@@ -2,6 +2,7 @@
 import { Cache } from './cache.ts'
 import { type Degraded, degradedWarning, inMemory, unsynced } from '../health/degraded.ts'
 import { cacheDirectory, memoryDirectory, NoPlace } from '../health/directory.ts'
+import { directoryIn, domainOf, markUntrusted, type TrustDomain } from '../health/domain.ts'
 import type { EngineOptions, EngineStore } from '../engine/engine.ts'
 import { type LoadedEngine, loadEngine } from '../engine/load.ts'
 import { toVarveError, VarveError } from '../errors.ts'
@@ -69,16 +70,18 @@ async function open(options: CacheOptions): Promise<Cache> {
   const mode = historyMode(options.history)
   const { bytes: secret, warning: secretWarning } = secretOf(options)
   if (options.inMemory === true) checkInMemory(options)
-  const { dir, placeless } = placeOf(options)
+  const { dir: given, placeless } = placeOf(options)
   try {
-    const loaded = await loadEngine({ engine: options.engine ?? 'auto', inMemory: options.inMemory, dir })
+    const loaded = await loadEngine({ engine: options.engine ?? 'auto', inMemory: options.inMemory, dir: given })
     const folder = loaded.engine.folderName(secret)
-    const onDisk = loaded.inMemory === true || placeless !== undefined ? undefined : new Place(dir, folder, options)
+    const isOnDisk = loaded.inMemory !== true && placeless === undefined
     const maxBytes = maxBytesOf(options.maxBytes)
-    const { layers, warnings, remote } = await layersBelow(
-      { ...options, dir: onDisk === undefined ? undefined : dir },
-      folder,
-    )
+    const below = await layersBelow({ ...options, dir: isOnDisk ? given : undefined }, folder)
+    const { layers, warnings, remote } = below
+    const dir = isOnDisk && options.readOnly !== true ? directoryIn(below.domain, given) : given
+    const domain = isOnDisk && domainOf(dir) === 'untrusted' ? 'untrusted' : below.domain
+    const onDisk = isOnDisk ? new Place(dir, folder, options) : undefined
+    if (options.readOnly !== true) markFor(domain, dir, onDisk)
     const engineOptions = { durability, readOnly: options.readOnly ?? false, maxBytes, secret, layers }
     const { store, engine, reason, ...opening } = await openStore(
       dir,
@@ -96,8 +99,9 @@ async function open(options: CacheOptions): Promise<Cache> {
     if (degraded !== undefined) session.warn(degradedWarning(degraded), 'degraded')
     for (const warning of warnings) session.warn(warning)
     void remote?.later?.then((warning) => warning !== undefined && session.warn(warning))
-    const place = secret === undefined ? dir : `${dir}/${folder}`
-    const opened = { engine: engine.name, reason, dir, durability }
+    const ownPlace = secret === undefined ? dir : `${dir}/${folder}`
+    const place = domain === 'trusted' ? ownPlace : `${ownPlace} (${domain})` // shares no work in flight with a trusted cache
+    const opened = { engine: engine.name, reason, dir, domain, durability }
     const published = { name: options.name, dir, secret, engine: engine.name, shared: options.shared ?? false }
     const closed = async (): Promise<VarveError | undefined> => {
       await remote?.discard?.([...session.damagedLayers])
@@ -146,6 +150,17 @@ function placeOf({ name, dir, inMemory: isInMemory }: CacheOptions): {
   } catch (error) {
     if (error instanceof NoPlace) return { dir: memoryDirectory(name), placeless: inMemory(error.message) }
     throw error
+  }
+}
+
+/** Marks an untrusted directory before the engine writes to it. If that fails, its path is enough. */
+function markFor(domain: TrustDomain, dir: string, place: Place | undefined): void {
+  if (domain === 'trusted' || place === undefined || place.degraded !== undefined) return
+  if (place.check(true) !== undefined) return
+  try {
+    markUntrusted(dir)
+  } catch {
+    // See above.
   }
 }
 

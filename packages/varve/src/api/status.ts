@@ -1,6 +1,7 @@
 /** What a cache reports about itself, and how it was opened. */
 import type { VarveError } from '../errors.ts'
 import type { Degraded } from '../health/degraded.ts'
+import type { TrustDomain } from '../health/domain.ts'
 import type { Durability } from '../options.ts'
 import type { Attachment } from '../remote/attach.ts'
 import type { RemoteReport } from '../remote/remote.ts'
@@ -13,6 +14,11 @@ export interface CacheStatus extends EngineStatus {
   readonly reason: string
   /** Absolute path of the cache directory. For a cache in memory, a path that does not exist. */
   readonly dir: string
+  /**
+   * `'untrusted'`: what the cache has, or reads from layers, may come from an untrusted scope of a remote. No trusted scope publishes it,
+   * and unless it is read-only, it has the directory `.untrusted/<name>` beside that of trusted builds.
+   */
+  readonly domain: TrustDomain
   readonly durability: Durability
   /** What the next commit, or `close`, writes. A commit under way no longer counts. */
   readonly pending: {
@@ -32,7 +38,7 @@ export interface CacheStatus extends EngineStatus {
 }
 
 /** The part of the status that never changes while the cache is open. */
-export type Opened = Pick<CacheStatus, 'engine' | 'reason' | 'dir' | 'durability'>
+export type Opened = Pick<CacheStatus, 'engine' | 'reason' | 'dir' | 'domain' | 'durability'>
 
 /** How a cache was opened. */
 export interface OpenedAs {

@@ -27,6 +27,8 @@ const NETWORKS: ReadonlyMap<number, string> = new Map([
   [0xc36400, 'Ceph'],
 ])
 
+const UNTRUSTED = '; of untrusted scopes, so no trusted scope publishes it'
+
 export const doctorCommand: Command = command(
   'doctor',
   'check the engine, the directory and the cache, and advise what to fix',
@@ -140,13 +142,13 @@ async function cacheFindings(given: string | undefined, name: string): Promise<F
     if (examine(dir, name, { shared: trustsShared() }).degraded?.mode === 'memory') continue // not read at all
     try {
       findings.push(
-        ...(await inspect(dir, async ({ session }) => {
+        ...(await inspect(dir, async ({ session, domain }) => {
           const { files, bytes, logs } = await session.run((store) => store.stats())
           const { damage, layers } = session.call((store) => store.status())
           const below = layers
             .map(({ path, problem }) => `, over ${path}${problem === null ? '' : ` (${problem})`}`)
             .join('')
-          const found = `${dir}: ${files} files, ${size(bytes)}, ${logs} logs, ${damage.length} places damaged${below}`
+          const found = `${dir}: ${files} files, ${size(bytes)}, ${logs} logs, ${damage.length} places damaged${below}${domain === 'untrusted' ? UNTRUSTED : ''}`
           const advice = `run 'varve verify --dir ${dir}' to list the damage, 'varve repair --dir ${dir}' to quarantine it; damaged entries are misses`
           const builds = session.call(readHistory)
           isKept ||= builds.length > 1

@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import { existsSync } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
 import type { SealReport } from '../reports.ts'
+import { domainOf, markSealed, untrustedIn } from '../health/domain.ts'
 import { command, type CommonOptions } from './command.ts'
 import { reportEach } from './open/each.ts'
 import { escapeText } from './output/escape.ts'
@@ -33,12 +34,13 @@ function collect(value: string, before: readonly string[] = []): readonly string
 async function run(out: string, { since = [], ...options }: SealCommandOptions): Promise<void> {
   const seal = (dir: string): Promise<SealReport & { readonly layer: string }> => {
     const name = basename(dir)
-    const layer = resolve(out, name)
+    const layer = resolve(domainOf(dir) === 'trusted' ? out : untrustedIn(out), name)
     // A base without a layer of this cache was sealed before its tool was used.
     const base = since
       .map((path) => resolve(path, name))
       .filter((path) => existsSync(path) || !existsSync(dirname(path)))
-    return inspect(dir, async ({ session }) => {
+    return inspect(dir, async ({ session, domain }) => {
+      if (domain === 'untrusted') markSealed(layer)
       const report = await withProgress('seal', (control) => session.run((store) => store.seal(layer, base, control)))
       return { ...report, layer }
     })

@@ -1,6 +1,7 @@
 /** `varve stats`: sizes and counts of a cache and its namespaces. */
 import type { Command } from 'commander'
-import type { NamespaceStats, Stats } from '../reports.ts'
+import type { EachReports } from '../cli-json.ts'
+import type { NamespaceStats } from '../reports.ts'
 import { command, type CommonOptions } from './command.ts'
 import { reportEach } from './open/each.ts'
 import { escapeText } from './output/escape.ts'
@@ -17,13 +18,14 @@ async function run(options: CommonOptions): Promise<void> {
   await reportEach(
     'stats',
     options,
-    (dir) => inspect(dir, ({ session }) => session.run((store) => store.stats())),
+    (dir) =>
+      inspect(dir, async ({ session, domain }) => ({ ...(await session.run((store) => store.stats())), domain })),
     textOf,
     findReadable,
   )
 }
 
-function textOf(stats: Stats): string {
+function textOf(stats: EachReports['stats']): string {
   const files = `${counted(stats.files, 'file')}, ${size(stats.bytes)}`
   const parts = `${counted(stats.tables, 'table')} ${size(stats.tableBytes)}, ${counted(stats.logs, 'log')} ${size(stats.logBytes)}`
   const head = ['namespace', 'version', 'entries', 'keys', 'values', 'on disk', 'age']
@@ -37,8 +39,11 @@ function textOf(stats: Stats): string {
     ages(namespace),
   ])
   const namespaces = rows.length === 0 ? 'no entries\n' : table(head, rows, head.slice(2))
-  return `${files} (${parts}), manifest ${stats.manifest}\n${layersText(stats.layers)}${namespaces}`
+  const domain = stats.domain === 'untrusted' ? UNTRUSTED : ''
+  return `${files} (${parts}), manifest ${stats.manifest}\n${domain}${layersText(stats.layers)}${namespaces}`
 }
+
+const UNTRUSTED = 'of untrusted scopes: no trusted scope publishes it\n'
 
 /** The ages of the newest and the oldest entry. */
 function ages({ newestMs, oldestMs }: NamespaceStats): string {

@@ -8,6 +8,7 @@
  */
 import { toVarveError, VarveError } from '../errors.ts'
 import { examine } from '../health/degraded.ts'
+import { cachesAbove, type TrustDomain } from '../health/domain.ts'
 import { builtin } from '../host/builtin.ts'
 import { variable } from '../host/permission.ts'
 import type { CacheOptions } from '../options.ts'
@@ -18,6 +19,7 @@ import type { CacheRemote, PublishedCache, RemoteReport } from './remote.ts'
 /** A remote below a cache. */
 export interface Attachment {
   readonly layers: readonly string[]
+  readonly domain: TrustDomain
   /** What opening knows of it. */
   readonly report: Omit<RemoteReport, 'hits'>
   readonly warning: VarveError | undefined
@@ -47,7 +49,7 @@ export async function attachRemote(opening: Opening): Promise<Attachment | undef
       ? undefined
       : await attachTo(remote, opening, startMs)
   } catch (error) {
-    return failed(toVarveError(error), startMs)
+    return failed(toVarveError(error), startMs, 'trusted') // without layers
   }
 }
 
@@ -59,12 +61,13 @@ async function attachTo(
   const isAsked = !readOnly && !isOffline()
   const { degraded } = examine(remote.dir, '', { shared, readOnly: !isAsked })
   if (degraded?.mode === 'memory') {
-    return failed(new VarveError(degraded.code, `${degraded.why}; ${degraded.fix}`), startMs)
+    return failed(new VarveError(degraded.code, `${degraded.why}; ${degraded.fix}`), startMs, remote.domain)
   }
   const offline = !isAsked || degraded !== undefined
   const { paths, fetchedBytes, problem, later } = await remote.attach(name, { offline })
   return {
     layers: paths,
+    domain: remote.domain,
     report: {
       store: remote.label,
       state: problem !== undefined ? 'failed' : offline ? 'offline' : later !== undefined ? 'fetching' : 'current',
@@ -84,7 +87,7 @@ async function attachTo(
   }
 }
 
-function failed(problem: VarveError, startMs: number): Attachment {
+function failed(problem: VarveError, startMs: number, domain: TrustDomain): Attachment {
   const report = {
     store: '',
     state: 'failed',
@@ -93,7 +96,7 @@ function failed(problem: VarveError, startMs: number): Attachment {
     fetchedBytes: 0,
     waitMs: Date.now() - startMs,
   } as const
-  return { layers: [], report, warning: warningOf('it is not used', problem), publish: undefined }
+  return { layers: [], domain, report, warning: warningOf('it is not used', problem), publish: undefined }
 }
 
 const MORE_TIME = ". Run 'npx varve remote pull' to wait longer, or set VARVE_OFFLINE=1 to build without it"
@@ -111,11 +114,8 @@ function warningOf(effect: string, problem: Error | undefined): VarveError | und
 
 function unpublished(error: unknown): VarveError {
   const { code, message } = toVarveError(error)
-  return new VarveError(
-    code,
-    `remote: it lacks what this build has added, which the next build publishes: ${message}`,
-    { cause: error },
-  )
+  const later = code === 'REMOTE_UNTRUSTED' ? '' : ', which the next build publishes'
+  return new VarveError(code, `remote: it lacks what this build has added${later}: ${message}`, { cause: error })
 }
 
 /** Whether the environment forbids connections. */
@@ -130,7 +130,7 @@ interface RemotePackage {
 
 /** The remote of the environment, with its layers beside the directory of the cache. */
 function environmentRemote(dir: string): Promise<CacheRemote | undefined> {
-  const dirOfLayers = builtin('node:path')?.join(dir, '../.remote') ?? ''
+  const dirOfLayers = builtin('node:path')?.join(cachesAbove(dir), '.remote') ?? ''
   const deciding = Object.entries(globalThis.process.env).filter(([name]) => /^(?:VARVE|AWS)_/.test(name))
   const id = JSON.stringify([dirOfLayers, ...deciding])
   const found = opened.get(id)

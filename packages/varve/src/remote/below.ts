@@ -1,5 +1,6 @@
 /** The layers below a cache: those of option `layers` or VARVE_LAYERS, then those of the remote. */
 import type { VarveError } from '../errors.ts'
+import { domainOver, type TrustDomain } from '../health/domain.ts'
 import { layersOf, trustedLayers } from '../health/layers.ts'
 import { variable } from '../host/permission.ts'
 import type { CacheOptions } from '../options.ts'
@@ -13,6 +14,8 @@ export type Above = Pick<CacheOptions, 'name' | 'layers' | 'remote' | 'readOnly'
 /** What is below a cache. */
 export interface Below {
   readonly layers: readonly string[]
+  /** The domain of what is made over them. */
+  readonly domain: TrustDomain
   readonly warnings: readonly VarveError[]
   readonly remote: Attachment | undefined
 }
@@ -29,6 +32,7 @@ export async function layersBelow(above: Above, folder: string): Promise<Below> 
   const { layers, warnings } = trustedLayers([...own, ...shared], folder, above)
   return {
     layers,
+    domain: attached?.domain === 'untrusted' ? 'untrusted' : domainOver(layers),
     warnings: attached?.warning === undefined ? warnings : [...warnings, attached.warning],
     remote: attached,
   }

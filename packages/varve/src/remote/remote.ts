@@ -1,5 +1,7 @@
 /** What a cache uses of a remote. This package has no network: `openRemote` of `@varve/remote` returns what the interface describes. */
 
+import type { TrustDomain } from '../health/domain.ts'
+
 /** A remote of caches, made by `openRemote` of `@varve/remote`. */
 export interface CacheRemote {
   /** The store in messages, without credentials. */
@@ -10,6 +12,8 @@ export interface CacheRemote {
   readonly isOff?: boolean
   /** Whether caches publish to it when they are closed. */
   readonly publishes: boolean
+  /** `'untrusted'`: it reads a scope whose layers no trusted key has signed, so its caches have a directory of their own. */
+  readonly domain: TrustDomain
   /**
    * Fetches what the cache `name` lacks, and resolves to its layers. It never rejects, and ends within its budget. `offline` opens no
    * connection and writes nothing.

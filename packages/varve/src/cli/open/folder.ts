@@ -2,6 +2,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { basename, delimiter, dirname, join, resolve } from 'node:path'
 import { cachesDirectory, GIT } from '../../health/directory.ts'
+import { cachesAbove, domainOf, domainOver, type TrustDomain, untrustedIn } from '../../health/domain.ts'
 import { loadEngine } from '../../engine/load.ts'
 import { FORMAT_FILES, FORMAT_FOLDER, SECRET_FOLDER } from '../../host/format.ts'
 import { toVarveError, VarveError } from '../../errors.ts'
@@ -31,6 +32,7 @@ export interface OpenFolder {
   readonly session: Session
   readonly engine: 'native' | 'wasm'
   readonly reason: string
+  readonly domain: TrustDomain
 }
 
 /** Whether `dir` is a cache directory. */
@@ -58,18 +60,23 @@ export function folderOf(given: string | undefined): string {
 export function findCaches(given: string | undefined): string[] {
   const folder = folderOf(given)
   if (isCache(folder)) return [folder]
-  const found = filesIn(folder)
-    .map((name) => join(folder, name))
-    .filter((path) => isCache(path))
-    .sort()
+  const found = cachesIn(folder)
   if (found.length === 0) throw notACache(folder)
   return found
+}
+
+/** The caches in a directory, those of both domains. */
+function cachesIn(folder: string): string[] {
+  return [folder, untrustedIn(folder)]
+    .flatMap((caches) => filesIn(caches).map((name) => join(caches, name)))
+    .filter((path) => isCache(path))
+    .sort()
 }
 
 /** The same, or if there is none, those of which this machine has layers only: it has never written to them. */
 export function findReadable(given: string | undefined): string[] {
   const folder = folderOf(given)
-  if (isCache(folder) || filesIn(folder).some((name) => isCache(join(folder, name)))) return findCaches(given)
+  if (isCache(folder) || cachesIn(folder).length > 0) return findCaches(given)
   const isItself = layerFolders(dirname(folder)).some((each) => isCache(join(each, basename(folder))))
   const layered = isItself ? [folder] : given === undefined || existsSync(folder) ? onlyLayers(folder) : []
   return layered.length > 0 ? layered : findCaches(given)
@@ -116,12 +123,16 @@ async function openFolder(dir: string, readOnly: boolean, maxBytes: number): Pro
       throw new VarveError(barred.code, `the cache in '${dir}' is not used: ${barred.why}; ${barred.fix}`)
     // `readOnly`: of the remote, those that are on this machine
     const above = { name: basename(dir), dir, shared: isShared, readOnly: true }
-    const { layers, warnings } = await layersBelow(above, engine.folderName(secret))
+    const { layers: found, warnings } = await layersBelow(above, engine.folderName(secret))
+    // A build over untrusted layers does not use the cache of trusted builds.
+    const isTrusted = domainOf(dir) === 'trusted' && isFormat(join(dir, engine.folderName(secret)))
+    const layers = found.filter((layer) => !isTrusted || domainOf(layer) === 'trusted')
     const store = await engine.open(dir, { durability: 'relaxed', readOnly, maxBytes, secret, layers })
     const onWarning = ({ message }: VarveError): void => void process.stderr.write(`warning: ${escapeText(message)}\n`)
     const session = new Session(store, { onWarning }, place)
     for (const one of [warning ?? [], warnings].flat()) session.warn(one)
-    return { session, engine: engine.name, reason }
+    const domain = domainOf(dir) === 'untrusted' ? 'untrusted' : domainOver(layers)
+    return { session, engine: engine.name, reason, domain }
   } catch (error) {
     throw toVarveError(error)
   }
@@ -165,7 +176,8 @@ function onlyLayers(folder: string): string[] {
 /** Directories that have a layer for each cache by its name. */
 function layerFolders(caches: string): string[] {
   const { VARVE_LAYERS: listed = '', VARVE_REMOTE: remote = '' } = process.env
-  const fetched = remote === '' ? [] : filesIn(join(caches, '.remote')).map((name) => join(caches, '.remote', name))
+  const below = join(cachesAbove(join(caches, 'any')), '.remote')
+  const fetched = remote === '' ? [] : filesIn(below).map((name) => join(below, name))
   return [
     ...listed
       .split(delimiter)

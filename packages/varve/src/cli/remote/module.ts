@@ -2,7 +2,7 @@
  * What the command uses of `@varve/remote`, which is installed beside varve if it is needed. The tests of the remote assign the package
  * to this interface, so the compiler compares both.
  */
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { InvalidArgumentError } from 'commander'
 import type {
   DoctorJson,
@@ -17,7 +17,9 @@ import type {
 } from '../../cli-json.ts'
 import type { EngineControl } from '../../engine/engine.ts'
 import { VarveError } from '../../errors.ts'
+import { cachesAbove } from '../../health/domain.ts'
 import { isOffline } from '../../remote/attach.ts'
+import type { CacheRemote } from '../../remote/remote.ts'
 import { installedPackage } from '../../host/installed.ts'
 import { command, type CommonOptions } from '../command.ts'
 import { escapeText } from '../output/escape.ts'
@@ -85,9 +87,12 @@ export interface ReadingOptions extends RemoteCommandOptions {
 
 /** An open remote with its module. */
 export interface OpenRemote {
-  readonly module: RemoteModule<unknown>
-  readonly remote: unknown
+  readonly module: RemoteModule<WithDomain>
+  readonly remote: WithDomain
 }
+
+/** What the command sees of a remote. */
+export type WithDomain = Pick<CacheRemote, 'domain'>
 
 /** A command of the remote, with the options that all of them have. */
 export function remoteCommandOf(name: string, description: string): Command {
@@ -108,8 +113,8 @@ export function readingCommandOf(name: string, description: string): Command {
 /** The directory of layers, in that of the caches, and the budget. */
 export function openCallOf({ dir, timeout }: RemoteCommandOptions): OpenCall {
   const folder = folderOf(dir)
-  const layers = join(isCache(folder) ? dirname(folder) : folder, '.remote')
-  return { dir: layers, budgetMs: timeout === undefined ? undefined : timeout * 1000 }
+  const caches = cachesAbove(isCache(folder) ? folder : join(folder, 'any'))
+  return { dir: join(caches, '.remote'), budgetMs: timeout === undefined ? undefined : timeout * 1000 }
 }
 
 /** The remote of the environment. */
@@ -123,8 +128,8 @@ export async function openRemote(options: RemoteCommandOptions, mode: 'read' | '
 }
 
 /** The package. Throws INVALID_OPTION if it is missing. */
-export async function loadRemote(): Promise<RemoteModule<unknown>> {
-  const loaded: RemoteModule<unknown> = await import(installedPackage('@varve/remote'))
+export async function loadRemote(): Promise<RemoteModule<WithDomain>> {
+  const loaded: RemoteModule<WithDomain> = await import(installedPackage('@varve/remote'))
   return loaded
 }
 
