@@ -1,5 +1,7 @@
 /** Puts a cache around an esbuild plugin: its setup function gets a build object that wraps its `onLoad` callbacks. */
+import { dirname } from 'node:path'
 import type { BuildOptions, OnEndResult, OnStartResult, Plugin, PluginBuild } from 'esbuild'
+import { noteOutput } from 'varve/reads'
 import type { Caller, InputParts } from '../build/call.ts'
 import { Calls } from '../build/calls.ts'
 import { lenientDigest } from '../build/digest.ts'
@@ -19,6 +21,8 @@ export function wrapPlugin(plugin: Plugin, options: CachedOptions): Plugin {
       const calls = new Calls(options)
       const { initialOptions } = build
       const folder = options.root ?? initialOptions.absWorkingDir ?? process.cwd()
+      const { outdir, outfile } = initialOptions
+      if (outdir ?? outfile) noteOutput(outdir ?? dirname(outfile ?? ''), folder)
       // Warnings of the cache become warnings of the build. esbuild accepts them when a build starts and when it ends.
       const warnings: { text: string }[] = []
       // When a build starts, all plugins have been set up, and may have changed its options.

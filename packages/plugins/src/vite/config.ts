@@ -1,4 +1,5 @@
 /** Vite as `PluginCache` uses it, and the parts of its resolved config that decide the results of plugins. */
+import { noteOutput } from 'varve/reads'
 import type { ResolvedConfig } from 'vite'
 import type { InputParts } from '../build/call.ts'
 import { lenientDigest } from '../build/digest.ts'
@@ -21,6 +22,7 @@ export class ViteTool implements Tool {
     if (!isConfig(config)) return
     this.#config = config
     this.#configs.add(config)
+    noteOutput(config.build.outDir, config.root)
   }
 
   /** Whether an environment belongs to a config with this plugin. */

@@ -185,9 +185,10 @@ export class Environments {
       takeSnapshot(this.fileSystemInfo, wanted, how.buildDependencies),
     ])
     const used = [...wanted.files, ...wanted.missing]
-    const { found, isWritten } = this.#reads
+    const { found, isWritten, outdated } = this.#reads
     found.inUse.noteCode(used, sinceMs, isWritten)
-    for (const [input, digest] of unknownInputs(found.inUse.changed(used, isWritten))) inputs.set(input, digest)
+    const unknown = [...found.inUse.changed(used, isWritten), ...(outdated === undefined ? [] : [outdated])]
+    for (const [input, digest] of unknownInputs(unknown)) inputs.set(input, digest)
     await this.why.putEverything(contents, inputs.keys())
     const read = [...all, ...files, ...directories, ...missing, ...steps.files, ...steps.directories, ...steps.missing]
     const { names, isBound } = aboveOf(this.#root, [...read, ...pathsIn(inputs)])
@@ -224,11 +225,13 @@ export class Environments {
     ] as const
     const [isFresh, isSame] = await Promise.all(compared)
     const found = presentAbove(this.#root, record.above)
-    const isEqual = isSame && found.length === 0 && isUnchanged(record.inputs)
+    const { outdated } = this.#reads
+    const isEqual = isSame && outdated === undefined && found.length === 0 && isUnchanged(record.inputs)
     const isValid = isEqual && (isFresh || (await this.#resolvesAsBefore(record)))
     if (isValid) this.#current ??= this.#currentOf(id, record, isFresh)
     else {
-      const changed = [...(isSame ? resolving : contents), ...found, ...changedInputs(record.inputs)]
+      const held = outdated === undefined ? [] : [outdated]
+      const changed = [...(isSame ? resolving : contents), ...found, ...held, ...changedInputs(record.inputs)]
       this.#changed = namesOf(changed, this.#compiler.context)
       this.#words = this.#wordsOf(changed, record)
     }

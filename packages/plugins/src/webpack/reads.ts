@@ -10,16 +10,20 @@
  *
  * What counts is what the build has found, even if it changes before the environment is recorded.
  */
+import * as fs from 'node:fs'
 import { tmpdir } from 'node:os'
-import { basename, dirname, resolve } from 'node:path'
+import * as paths from 'node:path'
+import { basename, resolve } from 'node:path'
 import {
   installReads,
   inUse,
   isArchive,
   isCountedVariable,
+  isOutput,
   isPlugged,
+  noteOutput,
+  type ReadKind,
   recordedFiles,
-  startUpDigest,
   unrecordedNow,
 } from 'varve/reads'
 import type { Compilation, Compiler, NormalModule } from 'webpack'
@@ -27,7 +31,7 @@ import { localModules, manifestOf } from '../build/modules.ts'
 import { wrapFileSystem } from './file-system.ts'
 import { InUse } from './in-use.ts'
 import { Packages } from './packages.ts'
-import { type InputKind, inputOf, partsOf, type ReadKind } from './recorded.ts'
+import { type InputKind, inputOf } from './recorded.ts'
 import { BuildSink, type Changes, type Found, INPUT_KINDS, isBelow, ModuleSink, noteDigest } from './sinks.ts'
 
 type Installation = NonNullable<ReturnType<typeof installReads>>
@@ -35,8 +39,8 @@ type BuildInfo = NonNullable<NormalModule['buildInfo']>
 
 const KERNEL = /^\/(?:proc|sys|dev)(?:\/|$)/
 
-/** Output and cache directories of the compilers of this process. Programs remove or save them between builds. */
-const outputs: Set<string> = new Set()
+/** The disk as `Noted.hasChanged` takes it. */
+const DISK = { fs, paths }
 
 /** The reads of one compiler. If it is not `isOn`, it records none, and what the compiler reads counts for no other one either. */
 export class BuildReads {
@@ -58,6 +62,8 @@ export class BuildReads {
   readonly #modules: WeakMap<object, ModuleSink> = new WeakMap()
   /** What this compiler has read, and its code, as they were then; and the digests of inputs that are no contents, likewise. */
   readonly found: Found = { inUse: new InUse(), digests: new Map() }
+  /** A file that the program has in memory as it no longer is: entries are neither used nor of use to others. */
+  outdated: string | undefined
   /** What any build of the compiler changed. */
   readonly #changes: Changes = { written: new Set(), variables: new Set() }
 
@@ -69,7 +75,7 @@ export class BuildReads {
 
   /** Called with the output directory before any compiler of the program runs, and later with the cache directory. */
   noteOutput(folder: string): void {
-    if (folder !== '' && !isBelow(this.#compiler.context, folder)) outputs.add(resolve(folder))
+    if (folder !== '') noteOutput(folder, this.#compiler.context)
   }
 
   /**
@@ -137,7 +143,6 @@ export class BuildReads {
         if (!isReported(path)) this.#inputs.add(input)
       }
     }
-    for (const input of sink.replaced) if (!isLeftOut(partsOf(input)[1])) this.#inputs.add(input)
     for (const name of sink.names) this.#inputs.add(inputOf('variable', name))
     return this.#inputs
   }
@@ -205,12 +210,12 @@ export class BuildReads {
     if (this.#isOpen || ambient === undefined) return
     this.#isOpen = true
     ambient.scopes += 1
-    for (const { kind, path, isReplaced } of ambient.reads.values()) {
+    for (const read of ambient.reads.values()) {
+      const { kind, path } = read
       if (isOutput(path)) continue
       // Whether the code in memory is that of the files is compared in `in-use.ts`.
-      const hasChanged = isReplaced || (kind !== 'module' && startUpDigest(kind, path) !== undefined)
-      if (!hasChanged) this.#sink?.read(kind, path)
-      else this.#sink?.addReplaced(kind, path)
+      if (kind !== 'module' && unrecordedNow(() => read.hasChanged(DISK))) this.outdated ??= path
+      else this.#sink?.read(kind, path)
     }
   }
 }
@@ -231,12 +236,6 @@ function ignoredBelow({ context, outputPath }: Compiler): (path: string) => bool
   const temporary = tmpdir()
   const ignored = [temporary, outputPath].filter((folder) => folder !== '' && !isBelow(context, folder))
   return (path) => KERNEL.test(path) || ignored.some((folder) => isBelow(path, folder))
-}
-
-/** Whether a path is one of these directories or below one. It looks up from the path, because a process may have many outputs. */
-function isOutput(path: string): boolean {
-  const folder = dirname(path)
-  return outputs.has(path) || (folder !== path && isOutput(folder))
 }
 
 /** The paths of all assets. webpack compares each with the file that is there, and writes it only if they differ. */

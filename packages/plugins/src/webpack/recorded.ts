@@ -9,25 +9,14 @@
  *   tree src/pages               the names in a directory and in all directories below it, without packages
  *   package ../package.json      a package of Yarn Plug'n'Play, and the versions of what it depends on
  *   variable BROWSERSLIST        an environment variable
- *   replaced content a.json      what the program read while it started and changed since, as it was read; the same of other reads
  */
 import { existsSync } from 'node:fs'
 import { dirname, isAbsolute, relative } from 'node:path'
 import { randomUUID } from 'node:crypto'
-import {
-  digestOfInput,
-  digestOfRead,
-  readKindOf,
-  sentenceOf,
-  startUpDigest,
-  STORED_KINDS,
-  type StoredKind,
-} from 'varve/reads'
+import { digestOfInput, digestOfRead, READ_KINDS, type ReadKind, sentenceOf } from 'varve/reads'
 
 /** The kinds of inputs. */
-export type InputKind = StoredKind | 'existence' | 'variable'
-
-export type ReadKind = Parameters<typeof digestOfRead>[0]
+export type InputKind = ReadKind | 'existence' | 'variable'
 
 /** The digest of a path that does not exist. */
 const MISSING = 'missing'
@@ -35,7 +24,7 @@ const MISSING = 'missing'
 /** Begins the digest of a file that has changed while it was in use. What a build made with it, no other one can use. */
 const UNKNOWN = 'unknown'
 
-const READS: ReadonlySet<string> = new Set(STORED_KINDS)
+const READS: ReadonlySet<string> = new Set(READ_KINDS)
 
 /** Inputs with their digests. */
 export type Digests = ReadonlyMap<string, string>
@@ -86,30 +75,14 @@ export function isUnchanged(digests: Digests): boolean {
   for (const [input, digest] of digests) {
     if (digest.startsWith(UNKNOWN) || (!/^(?:content|existence) /.test(input) && digestOf(input) !== digest))
       return false
-    if (startedWith(input, digests) !== undefined) return false
   }
   return true
-}
-
-/** What the program read of a path while it started, if that is neither what was read then nor an input besides. */
-function startedWith(input: string, digests: Digests): string | undefined {
-  const [kind, name] = partsOf(input)
-  const started = isStoredKind(kind) && readKindOf(kind) === kind ? startUpDigest(kind, name) : undefined
-  if (started === undefined || digests.has(`replaced ${input}`)) return undefined
-  const digest = storedDigest(kind, name, started)
-  return digest === digests.get(input) ? undefined : digest
-}
-
-/** The digest of an input now, or what the program read of it while it started if only that differs. */
-function presentOf(input: string, digests: Digests): string {
-  const digest = digestOf(input)
-  return digest === digests.get(input) ? (startedWith(input, digests) ?? digest) : digest
 }
 
 /** The names of all changed inputs: variables, and absolute paths. */
 export function changedInputs(digests: Digests): string[] {
   return Array.from(digests)
-    .filter(([input, digest]) => presentOf(input, digests) !== digest)
+    .filter(([input, digest]) => digestOf(input) !== digest)
     .map(([input]) => partsOf(input)[1])
 }
 
@@ -117,7 +90,7 @@ export function changedInputs(digests: Digests): string[] {
 export function changesIn(digests: Digests, context: string): Map<string, string> {
   const words = new Map<string, string>()
   for (const [input, before] of digests) {
-    const after = presentOf(input, digests)
+    const after = digestOf(input)
     const [kind, path] = partsOf(input)
     if (before === after || words.has(path)) continue
     const what = kind === 'variable' ? 'env' : kind === 'list' || kind === 'tree' ? 'list' : 'file'
@@ -139,26 +112,20 @@ export function digestOf(input: string): string {
   const [kind, name] = partsOf(input)
   try {
     if (kind === 'variable') return digestOfInput(process.env[name], name)
-    if (!isStoredKind(kind)) return existsSync(name) ? 'there' : MISSING
-    const read = readKindOf(kind)
-    const digest = (read === kind ? undefined : startUpDigest(read, name)) ?? digestOfRead(read, name)
-    return storedDigest(read, name, digest)
+    if (!isReadKind(kind)) return existsSync(name) ? 'there' : MISSING
+    const digest = digestOfRead(kind, name)
+    return kind === 'link' ? relative(dirname(name), digest) : digest // stored relative to the directory of the link
   } catch {
     return MISSING // or not readable
   }
 }
 
-/** A link is stored as its target, relative to its directory. */
-function storedDigest(kind: string, name: string, digest: string): string {
-  return kind === 'link' ? relative(dirname(name), digest) : digest
-}
-
-export function isStoredKind(kind: string): kind is StoredKind {
+export function isReadKind(kind: string): kind is ReadKind {
   return READS.has(kind)
 }
 
 /** The kind and the name of an input. An input from a cache may have any kind. */
 export function partsOf(input: string): readonly [kind: string, name: string] {
-  const space = input.indexOf(' ', input.startsWith('replaced ') ? 'replaced '.length : 0)
+  const space = input.indexOf(' ')
   return [input.slice(0, space), input.slice(space + 1)]
 }

@@ -1,11 +1,11 @@
 /** Receive what a build and each of its modules read. */
 import { dirname, isAbsolute, sep } from 'node:path'
-import { forEachLoaded, type installReads, isCountedVariable, readKindOf, unrecordedNow } from 'varve/reads'
+import { forEachLoaded, type installReads, isCountedVariable, type ReadKind, unrecordedNow } from 'varve/reads'
 import type { Compilation } from 'webpack'
 import { isReadOfWebpack } from './file-system.ts'
 import type { InUse } from './in-use.ts'
 import type { Packages } from './packages.ts'
-import { digestOf, type InputKind, inputOf, isStoredKind, partsOf, type ReadKind } from './recorded.ts'
+import { digestOf, type InputKind, inputOf, isReadKind, partsOf } from './recorded.ts'
 
 type Installation = NonNullable<ReturnType<typeof installReads>>
 type Sink = NonNullable<ReturnType<Installation['storage']['getStore']>>
@@ -34,8 +34,6 @@ export class BuildSink implements Sink {
   readonly outer: Sink | undefined
   readonly reads: Map<ReadKind, Set<string>> = new Map()
   readonly names: Set<string> = new Set()
-  /** Inputs that the program changed before the build. */
-  readonly replaced: Set<string> = new Set()
   readonly packages: Packages
   readonly written: Set<string>
   readonly #variables: Set<string>
@@ -79,7 +77,7 @@ export class BuildSink implements Sink {
     for (const [kind, name] of Array.from(inputs, partsOf)) {
       const read = kind === 'existence' ? 'type' : kind
       if (kind === 'variable') outer.variable(name, false)
-      else if (isStoredKind(read) && readKindOf(read) === read) outer.read(read, name)
+      else if (isReadKind(read)) outer.read(read, name)
     }
   }
 
@@ -99,13 +97,6 @@ export class BuildSink implements Sink {
     if (source === undefined) this.#note(kind, path)
     else if (source !== path) this.read(kind, source)
     return true
-  }
-
-  /** The program read this while it started, and changed it since. */
-  addReplaced(kind: ReadKind, path: string): void {
-    const input = inputOf(`replaced ${kind}`, path)
-    this.replaced.add(input)
-    noteDigest(this.#found.digests, input)
   }
 
   /** Directories count as the build leaves them, if it writes to them. */

@@ -24,29 +24,9 @@ import { digestOfPlugged } from './plugged.ts'
 export const READ_KINDS = ['content', 'module', 'list', 'tree', 'type', 'link', 'package'] as const
 export type ReadKind = (typeof READ_KINDS)[number]
 
-/** The kinds that are stored. */
-export type StoredKind = ReadKind | `replaced ${ReadKind}`
-export const STORED_KINDS: readonly StoredKind[] = [
-  ...READ_KINDS,
-  ...READ_KINDS.map((kind): StoredKind => `replaced ${kind}`),
-]
-
-/** The kind of a stored read, whether or not the program replaced what it had read. */
-export function readKindOf(kind: StoredKind): ReadKind {
-  return kind.replace('replaced ', '') as ReadKind
-}
-
-/** The key of a read. What the program replaced since it read it may be read again, so that has a key of its own. */
-export function keyOf({
-  kind,
-  path,
-  isReplaced,
-}: {
-  readonly kind: ReadKind
-  readonly path: string
-  readonly isReplaced: boolean
-}): string {
-  return `${isReplaced ? 'replaced ' : ''}${kind} ${path}`
+/** The key of a read. */
+export function keyOf({ kind, path }: { readonly kind: ReadKind; readonly path: string }): string {
+  return `${kind} ${path}`
 }
 
 /** Whether a read is of the names in a folder. Others may add to it, also if the work made it. */
@@ -62,12 +42,6 @@ export interface Found {
   readonly digest: string
   /** Zeros if the time is too young to be sure that the next write changes it. */
   readonly stamp: Stamp
-}
-
-/** The same, to be stored. */
-export interface Sealed extends Found {
-  /** The program read it while it started, and changed the path since. */
-  readonly isReplaced: boolean
 }
 
 /** Folders that a tree leaves out: large, and covered by other inputs. */

@@ -14,11 +14,8 @@ import {
   stampOf,
   TICK_MS,
 } from '../inputs/files.ts'
-import { type Disk, digestNow, type Found, hostDisk, type ReadKind, type Sealed } from './kinds.ts'
+import { type Disk, digestNow, type Found, hostDisk, type ReadKind } from './kinds.ts'
 import { type Noted, unrecordedNow } from './sink.ts'
-
-/** The digest of what was read and has changed before it was digested. */
-const UNKNOWN = 'unknown'
 
 /** One read. */
 export class Observed implements Noted {
@@ -31,7 +28,6 @@ export class Observed implements Noted {
   readonly #isExact: boolean
   #digest: string | undefined
   #isFrozen = false
-  isReplaced = false
 
   constructor(disk: Disk, kind: ReadKind, path: string) {
     this.kind = kind
@@ -48,35 +44,29 @@ export class Observed implements Noted {
     return isSealedLater || digestOrOther(disk, this.kind, this.path) === this.#digest
   }
 
-  changed(disk: Disk): string | undefined {
-    if (this.isReplaced) return this.#digest
-    if (this.kind === 'package') return undefined
-    if (!this.#isYoung && this.#look !== undefined && isSameLook(this.#look, lookAt(disk.fs, this.path)))
-      return undefined
-    if (this.#digest === undefined) return UNKNOWN
-    return digestOrOther(disk, this.kind, this.path) === this.#digest ? undefined : this.#digest
+  hasChanged(disk: Disk): boolean {
+    if (this.kind === 'package') return false
+    if (!this.#isYoung && this.#look !== undefined && isSameLook(this.#look, lookAt(disk.fs, this.path))) return false
+    return this.#digest === undefined || digestOrOther(disk, this.kind, this.path) !== this.#digest
   }
 
-  /** Call before this process changes the path, whose present content is what was read; `isReplaced` if the program read it while it started. */
-  freeze(disk: Disk, isReplaced = false): void {
+  /** Call before this process changes the path, whose present content is what was read. */
+  freeze(disk: Disk): void {
     if (this.#isFrozen) return
     this.#digest ??= this.seal(disk)?.digest
-    if (this.#digest === undefined) return
-    this.#isFrozen = true
-    this.isReplaced = isReplaced
+    this.#isFrozen = this.#digest !== undefined
   }
 
   /** What the read found; undefined if the path changed since, so that the result is unknown. */
-  seal(disk: Disk): Sealed | undefined {
+  seal(disk: Disk): Found | undefined {
     const { kind, path } = this
-    const found = { kind, path, isReplaced: this.isReplaced }
-    if (this.#look === undefined || this.#isFrozen) return { ...found, digest: this.#digest ?? '', stamp: NO_STAMP }
+    if (this.#look === undefined || this.#isFrozen) return { kind, path, digest: this.#digest ?? '', stamp: NO_STAMP }
     const digest = this.#isExact || this.#digest === undefined ? digestOrOther(disk, kind, path) : this.#digest
     if (this.#digest !== undefined && digest !== this.#digest) return undefined
     const isSame = isSameLook(this.#look, lookAt(disk.fs, path))
     if (!isSame && !this.#isExact) return undefined
     this.#digest = digest
-    return { ...found, digest, stamp: isSame && !this.#isYoung ? stampOf(this.#look) : NO_STAMP }
+    return { kind, path, digest, stamp: isSame && !this.#isYoung ? stampOf(this.#look) : NO_STAMP }
   }
 }
 
@@ -92,18 +82,13 @@ export function observe(path: string): () => boolean {
  * Freezes what was read of a path that is about to be written, of the folders that it is in, and of everything below it, which may be
  * removed with it. Returns the keys of those reads.
  */
-export function freezeAround(
-  reads: ReadonlyMap<string, Noted>,
-  disk: Disk,
-  path: string,
-  isReplaced = false,
-): string[] {
+export function freezeAround(reads: ReadonlyMap<string, Noted>, disk: Disk, path: string): string[] {
   const { dirname, sep } = disk.paths
   const keys = [`content ${path}`, `module ${path}`, `list ${path}`, `list ${dirname(path)}`, `tree ${path}`]
   for (let folder = path; folder !== dirname(folder); folder = dirname(folder)) keys.push(`tree ${dirname(folder)}`)
   if (isFolder(lookAt(disk.fs, path)))
     for (const [key, read] of reads) if (read.path.startsWith(`${path}${sep}`)) keys.push(key)
-  for (const key of keys) reads.get(key)?.freeze(disk, isReplaced)
+  for (const key of keys) reads.get(key)?.freeze(disk)
   return keys
 }
 

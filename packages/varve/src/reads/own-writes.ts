@@ -1,6 +1,6 @@
 /** What the work of a scope wrote. What it reads of that afterwards is no input. */
 import { lookAt } from '../inputs/files.ts'
-import { type Disk, isOfFolder, type ReadKind, type Sealed } from './kinds.ts'
+import { type Disk, type Found, isOfFolder, type ReadKind } from './kinds.ts'
 import { freezeAround } from './observed.ts'
 import type { Noted } from './sink.ts'
 
@@ -34,7 +34,7 @@ export class OwnWrites {
   }
 
   /** Whether the work made a folder, listed it and removed it. */
-  hadTemporarily({ kind, path }: Sealed): boolean {
+  hadTemporarily({ kind, path }: Found): boolean {
     return isOfFolder(kind) && this.#written.get(path) === true && lookAt(this.#disk.fs, path) === 'missing'
   }
 }

@@ -27,6 +27,7 @@ import type { ReadScopeOptions } from './scope-options.ts'
 import {
   type Installation,
   installation,
+  isOutput,
   type Noted,
   type Opaque,
   outerSink,
@@ -52,12 +53,17 @@ export class ReadScope implements Sink {
   readonly #lost: Set<string> = new Set()
   /** What earlier generations read, by the same keys. */
   #earlier: Map<string, StoredRead> = new Map()
+  /** Keys of what the program read while it started. */
+  readonly #startUp: Set<string> = new Set()
   readonly #variables: ReadVariables = new ReadVariables()
   readonly #written: OwnWrites
   readonly #modules: FollowedModules = new FollowedModules()
   #opaque: string | undefined
+  /** Paths that the program read while it started and that have changed since. Unless they are output, results are not stored. */
+  #outdated: readonly string[] = []
   /** Took over what the program read before. */
   #begun = false
+  #isReported = false
   /** Its builds are reported by `begin`. */
   #isBuilding = false
 
@@ -114,7 +120,7 @@ export class ReadScope implements Sink {
 
   /** Whether everything read so far is unchanged. The code of a server that runs on may have any of it in memory. */
   get isCurrent(): boolean {
-    if (this.#opaque !== undefined) return false
+    if (this.reason !== undefined) return false
     const earlier = [...this.#earlier.values(), ...this.#variables.reads.values()]
     return unrecordedNow(
       () => this.#set() !== undefined && new Comparison(this.#disk, this.#root).compare(earlier) !== 'changed',
@@ -157,7 +163,7 @@ export class ReadScope implements Sink {
 
   read(kind: ReadKind, path: string): void {
     const key = this.look(kind, path)
-    if (key !== undefined) this.#inputs.add(key)
+    if (key !== undefined) this.count([key])
   }
 
   wrote(path: string): void {
@@ -193,13 +199,8 @@ export class ReadScope implements Sink {
       if (kind === 'module') for (const imported of this.#modules.follow(path)) this.read(kind, imported)
       if (decided[0] === 'module' && this.#earlier.has(key)) return undefined
       const before = this.#lost.delete(key) ? undefined : this.#reads.get(key)
-      if (
-        before !== undefined &&
-        (this.#written.decides(key, path) || (!before.isReplaced && before.isCurrent(this.#disk)))
-      )
-        return key
+      if (before !== undefined && (this.#written.decides(key, path) || before.isCurrent(this.#disk))) return key
       if (before !== undefined) this.seal() // results before this read do not depend on what it finds
-      this.#keepStartUp(key)
       this.#reads.set(key, lookedAt(this.#disk, ...decided))
       return key
     })
@@ -207,14 +208,18 @@ export class ReadScope implements Sink {
 
   /** What a call read counts. A read that was sealed while the call ran counts already. @internal */
   count(keys: Iterable<string>): void {
-    for (const key of keys) if (this.#reads.has(key)) this.#inputs.add(key)
+    for (const key of keys) {
+      if (!this.#reads.has(key)) continue
+      this.#inputs.add(key)
+      this.#startUp.delete(key)
+    }
   }
 
   /** Whether results of that generation may be used. */
   verdict(generation: string): Verdict {
     if (generation !== this.#generations.current)
       return unrecordedNow(() => this.#generations.verdict(generation, this.#isBuilding))
-    return unrecordedNow(() => this.#opaque === undefined && this.#isCurrent()) ? 'same' : 'changed'
+    return unrecordedNow(() => this.reason === undefined && this.#isCurrent()) ? 'same' : 'changed'
   }
 
   /** A result of that generation was used: what it depends on, the work around depends on. */
@@ -245,9 +250,11 @@ export class ReadScope implements Sink {
     if (!this.#generations.isUsed) return
     unrecordedNow(() => {
       for (const imported of this.#modules.followAll()) this.read('module', imported)
-      const set = this.#opaque === undefined ? this.#set() : undefined
+      const set = this.reason === undefined ? this.#set() : undefined
       if (set === undefined)
-        for (const key of this.#inputs) if (this.#reads.get(key)?.seal(this.#disk) === undefined) this.#lost.add(key)
+        for (const key of this.#inputs) {
+          if (!this.#isOfOutput(key) && this.#reads.get(key)?.seal(this.#disk) === undefined) this.#lost.add(key)
+        }
       if (set !== undefined) this.#generations.put([...set.values()])
       if (set !== undefined) this.#earlier = set
       this.#generations.next()
@@ -264,9 +271,8 @@ export class ReadScope implements Sink {
   #isCurrent(): boolean {
     if (!this.#variables.areCurrent || this.#set() === undefined) return false
     const own = (key: string, path: string): boolean => this.#written.decides(key, path) || this.#variables.isOwn(key)
-    const noted = [...this.#inputs].flatMap((key) => this.#reads.get(key) ?? [])
-    if (!noted.every((read) => read.isReplaced || own(keyOf(read), read.path) || read.isCurrent(this.#disk)))
-      return false
+    const noted = [...this.#inputs].flatMap((key) => (this.#isOfOutput(key) ? [] : (this.#reads.get(key) ?? [])))
+    if (!noted.every((read) => own(keyOf(read), read.path) || read.isCurrent(this.#disk))) return false
     // A call that was under way when these were sealed depends on them.
     const isLeft = ([key, [, name]]: [string, StoredRead]): boolean =>
       !this.#inputs.has(key) && !own(key, this.#root.absolute(name))
@@ -276,14 +282,25 @@ export class ReadScope implements Sink {
 
   /** All reads; undefined if one of them changed since it was made. */
   #set(): Map<string, StoredRead> | undefined {
-    if (this.#lost.size > 0 || this.#variables.isMixed) return undefined
+    if (this.#lost.size > 0 || this.#variables.isMixed || this.#hasOutdated()) return undefined
     const set = new Map([...this.#earlier, ...this.#variables.reads])
     for (const key of this.#inputs) {
+      if (this.#isOfOutput(key)) continue
       const sealed = this.#reads.get(key)?.seal(this.#disk)
       if (sealed === undefined) return undefined
       if (!this.#written.hadTemporarily(sealed)) set.set(keyOf(sealed), storedRead(sealed, this.#root))
     }
     return set
+  }
+
+  /** Whether this process has in memory what no set describes. Reports it once. */
+  #hasOutdated(): boolean {
+    const path = this.#outdated.find((one) => !isOutput(one))
+    if (path === undefined) return false
+    if (!this.#isReported)
+      this.#report(`not stored: the program has read '${this.#root.relative(path)}', which has changed since`)
+    this.#isReported = true
+    return true
   }
 
   /** Takes over what the program read before. */
@@ -294,31 +311,35 @@ export class ReadScope implements Sink {
     const ambient = this.#installation?.ambient
     if (ambient === undefined) return
     ambient.scopes += 1
-    for (const [, read] of ambient.reads) this.#adopt(read)
+    this.#outdated = unrecordedNow(() => [...ambient.reads.values()].flatMap((read) => this.#adopt(read)))
     for (const [, event] of ambient.hidden) this.opaque(event)
     if (ambient.isTooLong) this.#refuse('began after the program had read more files than are noted')
   }
 
-  #adopt(read: Noted): void {
-    if (!unrecordedNow(() => this.#counted.has(read))) return
+  /** Counts what the program read while it started. Returns its path if that has changed since: the program has it in memory. */
+  #adopt(read: Noted): readonly string[] {
+    if (!this.#counted.has(read)) return []
+    if (read.hasChanged(this.#disk)) return [read.path]
     const key = keyOf(read)
     this.#reads.set(key, read)
     this.#inputs.add(key)
+    this.#startUp.add(key)
+    return []
   }
 
-  /** Counts what the program read while it started, if the path has changed since: the program may have that in memory. */
-  #keepStartUp(key: string): void {
-    const read = this.#installation?.ambient?.reads.get(key)
-    if (read?.changed(this.#disk) === undefined) return
-    read.freeze(this.#disk, true)
-    this.#adopt(read)
+  /** Whether this was read while the program started and the build has written its output there since. */
+  #isOfOutput(key: string): boolean {
+    const read = this.#startUp.has(key) ? this.#reads.get(key) : undefined
+    return read !== undefined && isOutput(read.path) && read.hasChanged(this.#disk)
   }
 
   #refuse(did: string): void {
     if (this.#options.isDeclared === true) return
     this.#opaque = did
-    this.#options.onOpaque?.(
-      `results of '${this.name}' are not stored: it ${did}. Declare the files that decide its results as option 'files'`,
-    )
+    this.#report(`not stored: it ${did}. Declare the files that decide its results as option 'files'`)
+  }
+
+  #report(reason: string): void {
+    this.#options.onOpaque?.(`results of '${this.name}' are ${reason}`)
   }
 }

@@ -6,13 +6,9 @@
  *                                                       kind, path relative to the root, digest, bytes, mtime, ctime, inode;
  *                                                       zeros: only the digest counts
  *                      ['env', 'BROWSERSLIST', 'undefined', 0, 0, 0, 0],
- *                      ['names', 'DEBUG_', 'd5aX..', 0, 0, 0, 0],   the names of all variables that count and begin so
- *                      ['replaced list', 'dist', 'missing', 0, 0, 0, 0]]
- *                                                       the program read it while it started, and it changed since: compared
- *                                                       with what the program has read this time
+ *                      ['names', 'DEBUG_', 'd5aX..', 0, 0, 0, 0]]   the names of all variables that count and begin so
  *
- * A read is the same if it finds what it found, and if the program, should it have read the same while it started, found that, too:
- * the path may have changed since then. With a `replaced` read beside it, that one is compared with the start.
+ * A read holds if its path still has the recorded digest, and did not change since the program read it while it started.
  *
  * Many generations share a set. Its digest leaves out the stamps, so that it can be healed in place.
  */
@@ -20,21 +16,12 @@ import { digestOfNames, digestOfText, digestOfVariable } from '../inputs/digest.
 import { NO_STAMP, type Stamp } from '../inputs/files.ts'
 import type { Root } from '../inputs/root.ts'
 import { countedVariables } from './counted.ts'
-import {
-  type Disk,
-  type Found,
-  isOfFolder,
-  type ReadKind,
-  readKindOf,
-  type Sealed,
-  STORED_KINDS,
-  type StoredKind,
-} from './kinds.ts'
+import { type Disk, type Found, isOfFolder, READ_KINDS, type ReadKind } from './kinds.ts'
 import { compareNow, digestOrOther, stampNow } from './observed.ts'
-import { type Sink, startUpDigest } from './sink.ts'
+import { ambientRead, type Sink } from './sink.ts'
 
 /** One read as it is stored. */
-export type StoredRead = readonly [kind: StoredKind | 'env' | 'names', name: string, digest: string, ...stamp: Stamp]
+export type StoredRead = readonly [kind: ReadKind | 'env' | 'names', name: string, digest: string, ...stamp: Stamp]
 
 /** A read that no longer finds what it found. */
 export interface ChangedRead {
@@ -45,12 +32,12 @@ export interface ChangedRead {
   readonly after: string
 }
 
-const KINDS: ReadonlySet<unknown> = new Set([...STORED_KINDS, 'env', 'names'])
+const KINDS: ReadonlySet<unknown> = new Set([...READ_KINDS, 'env', 'names'])
 
 /** The stored form of a read of the disk. A link is stored as its target, relative to the root. */
-export function storedRead({ kind, path, digest, stamp, isReplaced }: Sealed, root: Root): StoredRead {
+export function storedRead({ kind, path, digest, stamp }: Found, root: Root): StoredRead {
   const found = kind === 'link' && digest !== 'missing' ? root.relative(digest) : digest
-  return [isReplaced ? `replaced ${kind}` : kind, root.relative(path), found, ...stamp]
+  return [kind, root.relative(path), found, ...stamp]
 }
 
 /** The stored form of a variable as it is now. */
@@ -77,7 +64,6 @@ export class Comparison {
   readonly #disk: Disk
   readonly #root: Root
   readonly #found: Map<string, 'same' | 'moved' | 'changed'> = new Map()
-  readonly #started: Map<string, string | undefined> = new Map()
 
   constructor(disk: Disk, root: Root) {
     this.#disk = disk
@@ -89,7 +75,7 @@ export class Comparison {
     let all: 'same' | 'moved' = 'same'
     for (const read of set) {
       const found = this.#compareOne(read)
-      if (found === 'changed' || this.#startedWith(read, set) !== undefined) return 'changed'
+      if (found === 'changed') return 'changed'
       if (found === 'moved') all = 'moved'
     }
     return all
@@ -97,10 +83,7 @@ export class Comparison {
 
   /** Everything of a set that changed. */
   changes(set: readonly StoredRead[]): ChangedRead[] {
-    return set.flatMap((read) => {
-      const after = this.#compareOne(read) === 'changed' ? this.#now(read) : this.#startedWith(read, set)
-      return after === undefined ? [] : [this.#change(read, after)]
-    })
+    return set.flatMap((read) => (this.#compareOne(read) === 'changed' ? [this.#change(read, this.#now(read))] : []))
   }
 
   /** The set with the stamps of now. */
@@ -117,50 +100,30 @@ export class Comparison {
     const key = keyOf(read)
     const known = this.#found.get(key)
     if (known !== undefined) return known
-    const [kind, , digest] = read
-    const hasStamp = isOfDisk(kind) && kind !== 'link'
-    const found = hasStamp
-      ? compareNow(this.#disk, this.#sealed(kind, read))
-      : this.#now(read) === digest
-        ? 'same'
-        : 'changed'
+    const found = this.#lookAt(read)
     this.#found.set(key, found)
     return found
   }
 
-  /** What the program read of a path while it started, if that is neither what was read then nor what the set has for it besides. */
-  #startedWith(read: StoredRead, set: readonly StoredRead[]): string | undefined {
+  #lookAt(read: StoredRead): 'same' | 'moved' | 'changed' {
     const [kind, name, digest] = read
-    if (!isOfDisk(kind)) return undefined
-    const started = this.#startUp(kind, name)
-    const isApart = (): boolean => set.some(([other, path]) => other === `replaced ${kind}` && path === name)
-    return started === undefined || started === digest || isApart() ? undefined : started
+    if (isOfDisk(kind)) {
+      if (ambientRead(kind, this.#root.absolute(name))?.hasChanged(this.#disk) === true) return 'changed'
+      if (kind !== 'link') return compareNow(this.#disk, this.#sealed(kind, read))
+    }
+    return this.#now(read) === digest ? 'same' : 'changed'
   }
 
   #change([kind, name, before]: StoredRead, after: string): ChangedRead {
     const change = { before, after }
     if (kind === 'env' || kind === 'names') return { kind: 'env', name: kind === 'env' ? name : `${name}*`, ...change }
-    return { kind: isOfFolder(readKindOf(kind)) ? 'list' : 'file', name: name === '' ? '.' : name, ...change }
+    return { kind: isOfFolder(kind) ? 'list' : 'file', name: name === '' ? '.' : name, ...change }
   }
 
   #now([kind, name]: StoredRead): string {
     if (kind === 'env') return digestOfVariable(name)
     if (kind === 'names') return digestOfNames(countedVariables(name))
-    const read = readKindOf(kind)
-    const started = isOfDisk(kind) ? undefined : this.#startUp(read, name)
-    return started ?? this.#stored(read, digestOrOther(this.#disk, read, this.#root.absolute(name)))
-  }
-
-  /** The digest of what the program read while it started, if the path has changed since. */
-  #startUp(kind: ReadKind, name: string): string | undefined {
-    const key = `${kind} ${name}`
-    if (!this.#started.has(key)) this.#started.set(key, startUpDigest(kind, this.#root.absolute(name)))
-    const digest = this.#started.get(key)
-    return digest === undefined ? undefined : this.#stored(kind, digest)
-  }
-
-  /** A link is stored as its target, relative to the root. */
-  #stored(kind: ReadKind, digest: string): string {
+    const digest = digestOrOther(this.#disk, kind, this.#root.absolute(name))
     return kind === 'link' && digest !== 'missing' ? this.#root.relative(digest) : digest
   }
 
@@ -174,7 +137,7 @@ export function forwardReads(set: readonly StoredRead[], root: Root, sink: Sink)
   for (const [kind, name] of set) {
     if (kind === 'env') sink.variable(name, false)
     else if (kind === 'names') sink.variables(name)
-    else sink.read(readKindOf(kind), root.absolute(name))
+    else sink.read(kind, root.absolute(name))
   }
 }
 
@@ -212,7 +175,7 @@ function isOfVariables([kind]: StoredRead): boolean {
 }
 
 function isOfDisk(kind: StoredRead[0]): kind is ReadKind {
-  return kind !== 'env' && kind !== 'names' && !kind.startsWith('replaced ')
+  return kind !== 'env' && kind !== 'names'
 }
 
 function orderOf([kind, name]: StoredRead): string {

@@ -4,7 +4,7 @@
  */
 import type { AsyncLocalStorage, AsyncResource } from 'node:async_hooks'
 import { builtin } from '../host/builtin.ts'
-import { type Disk, hostDisk, type ReadKind, type Sealed } from './kinds.ts'
+import type { Disk, Found, ReadKind } from './kinds.ts'
 
 /** Receives the reads of the code that runs now. No method throws. */
 export interface Sink {
@@ -33,13 +33,11 @@ export interface Opaque {
 export interface Noted {
   readonly kind: ReadKind
   readonly path: string
-  /** The program read it while it started, and changed the path since. */
-  readonly isReplaced: boolean
   isCurrent(disk: Disk): boolean
-  /** The digest of what was read, if the path has changed since; 'unknown' if it was not digested before. */
-  changed(disk: Disk): string | undefined
-  freeze(disk: Disk, isReplaced?: boolean): void
-  seal(disk: Disk): Sealed | undefined
+  /** Whether the path is no longer what was read. */
+  hasChanged(disk: Disk): boolean
+  freeze(disk: Disk): void
+  seal(disk: Disk): Found | undefined
 }
 
 /** Notes what a program reads outside of scopes, until the first of them begins. */
@@ -58,6 +56,8 @@ export interface Installation {
   readonly storage: AsyncLocalStorage<Sink | null>
   /** Receives reads outside of all scopes, while those count. */
   ambient: Ambient | undefined
+  /** Output directories of builds of this process, absolute. */
+  readonly outputs: Set<string>
   /** Undoes each change, the last one first. */
   readonly undo: (() => void)[]
   /** Local modules as they were when they were loaded, by path. */
@@ -101,6 +101,7 @@ export function makeInstallation(): Installation | undefined {
   const made: Installation = {
     storage: new hooks.AsyncLocalStorage(),
     ambient: undefined,
+    outputs: new Set(),
     undo: [],
     ...loaded,
     ...idle,
@@ -124,10 +125,32 @@ export function outerSink(installed: Installation | undefined = installation()):
   return installed?.storage.getStore() ?? undefined
 }
 
-/** The digest of what the program read while it started, if the path has changed since; 'unknown' if it was not digested before. */
-export function startUpDigest(kind: ReadKind, path: string): string | undefined {
-  const [read, disk] = [installation()?.ambient?.reads.get(`${kind} ${path}`), hostDisk()]
-  return read === undefined || disk === undefined ? undefined : read.changed(disk)
+/** What the program read while it started. */
+export function ambientRead(kind: ReadKind, path: string): Noted | undefined {
+  return installation()?.ambient?.reads.get(`${kind} ${path}`)
+}
+
+/**
+ * A build of the project `root` writes its output to this directory. Programs read, replace and remove files there. A directory that
+ * contains the project has sources, too.
+ */
+export function noteOutput(folder: string, root: string): void {
+  const paths = builtin('node:path')
+  if (paths === undefined) return
+  const output = paths.resolve(root, folder)
+  const isAround = `${paths.resolve(root)}${paths.sep}`.startsWith(
+    output.endsWith(paths.sep) ? output : `${output}${paths.sep}`,
+  )
+  if (!isAround) installation()?.outputs.add(output)
+}
+
+/** Whether a path is an output directory or below one. It looks up from the path, because a process may have many outputs. */
+export function isOutput(path: string): boolean {
+  const outputs = installation()?.outputs
+  const paths = builtin('node:path')
+  if (outputs === undefined || outputs.size === 0 || paths === undefined) return false
+  const folder = paths.dirname(path)
+  return outputs.has(path) || (folder !== path && isOutput(folder))
 }
 
 /** Receives a read that is made now; undefined if it does not count. */

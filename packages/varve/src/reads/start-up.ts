@@ -4,9 +4,9 @@
  * makes of those is seen only if it does so inside of recorded work.
  *
  * A file that the program wrote is its output, not its configuration: what it reads of it afterwards does not count, nor that
- * it was missing before. The output of one build would otherwise decide the next one of the same process. Of what the program removed,
- * only contents count as they were. Programs empty the folder of their output, and list it for that: how such a folder is when work
- * begins is what the next run can find again, whatever native code writes there meanwhile.
+ * it was missing before. The output of one build would otherwise decide the next one of the same process. Programs empty the
+ * folder of their output, and list it for that: names and types count as they are when work begins, which is what the next run
+ * can find again. A content that the program read and that has changed since is in its memory only: `ReadScope` refuses.
  */
 import { lookAt } from '../inputs/files.ts'
 import { lookedAt } from './followed.ts'
@@ -52,7 +52,7 @@ export class StartUp implements Ambient {
     for (const [key, { kind, path }] of this.#reads) {
       if (kind === 'content' || kind === 'module' || !(emptied.has(path) || isIn(removed, path, disk))) continue
       const now = new Observed(disk, kind, path)
-      now.freeze(disk, true)
+      now.freeze(disk)
       this.#reads.set(key, now)
     }
   }
@@ -85,7 +85,7 @@ export class StartUp implements Ambient {
     if (disk === undefined) return
     unrecordedNow(() => {
       if (!this.#written.has(path) && lookAt(disk.fs, path) === 'missing') this.#forgetMissing(path, disk)
-      freezeAround(this.#reads, disk, path, true)
+      freezeAround(this.#reads, disk, path)
     })
     this.#written.add(path)
     this.#unseen.add(path)
@@ -95,7 +95,7 @@ export class StartUp implements Ambient {
   #forgetMissing(path: string, disk: Disk): void {
     for (const kind of READ_KINDS) {
       const key = `${kind} ${path}`
-      if (!isOfFolder(kind) && this.#reads.get(key)?.changed(disk) === undefined) this.#reads.delete(key)
+      if (!isOfFolder(kind) && this.#reads.get(key)?.hasChanged(disk) === false) this.#reads.delete(key)
     }
   }
 
