@@ -1,6 +1,8 @@
 /** Tasks that track reads: a result is used again only if everything that its work read is as it was. */
 import {
+  appendFileSync,
   closeSync,
+  copyFileSync,
   cpSync,
   createReadStream,
   existsSync,
@@ -8,12 +10,15 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   symlinkSync,
   writeFileSync,
+  writeSync,
 } from 'node:fs'
 import { createRequire } from 'node:module'
-import { readFile, rm } from 'node:fs/promises'
+import { readFile, rm, writeFile } from 'node:fs/promises'
+import { setImmediate as tick } from 'node:timers/promises'
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
@@ -108,7 +113,7 @@ const ROWS: readonly [name: string, work: (project: Project) => unknown, change:
   ],
   [
     'a file in a folder that it copied',
-    ({ path }) => readCopy(path('list'), path('top')),
+    ({ path }) => readCopy(path('list'), path('.cache/top')),
     ({ write }) => write('list/a', 'two'),
   ],
   [
@@ -162,6 +167,37 @@ const ROWS: readonly [name: string, work: (project: Project) => unknown, change:
     (project) => editModule(project, 'a.cjs'),
   ],
 ]
+
+/** What work leaves behind, and the path that a warning names. */
+const EFFECTS: readonly [name: string, work: (project: Project) => unknown, path: string][] = [
+  ['it makes a file', ({ path }) => writeFileSync(path('made.txt'), ''), 'made.txt'],
+  ['it makes a file by a promise', ({ path }) => writeFile(path('made.txt'), ''), 'made.txt'],
+  ['it replaces a file', ({ path }) => writeFileSync(path('there.txt'), 'two'), 'there.txt'],
+  ['it appends to a file', ({ path }) => appendFileSync(path('there.txt'), 'two'), 'there.txt'],
+  ['it opens a file and writes', ({ path }) => writeAtStart(path('there.txt')), 'there.txt'],
+  ['it removes a file', ({ path }) => rmSync(path('there.txt')), 'there.txt'],
+  ['it renames a file', ({ path }) => renameSync(path('there.txt'), path('moved.txt')), 'there.txt'],
+  ['it copies a file', ({ path }) => copyFileSync(path('there.txt'), path('copy.txt')), 'copy.txt'],
+  ['it copies a folder', ({ path }) => cpSync(path('list'), path('copies'), { recursive: true }), 'copies/a'],
+  ['it makes a link', ({ path }) => symlinkSync('there.txt', path(`link-${Math.random()}`)), 'link-'],
+  ['it makes a file in a folder that it makes', ({ write }) => write('new/folder/made.txt', ''), 'new/folder/made.txt'],
+]
+
+/** Work that leaves nothing behind that a hit would have to make. */
+const NO_EFFECTS: readonly [name: string, work: (project: Project) => unknown][] = [
+  ['a file that it removes again', ({ path, write }) => (write('made.txt', ''), rmSync(path('made.txt')))],
+  ['a folder', ({ path }) => mkdirSync(path('new/folder'), { recursive: true })],
+  ['a file in a cache', ({ write }) => write('.cache/tool/made.txt', String(Math.random()))],
+  ['a file in a cache of a package', ({ write }) => write('node_modules/.cache/tool/made.txt', String(Math.random()))],
+  ['a file that it opens to write and leaves as it is', ({ path }) => closeSync(openSync(path('there.txt'), 'r+'))],
+]
+
+/** Opens a file without a new length, as databases do, and writes. */
+function writeAtStart(path: string): void {
+  const file = openSync(path, 'r+')
+  writeSync(file, 'TWO')
+  closeSync(file)
+}
 
 onEngine('native', (subject) => {
   it.each(ROWS)('a result is made again when what its work read changed: %s', async (_, work, change) => {
@@ -259,17 +295,52 @@ onEngine('native', (subject) => {
     expect(await once(subject, project, work)).toBe(0)
   })
 
-  it('a file that is only touched is a hit, and so is one that the work wrote itself before', async () => {
+  it('a file that is only touched is a hit', async () => {
     const project = subject.project()
     await project.settle('a.txt', 'one')
-    const work = (): void => {
-      readFileSync(project.path('a.txt'))
-      writeFileSync(project.path('made.txt'), String(Math.random()))
-      readFileSync(project.path('made.txt'))
-    }
+    const work = (): unknown => readFileSync(project.path('a.txt'))
     expect(await once(subject, project, work)).toBe(1)
     await project.settle('a.txt', 'one')
     expect(await once(subject, project, work)).toBe(0)
+  })
+
+  it.each(EFFECTS)('a hit would not do what the work does, so its result is not stored: $0', async (_, work, path) => {
+    const project = subject.project()
+    project.write('there.txt', 'one')
+    const warnings: string[] = []
+    for (let build = 0; build < 2; build++) {
+      const cache = await subject.open(project.dir, { onWarning: ({ message }) => warnings.push(message) })
+      const counted = new Counted(cache, project.root, { trackReads: true })
+      project.write('there.txt', 'one')
+      project.write('list/a', '')
+      await counted.run({}, () => work(project))
+      expect([counted.count, counted.task.stats().notStored]).toEqual([1, 1])
+      await cache.close()
+    }
+    expect(warnings.every((warning) => warning.includes(`its work wrote '${path}`))).toBe(true)
+    expect(warnings).toHaveLength(2)
+  })
+
+  it('nothing is stored of a generation in which work writes a file after its result was made', async () => {
+    const project = subject.project()
+    for (let build = 0; build < 2; build++) {
+      await withCache(subject, project, async (cache) => {
+        const counted = new Counted(cache, project.root, { trackReads: true })
+        let late: Promise<void> | undefined
+        await counted.run({}, () => {
+          late = tick().then(() => writeFileSync(project.path('late.txt'), ''))
+        })
+        await late
+        expect(counted.count).toBe(1)
+      })
+      rmSync(project.path('late.txt'))
+    }
+  })
+
+  it.each(NO_EFFECTS)('a result is stored although its work writes what decides nothing: $0', async (_, work) => {
+    const project = subject.project()
+    await project.settle('there.txt', 'one')
+    for (const count of [1, 0]) expect(await once(subject, project, () => work(project))).toBe(count)
   })
 
   const secrets = [

@@ -47,6 +47,8 @@ export interface Call<R, E> {
   readonly files: readonly string[]
   /** Absolute path of the file that the call processes. Reading it makes it an input of this call only. */
   readonly about?: string | undefined
+  /** Whether the call is given the content of that file. */
+  readonly isGiven?: boolean | undefined
   /** Reads of the call before `work`. */
   readonly reads?: ReadCall | undefined
   /** Runs the call. */

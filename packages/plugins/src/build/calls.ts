@@ -59,7 +59,7 @@ export class Calls {
       new Idle(COMMIT_IDLE_MS, () => void this.commit()),
       ...(onIdle === undefined ? [] : [new Idle(WORK_IDLE_MS, onIdle)]),
     ]
-    this.#reads = new PluginReads(options)
+    this.#reads = new PluginReads(options, (reason) => this.count(reason))
   }
 
   /** Whether a cache is open. */
@@ -146,6 +146,7 @@ export class Calls {
       files: call.files,
       accept,
       about: call.about,
+      isGiven: call.isGiven,
       explain,
     }
     const bytes = await this.#ask(() => task.run(request, work))
@@ -266,7 +267,8 @@ export class Calls {
       if (!call.shape(kept.entry)) throw new Uncacheable('returns or reports something unknown')
       for (const path of kept.watched) context.addFile(path)
       if (kept.workMs !== undefined) context.addWorkMs(kept.workMs)
-      call.reads?.finish([...kept.watched, ...call.files])
+      const ended = call.reads?.finish([...kept.watched, ...call.files])
+      if (ended?.written !== undefined) throw new Uncacheable('writes files')
       const [entry, isBound] = root.relativeEntry(kept.entry, kept.own)
       if (isBound) context.addInput('root', root.folder)
       else if (kept.own?.isUsed === true) context.addInput(PLAIN_ROOT, true)

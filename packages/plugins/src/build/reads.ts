@@ -21,14 +21,17 @@ const servers: Map<string, ReadScope> = new Map()
 /** The reads of one plugin. */
 export class PluginReads {
   readonly #options: CachedOptions
+  readonly #count: (reason: string) => void
   #scope: ReadScope | undefined
   /** Receives the warning of the scope once a build has begun. */
   #warn: Warn | undefined
   #warning: string | undefined
   #isNoted = false
 
-  constructor(options: CachedOptions) {
+  /** `count`: called for each result that is not stored. */
+  constructor(options: CachedOptions, count: (reason: string) => void) {
     this.#options = options
+    this.#count = count
   }
 
   /** Whether reads are recorded. */
@@ -78,7 +81,7 @@ export class PluginReads {
 
   /** The reads of a call that runs in several parts. */
   call(about: string): ReadCall | undefined {
-    return this.#scope?.call(about)
+    return this.#scope?.call({ path: about })
   }
 
   /** Records local modules that the plugin loads, and the packages that they import unless the caller names those that count. */
@@ -116,6 +119,12 @@ export class PluginReads {
       if (this.#warn === undefined) this.#warning = message
       else this.#warn(message)
     }
-    return (this.#scope = new ReadScope({ name, root: folder, isDeclared: files !== undefined, onOpaque }))
+    return (this.#scope = new ReadScope({
+      name,
+      root: folder,
+      isDeclared: files !== undefined,
+      onOpaque,
+      onNotStored: this.#count,
+    }))
   }
 }

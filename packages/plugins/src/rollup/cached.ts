@@ -161,6 +161,7 @@ export class PluginCache {
       parts: (input) => this.#tool.parts?.(context, input, root),
       files,
       about: file,
+      isGiven: hook === 'transform' ? true : undefined,
       work: async () => {
         if (isServer && file !== undefined) await this.#owed.settle(file)
         return recording.run(work)

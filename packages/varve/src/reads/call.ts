@@ -1,6 +1,18 @@
-/** One call of a scope: what it reads, apart from the file that it is about and the files that it declares, counts for the scope. */
+/**
+ * One call of a scope. What it reads counts for the scope, apart from the file that it is about and the files that it declares. What it
+ * writes, a result from the cache would not write, so a call that leaves files behind has no result to store.
+ */
+import { isSameLook, type Look } from '../inputs/files.ts'
 import type { ReadKind } from './kinds.ts'
 import { type Installation, type Opaque, outerSink, recorded, type Sink } from './sink.ts'
+
+/** The file that a call is about. */
+export interface OwnFile {
+  /** Absolute. */
+  readonly path: string
+  /** Whether the call is given the content, so that it need not read the file; undefined if that is not known. */
+  readonly isGiven?: boolean | undefined
+}
 
 /** The scope of a call. */
 export interface CallScope extends Sink {
@@ -8,24 +20,44 @@ export interface CallScope extends Sink {
   look(kind: ReadKind, path: string): string | undefined
   /** What a call read counts. */
   count(keys: Iterable<string>): void
+  /** What is at a path now; undefined for one where the project keeps nothing: caches, temporary files, output. */
+  lookAtKept(path: string): Look | undefined
+  /** A call is over that is about this file. `reads`: how often it read the file; `key`: that of the read. */
+  noteOwn(own: OwnFile, reads: number, key: string | undefined): void
+  /** A call wrote a file after its result was made. */
+  wroteLate(path: string): void
+}
+
+/** How a call ended. */
+export interface CallEnd {
+  /** Whether it read the file that it is about. */
+  readonly hasReadOwn: boolean
+  /** A file that it wrote or removed, absolute. */
+  readonly written: string | undefined
 }
 
 /** The reads of one call. Work of another scope around it depends on them, too. */
 export class ReadCall implements Sink {
   readonly #scope: CallScope
   readonly #installation: Installation | undefined
-  readonly #own: string | undefined
+  readonly #own: OwnFile | undefined
+  readonly #hasResult: boolean
   readonly #keys: Set<string> = new Set()
+  /** What was at the paths that the call wrote. */
+  readonly #written: Map<string, Look> = new Map()
   readonly #outer: Sink | undefined
   #isOver = false
-  #hasReadOwn = false
+  #ownReads = 0
+  #ownKey: string | undefined
 
   /** @internal */
-  constructor(scope: CallScope, installed: Installation | undefined, own: string | undefined) {
+  constructor(scope: CallScope, installed: Installation | undefined, own: OwnFile | undefined, hasResult: boolean) {
     this.#scope = scope
     this.#installation = installed
     this.#own = own
+    this.#hasResult = hasResult
     this.#outer = outerSink(installed)
+    if (!hasResult) this.#isOver = true
   }
 
   /** Runs the call, or a part of it. */
@@ -33,20 +65,23 @@ export class ReadCall implements Sink {
     return this.#installation === undefined ? work() : recorded(this.#installation, this, work)
   }
 
-  /** The call is over and declared these files and folders, absolute. Returns whether it read its own file. */
-  finish(declared: Iterable<string>): boolean {
+  /** The call is over and declared these files and folders, absolute. */
+  finish(declared: Iterable<string>): CallEnd {
     this.#isOver = true
     const own = new Set(declared)
     const shared = [...this.#keys].filter((key) => !own.has(key.slice(key.indexOf(' ') + 1)))
     this.#keys.clear()
     this.#scope.count(shared)
-    return this.#hasReadOwn
+    if (this.#own !== undefined) this.#scope.noteOwn(this.#own, this.#ownReads, this.#ownKey)
+    return { hasReadOwn: this.#ownReads > 0, written: [...this.#written.keys()].find((path) => this.#isLeft(path)) }
   }
 
   read(kind: ReadKind, path: string): void {
     this.#outer?.read(kind, path)
-    if (path === this.#own) {
-      this.#hasReadOwn ||= kind === 'content' || kind === 'module'
+    if (path === this.#own?.path) {
+      if (kind !== 'content' && kind !== 'module') return
+      this.#ownReads += 1
+      if (this.#hasResult) this.#ownKey ??= this.#scope.look('content', path)
       return
     }
     const key = this.#scope.look(kind, path)
@@ -57,6 +92,9 @@ export class ReadCall implements Sink {
 
   wrote(path: string): void {
     this.#outer?.wrote(path)
+    const before = this.#hasResult && !this.#written.has(path) ? this.#scope.lookAtKept(path) : undefined
+    if (before !== undefined) this.#written.set(path, before)
+    if (before !== undefined && this.#isOver) this.#scope.wroteLate(path)
     this.#scope.wrote(path)
   }
 
@@ -78,5 +116,14 @@ export class ReadCall implements Sink {
   opaque(event: Opaque): void {
     this.#outer?.opaque(event)
     this.#scope.opaque(event)
+  }
+
+  /** Whether the call changed, made or removed a file at this path. Folders alone are of no use to others. */
+  #isLeft(path: string): boolean {
+    const before = this.#written.get(path) ?? 'missing'
+    const now = this.#scope.lookAtKept(path) ?? before
+    return typeof now === 'object' && now.isDirectory()
+      ? typeof before === 'object' && before.isFile()
+      : !isSameLook(before, now)
   }
 }

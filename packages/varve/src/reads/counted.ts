@@ -104,6 +104,12 @@ export class CountedPaths {
     return this.decide(kind, paths.join(real, ...(isScoped ? rest : [second, ...rest])))
   }
 
+  /** Whether a file at this path is one of the project's: no cache, temporary file or part of a package. */
+  keeps(path: string): boolean {
+    const isCache = path.split(this.#disk.paths.sep).some((name) => /^\..*cache$/i.test(name))
+    return !isCache && this.decide('content', path)?.[1] === path
+  }
+
   /** Whether a read counts as it is. */
   has(read: { readonly kind: ReadKind; readonly path: string } | undefined): boolean {
     return read !== undefined && this.decide(read.kind, read.path)?.[1] === read.path

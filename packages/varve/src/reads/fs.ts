@@ -12,7 +12,18 @@ import { type Installation, type Sink, unrecordedNow } from './sink.ts'
 import { type Note, replace } from './wrapper.ts'
 
 /** What a function does with its first arguments. */
-type Access = ReadKind | 'open' | 'stream' | 'write' | 'copy' | 'copy all' | 'move' | 'make' | 'glob' | 'variables'
+type Access =
+  | ReadKind
+  | 'open'
+  | 'stream'
+  | 'write'
+  | 'symlink'
+  | 'copy'
+  | 'copy all'
+  | 'move'
+  | 'make'
+  | 'glob'
+  | 'variables'
 
 /** An absolute POSIX path that resolving does not change. A test takes 0.1 us, resolving 1 us and a kilobyte of garbage, for each read of a build. */
 const RESOLVED = /^(?:\/(?!\.{1,2}(?:\/|$))[^/]+)+$/
@@ -43,9 +54,12 @@ const ACCESS: Readonly<Record<string, Access>> = {
   copyFile: 'copy',
   cp: 'copy all',
   link: 'copy',
+  symlink: 'symlink',
   rename: 'move',
   readJson: 'content', // of the file systems of bundlers
 }
+
+const WRITES: ReadonlySet<Access> = new Set(['write', 'symlink', 'copy', 'copy all', 'move', 'make'])
 
 interface Modules {
   readonly files: typeof fs
@@ -74,7 +88,7 @@ export function notes(): (readonly [method: string, note: Note])[] {
   const modules = modulesOfHost()
   if (modules === undefined) return []
   return Object.entries(ACCESS).flatMap(([name, access]) => {
-    const note = noteOf(access, modules)
+    const note: Note = Object.assign(noteOf(access, modules), { isWrite: WRITES.has(access) })
     return [
       [name, note],
       [`${name}Sync`, note],
@@ -111,10 +125,12 @@ function noteOf(access: Access, modules: Modules): Note {
         const isRead = isReading(modules.files, flags)
         // A file that is opened to append to it may be read, too.
         if (isRead || flags === 'a+' || flags === 'as+') read(sink, 'content', target)
-        if (!isRead) write(sink, target)
+        if (isWriting(modules.files, flags)) write(sink, target)
       }
     case 'write':
       return (sink, [target]) => write(sink, target)
+    case 'symlink':
+      return (sink, [, target]) => write(sink, target)
     case 'make':
       return (sink, [target]) => noteMissing(modules, sink, path(target))
     case 'copy':
@@ -206,6 +222,12 @@ function fixedPart(pattern: string): string {
   const parts = pattern.split(/[\\/]/)
   const at = parts.findIndex((part) => /[*?[\]{}()!+@]/.test(part))
   return (at === -1 ? parts : parts.slice(0, at)).join('/') || (pattern.startsWith('/') ? '/' : '.')
+}
+
+/** Whether a file that is opened with these flags may be written. */
+function isWriting({ constants }: typeof fs, flags: unknown): boolean {
+  if (typeof flags === 'number') return (flags & (constants.O_WRONLY | constants.O_RDWR)) !== 0
+  return typeof flags === 'string' && /[wa+]/.test(flags)
 }
 
 /** Whether a file that is opened with these flags may be read. */

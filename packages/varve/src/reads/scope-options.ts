@@ -10,6 +10,13 @@ export interface ReadScopeOptions {
   readonly isDeclared?: boolean | undefined
   /** Whether code of any kind runs in it, so that imports are noted from its start; otherwise the caller follows those of local modules. */
   readonly notesImports?: boolean | undefined
+  /**
+   * Whether the files that runs are about are inputs of all results: `'shared'` for work that keeps them in memory and uses them in other
+   * runs. The default is to share them once a run shows that.
+   */
+  readonly ownFiles?: 'shared' | undefined
+  /** Called for each result that is not stored because of what its work did, with that in two words. */
+  readonly onNotStored?: ((did: string) => void) | undefined
   /** Called once, with a sentence, when results are not stored from now on. */
   readonly onOpaque?: ((message: string) => void) | undefined
 }

@@ -14,10 +14,11 @@
  */
 import { Root } from '../inputs/root.ts'
 import { VarveError } from '../errors.ts'
-import { ReadCall } from './call.ts'
+import { type OwnFile, ReadCall } from './call.ts'
 import { CountedPaths } from './counted.ts'
 import { Generations, type ReadStore, type Verdict } from './generations.ts'
 import { FollowedModules, lookedAt } from './followed.ts'
+import { lookAt, type Look } from '../inputs/files.ts'
 import { type Disk, hostDisk, keyOf, type ReadKind } from './kinds.ts'
 import { installResolution } from './imports.ts'
 import { hiddenReads } from './known.ts'
@@ -63,6 +64,12 @@ export class ReadScope implements Sink {
   #outdated: readonly string[] = []
   /** Took over what the program read before. */
   #begun = false
+  /** Keys of the files that runs are about and have read. */
+  readonly #ownReads: Set<string> = new Set()
+  /** Whether these are inputs of all results. */
+  #sharesOwn: boolean
+  /** A result of this generation did what no set describes. */
+  #isSpoiled = false
   #isReported = false
   /** Its builds are reported by `begin`. */
   #isBuilding = false
@@ -70,6 +77,7 @@ export class ReadScope implements Sink {
   constructor(options: ReadScopeOptions) {
     this.name = options.name
     this.#options = options
+    this.#sharesOwn = options.ownFiles === 'shared'
     const disk = hostDisk()
     if (disk === undefined)
       throw new VarveError('ENGINE_UNAVAILABLE', 'the recorder needs the files of Node.js, which is not here')
@@ -150,15 +158,13 @@ export class ReadScope implements Sink {
     if (this.#installation === undefined) return work()
     if (about === undefined && outerSink(this.#installation) === undefined)
       return recorded(this.#installation, this, work)
-    const call = this.call(about)
-    call.finish([])
-    return call.run(work)
+    return new ReadCall(this, this.#installation, about === undefined ? about : { path: about }, false).run(work)
   }
 
-  /** A call that has a result; `own`: the file that it is about, absolute. */
-  call(own?: string): ReadCall {
+  /** A call that has a result. */
+  call(own?: OwnFile): ReadCall {
     this.#start()
-    return new ReadCall(this, this.#installation, own)
+    return new ReadCall(this, this.#installation, own, true)
   }
 
   read(kind: ReadKind, path: string): void {
@@ -210,9 +216,43 @@ export class ReadScope implements Sink {
   count(keys: Iterable<string>): void {
     for (const key of keys) {
       if (!this.#reads.has(key)) continue
+      if (this.#ownReads.has(key)) this.#sharesOwn = true // another run reads it
       this.#inputs.add(key)
       this.#startUp.delete(key)
     }
+  }
+
+  /** What is at a path now; undefined where the project keeps nothing. @internal */
+  lookAtKept(path: string): Look | undefined {
+    if (!this.#counted.keeps(path) || isOutput(path)) return undefined
+    return unrecordedNow(() => lookAt(this.#disk.fs, path))
+  }
+
+  /** A result is not stored because its work wrote this file, absolute. */
+  refuseWritten(path: string): void {
+    this.#options.onNotStored?.('writes files')
+    this.#reportOnce(
+      `a result of '${this.name}' is not stored: its work wrote '${this.#root.relative(path)}', which a result from the cache would not do`,
+    )
+  }
+
+  /** A result may be stored already, so none of this generation is. @internal */
+  wroteLate(path: string): void {
+    this.#isSpoiled = true
+    this.refuseWritten(path)
+  }
+
+  /**
+   * A run may use what another one has read as its own file and keeps in memory. That cannot be seen, but shows in a run that reads its
+   * own file more than once, or although it was given the content, as several tools do that each keep it, or in one that does not read
+   * its file any more although others did. From then on, the own files of all runs are inputs of all results. @internal
+   */
+  noteOwn({ path, isGiven }: OwnFile, reads: number, key: string | undefined): void {
+    if (key !== undefined) this.#ownReads.add(key)
+    const isWithout = reads === 0 && this.#ownReads.size > 0 && this.#options.notesImports === true && isGiven !== true
+    const isKept = isGiven === true ? reads > 0 : isWithout && typeof this.lookAtKept(path) === 'object'
+    if (isKept || reads > 1) this.#sharesOwn = true
+    if (this.#sharesOwn) this.count(this.#ownReads)
   }
 
   /** Whether results of that generation may be used. */
@@ -258,6 +298,7 @@ export class ReadScope implements Sink {
       if (set !== undefined) this.#generations.put([...set.values()])
       if (set !== undefined) this.#earlier = set
       this.#generations.next()
+      this.#isSpoiled = false
       this.#variables.isMixed = false
       if (set === undefined) return
       this.#variables.clear()
@@ -282,7 +323,7 @@ export class ReadScope implements Sink {
 
   /** All reads; undefined if one of them changed since it was made. */
   #set(): Map<string, StoredRead> | undefined {
-    if (this.#lost.size > 0 || this.#variables.isMixed || this.#hasOutdated()) return undefined
+    if (this.#lost.size > 0 || this.#variables.isMixed || this.#isSpoiled || this.#hasOutdated()) return undefined
     const set = new Map([...this.#earlier, ...this.#variables.reads])
     for (const key of this.#inputs) {
       if (this.#isOfOutput(key)) continue
@@ -297,9 +338,9 @@ export class ReadScope implements Sink {
   #hasOutdated(): boolean {
     const path = this.#outdated.find((one) => !isOutput(one))
     if (path === undefined) return false
-    if (!this.#isReported)
-      this.#report(`not stored: the program has read '${this.#root.relative(path)}', which has changed since`)
-    this.#isReported = true
+    this.#reportOnce(
+      `results of '${this.name}' are not stored: the program has read '${this.#root.relative(path)}', which has changed since`,
+    )
     return true
   }
 
@@ -336,10 +377,13 @@ export class ReadScope implements Sink {
   #refuse(did: string): void {
     if (this.#options.isDeclared === true) return
     this.#opaque = did
-    this.#report(`not stored: it ${did}. Declare the files that decide its results as option 'files'`)
+    this.#options.onOpaque?.(
+      `results of '${this.name}' are not stored: it ${did}. Declare the files that decide its results as option 'files'`,
+    )
   }
 
-  #report(reason: string): void {
-    this.#options.onOpaque?.(`results of '${this.name}' are ${reason}`)
+  #reportOnce(message: string): void {
+    if (!this.#isReported) this.#options.onOpaque?.(message)
+    this.#isReported = true
   }
 }

@@ -8,7 +8,11 @@ import { type Installation, type Sink, sinkNow, WRAPPED } from './sink.ts'
 type Callable = (...args: unknown[]) => unknown
 
 /** Called before each call. */
-export type Note = (sink: Sink, args: readonly unknown[]) => void
+export interface Note {
+  (sink: Sink, args: readonly unknown[]): void
+  /** Whether the function writes. What it reads for that, such as the files in a folder that it removes, is not read by the program. */
+  readonly isWrite?: boolean
+}
 
 /** The end of the path of this module, which stack traces leave out. The lines of a bundle stay: its file contains the code of the tool, too. */
 const HERE: string | undefined = packagePath()?.replace('host/code', 'reads/wrapper')
@@ -27,13 +31,17 @@ function wrapWith(
   const wrapper = function (this: unknown, ...args: unknown[]): unknown {
     const sink = sinkNow(installation)
     if (sink !== undefined) note(sink, args)
+    const depth = note.isWrite === true ? 1 : 0
+    installation.unrecorded += depth
     try {
       return new.target === undefined
         ? Reflect.apply(original, this, args)
         : Reflect.construct(original, args, new.target)
     } catch (error) {
       // Varve's own work shows no stack, and to make one takes longer than most calls.
-      throw installation.unrecorded > 0 ? error : withoutHere(error)
+      throw installation.unrecorded > depth ? error : withoutHere(error)
+    } finally {
+      installation.unrecorded -= depth
     }
   }
   for (const key of Reflect.ownKeys(original)) copyProperty(original, wrapper, key, wrapVariant)

@@ -15,6 +15,8 @@ export interface Asked {
   readonly files: readonly string[]
   /** The file that the run is about, if the caller named one. */
   readonly about: string | undefined
+  /** Whether the work is given the content of that file. */
+  readonly isGiven: boolean | undefined
   /** The caller's words for changed inputs. */
   readonly explain: Explain | undefined
 }

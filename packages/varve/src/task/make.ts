@@ -37,6 +37,7 @@ const FIELDS: Fields<TaskOptions> = {
   inputs: DEPENDENCY_FIELDS.inputs,
   variants: VARIANTS,
   findInput: FUNCTION,
+  ownFiles: oneOf('shared'),
   trackReads: {
     expected: 'true, false or a scope of varve/reads',
     accepts: (value) => typeof value === 'boolean' || value instanceof ReadScope,
@@ -73,7 +74,7 @@ export function makeTask(host: TaskHost, name: string, options: TaskOptions): Ta
     paths === undefined
       ? new Root(options.root ?? NO_ROOT, noPaths)
       : new Root(paths.resolve(options.root ?? projectDirectory()), paths)
-  const scope = scopeOf(host, name, options.trackReads, root)
+  const scope = scopeOf(host, name, options, root)
   const codec = options.codec ?? 'json'
   const version = options.version ?? ''
   const asked = { what: `task '${name}'`, version, codec }
@@ -107,7 +108,7 @@ export function makeTask(host: TaskHost, name: string, options: TaskOptions): Ta
 function scopeOf(
   { session, open, dir }: TaskHost,
   name: string,
-  given: TaskOptions['trackReads'],
+  { trackReads: given, ownFiles }: TaskOptions,
   root: Root,
 ): ReadScope | undefined {
   if (given === undefined || given === false) return undefined
@@ -119,7 +120,8 @@ function scopeOf(
   }
   installReads()
   const onOpaque = (message: string): void => session.warn(new VarveError('UNTRACKED', message), `reads ${name}`)
-  const scope = given === true ? new ReadScope({ name, root: root.folder, notesImports: true, onOpaque }) : given
+  const scope =
+    given === true ? new ReadScope({ name, root: root.folder, notesImports: true, ownFiles, onOpaque }) : given
   const asked = { what: `the reads of '${scope.name}'`, version: READS_LAYOUT, codec: 'json' } as const
   const sets = open(`${READS_PREFIX}${scope.name}`, READS_LAYOUT, 'json', asked)
   const store = {

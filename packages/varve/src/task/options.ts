@@ -49,6 +49,12 @@ export interface TaskOptions {
    * @defaultValue `false`
    */
   readonly trackReads?: boolean | ReadScope | undefined
+  /**
+   * For tasks that track reads: `'shared'` makes the file that each run is about an input of all results, for work that keeps such files
+   * in memory and uses them in other runs, such as a linter that follows imports. An edit of any of them is a miss for all.
+   * @defaultValue shared once a run reads the file of another one, reads its own more than once, or does without reading its own
+   */
+  readonly ownFiles?: 'shared' | undefined
 }
 
 /**
@@ -87,6 +93,12 @@ export interface TaskRequest extends TaskDependencies {
    * @defaultValue the id, as a path below the root
    */
   readonly about?: string | undefined
+  /**
+   * Whether the work is given the content of that file as an input. Work that reads the file all the same has another reader in it, which
+   * may keep it for other runs; see `ownFiles`.
+   * @defaultValue `false`
+   */
+  readonly isGiven?: boolean | undefined
   /**
    * Called if the work has to run, for each input that differs from the nearest stored result, with both values if they are short.
    * Returns a phrase for `varve why`, such as `'babel 7.1.0 -> 7.2.0'` for the input `tools`, whose digest explains less.

@@ -20,6 +20,8 @@ export type Outcome =
   | { readonly kind: 'storable'; readonly recorded: Pick<Variant, 'added' | 'env' | 'files'> }
   /** A file or a variable changed meanwhile, so what the result depends on is unknown. */
   | { readonly kind: 'changed' }
+  /** The work wrote this file, absolute. */
+  | { readonly kind: 'written'; readonly path: string }
   /** The work called `skipStore`. */
   | { readonly kind: 'skipped' }
   /** The content of a file cannot be determined. */
@@ -50,6 +52,7 @@ export class Recording implements TaskContext {
   readonly #env: Map<string, string> = new Map()
   #workMs = 0
   #isSkipped = false
+  #written: string | undefined
   #isOver = false
 
   /** Looks at the files that were asked for, before the work begins. */
@@ -116,6 +119,11 @@ export class Recording implements TaskContext {
     this.#isSkipped = true
   }
 
+  /** The work wrote this file, absolute, which a result from the cache would not do. */
+  refuseWritten(path: string): void {
+    this.#written = path
+  }
+
   /** The files declared so far, relative to the root. */
   get declared(): readonly string[] {
     return [...this.#files.keys()]
@@ -135,6 +143,7 @@ export class Recording implements TaskContext {
 
   #outcome(): Outcome {
     if (this.#isSkipped) return { kind: 'skipped' }
+    if (this.#written !== undefined) return { kind: 'written', path: this.#written }
     for (const [name, digest] of this.#env) if (digestOfVariable(name) !== digest) return { kind: 'changed' }
     const files: RecordedFile[] = []
     for (const [path, { record, by }] of this.#files) {

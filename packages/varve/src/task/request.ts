@@ -1,6 +1,6 @@
 /** Checks what a run asks for and hashes it. Hot: a hit pays for it. */
 import { VarveError } from '../errors.ts'
-import { checkOptions, type Fields, FUNCTION, STRING, wrongValue } from '../checks/validate.ts'
+import { BOOLEAN, checkOptions, type Fields, FUNCTION, STRING, wrongValue } from '../checks/validate.ts'
 import { digestOfText } from '../inputs/digest.ts'
 import type { Asked } from './lookup.ts'
 import { type Digests, digestsOf } from './named.ts'
@@ -22,6 +22,7 @@ const REQUEST_FIELDS: Fields<TaskRequest> = {
   ...DEPENDENCY_FIELDS,
   accept: FUNCTION,
   about: STRING,
+  isGiven: BOOLEAN,
   explain: FUNCTION,
 }
 
@@ -35,13 +36,14 @@ const NONE: readonly string[] = []
 export function askedOf(call: string, request: TaskRequest, shared: Digests, root: Root): Asked {
   checkOptions(call, request, REQUEST_FIELDS)
   if (request.id === undefined) throw wrongValue('id', undefined, 'what is worked on, such as the path of a module')
-  const { id, inputs, files = NONE, env = NONE, about, explain } = request
+  const { id, inputs, files = NONE, env = NONE, about, isGiven, explain } = request
   return {
     key: keyOf(id, root),
     inputs: inputs === undefined ? shared : merged(inputs, shared),
     env,
     files: files.length === 0 ? files : files.map((path) => root.relative(path)),
     about,
+    isGiven,
     explain,
   }
 }

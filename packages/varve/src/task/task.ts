@@ -174,13 +174,13 @@ export class Task<V> {
     const { root, scope } = this.#parts
     if (scope === undefined) return work(recording)
     const own = root.absolute(root.relative(asked.about ?? asked.key))
-    const call = scope.call(own)
-    let isOwnRead = false
+    const call = scope.call({ path: own, isGiven: asked.isGiven })
     try {
       return await call.run(() => work(recording))
     } finally {
-      isOwnRead = call.finish(recording.declared.map((path) => root.absolute(path)))
-      if (isOwnRead) recording.addFile(own)
+      const { hasReadOwn, written } = call.finish(recording.declared.map((path) => root.absolute(path)))
+      if (hasReadOwn) recording.addFile(own)
+      if (written !== undefined) recording.refuseWritten(written)
     }
   }
 
@@ -231,6 +231,7 @@ export class Task<V> {
     }
     const outcome = recording.finish()
     try {
+      if (outcome.kind === 'written') scope?.refuseWritten(outcome.path)
       const isStorable = outcome.kind === 'storable' && scope?.reason === undefined
       const reads = isStorable ? scope?.generation : undefined
       const made = { reads, timeMs: Date.now(), workMs: workMs + recording.workMs, why }
