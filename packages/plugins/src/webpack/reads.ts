@@ -12,7 +12,7 @@
  */
 import * as fs from 'node:fs'
 import { tmpdir } from 'node:os'
-import * as paths from 'node:path'
+import * as nodePath from 'node:path'
 import { basename, resolve } from 'node:path'
 import {
   installReads,
@@ -40,7 +40,7 @@ type BuildInfo = NonNullable<NormalModule['buildInfo']>
 const KERNEL = /^\/(?:proc|sys|dev)(?:\/|$)/
 
 /** The disk as `Noted.hasChanged` takes it. */
-const DISK = { fs, paths }
+const DISK = { fs, paths: nodePath }
 
 /** The reads of one compiler. If it is not `isOn`, it records none, and what the compiler reads counts for no other one either. */
 export class BuildReads {

@@ -1,27 +1,22 @@
 /**
- * The state of files during one run. Each file is examined once, and its content is read only if necessary.
- *
- * A file is unchanged if size, mtime, ctime and inode are the recorded ones. Every write changes ctime and no program can set
- * it, so a file with its old size and mtime is still detected. The inode differs if a link leads to another file, or another
- * folder has the name, whose files may have the same times. If one differs, the content decides, and the entry gets the new
- * stamp. If the times are so recent that a later write might not change them ("racy clean"), zeros are recorded, and the
- * content decides next time.
- *
- * Everything is synchronous: a `statSync` costs 1 us, a stat by promise 16 us.
+ * The files of one root during one run. Each file is examined once, and its content is read only if its stamp differs:
+ * `stamp.ts`.
  */
 import type * as fs from 'node:fs'
 import { digestOfFile, digestOfNames, digestOfPieces } from './digest.ts'
 import type { Root } from './root.ts'
-
-/** What is used of `node:fs`. */
-export type FileReads = Pick<
-  typeof fs,
-  'closeSync' | 'openSync' | 'readdirSync' | 'readFileSync' | 'readSync' | 'statSync'
->
-
-/** Time in which two writes may leave the same timestamp: a tick of the system's clock, or the whole seconds of FAT. */
-export const TICK_MS = 20
-export const COARSE_TICK_MS = 2000
+import {
+  fileNowMs,
+  type FileReads,
+  isSameLook,
+  isSameStamp,
+  isYoungAt,
+  type Look,
+  lookAt,
+  NO_STAMP,
+  type Stamp,
+  stampOf,
+} from './stamp.ts'
 
 /** Larger files are hashed in pieces of this many bytes. */
 export const PIECE_BYTES: number = 4 * 1024 * 1024
@@ -29,21 +24,13 @@ export const PIECE_BYTES: number = 4 * 1024 * 1024
 /** The digest of a missing file. */
 const MISSING = 'missing'
 
-/** The result of `stat`: the file's, that it does not exist, or that it cannot be determined. */
-export type Look = fs.Stats | 'missing' | 'unreadable'
-
-/** What identifies a state of a file without its content; zeros if only the content does. */
-export type Stamp = readonly [size: number, mtimeMs: number, ctimeMs: number, ino: number]
-
-export const NO_STAMP: Stamp = [0, 0, 0, 0]
-
 /** A file as recorded. Records of earlier versions have no inode, so the content decides once. */
 export type RecordedFile = readonly [path: string, digest: string, ...stamp: Stamp]
 
 /** The files of one root as they are during one run. */
 export class Files {
-  /** When the run began. */
-  readonly startMs: number = Date.now()
+  /** When the run began, on the clock of the file system. */
+  readonly startMs: number = fileNowMs()
   readonly #fs: FileReads
   readonly #root: Root
   readonly #looks: Map<string, Look> = new Map()
@@ -82,10 +69,7 @@ export class Files {
 
   /** Whether the file was changed so short before the run that a change after its beginning may look the same. */
   isYoung(path: string): boolean {
-    const look = this.#look(path)
-    if (typeof look === 'string') return false
-    const tickMs = look.ctimeMs % 1000 === 0 ? COARSE_TICK_MS : TICK_MS
-    return Math.max(look.mtimeMs, look.ctimeMs) > this.startMs - tickMs
+    return isYoungAt(this.#look(path), this.startMs)
   }
 
   /** Whether so much is known of the file already that `hasChanged` would notice a change from now on. */
@@ -120,35 +104,6 @@ export class Files {
       return undefined
     }
   }
-}
-
-export function lookAt(files: FileReads, absolute: string): Look {
-  try {
-    const stats = files.statSync(absolute, { throwIfNoEntry: false })
-    if (stats === undefined) return 'missing'
-    // Anything else, such as a pipe, has no content to compare, and reading it might never end.
-    return stats.isFile() || stats.isDirectory() ? stats : 'unreadable'
-  } catch (error) {
-    // A path through a file, where a folder was: as missing as anything.
-    return typeof error === 'object' && error !== null && 'code' in error && error.code === 'ENOTDIR'
-      ? 'missing'
-      : 'unreadable'
-  }
-}
-
-/** The stamp of what was found; zeros for what has none. */
-export function stampOf(look: Look | undefined): Stamp {
-  return typeof look === 'object' ? [look.size, look.mtimeMs, look.ctimeMs, look.ino] : NO_STAMP
-}
-
-/** Whether two looks found the same file in the same state, or both the same lack of one. */
-export function isSameLook(before: Look, after: Look): boolean {
-  if (typeof before === 'string' || typeof after === 'string') return before === after
-  return isSameStamp(stampOf(before), stampOf(after))
-}
-
-export function isSameStamp(one: Stamp, other: Stamp): boolean {
-  return one.every((part, index) => part === other[index])
 }
 
 export function* pieces(files: FileReads, absolute: string): Generator<Uint8Array> {

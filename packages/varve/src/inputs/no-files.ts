@@ -1,6 +1,6 @@
 /** In place of `node:fs` and `node:path` on hosts without them, such as browsers: tasks work there, and refuse files. */
 import { VarveError } from '../errors.ts'
-import type { FileReads } from './files.ts'
+import type { FileReads } from './stamp.ts'
 import type { Paths } from './root.ts'
 
 /** The root of tasks there: no path is absolute or relative to anything. */

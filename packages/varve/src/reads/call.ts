@@ -2,7 +2,7 @@
  * One call of a scope. What it reads counts for the scope, apart from the file that it is about and the files that it declares. What it
  * writes, a result from the cache would not write, so a call that leaves files behind has no result to store.
  */
-import { isSameLook, type Look } from '../inputs/files.ts'
+import { isSameLook, type Look } from '../inputs/stamp.ts'
 import type { ReadKind } from './kinds.ts'
 import { type Installation, type Opaque, outerSink, recorded, type Sink } from './sink.ts'
 
@@ -20,7 +20,7 @@ export interface CallScope extends Sink {
   look(kind: ReadKind, path: string): string | undefined
   /** What a call read counts. */
   count(keys: Iterable<string>): void
-  /** What is at a path now; undefined for one where the project keeps nothing: caches, temporary files, output. */
+  /** What is at a path now; undefined for one where the project keeps nothing: caches and temporary files. */
   lookAtKept(path: string): Look | undefined
   /** A call is over that is about this file. `reads`: how often it read the file; `key`: that of the read. */
   noteOwn(own: OwnFile, reads: number, key: string | undefined): void

@@ -5,7 +5,9 @@ import { installImports } from './imports.ts'
 import { loadedModules } from './loaded.ts'
 import { installModules } from './modules.ts'
 import { installOpaque } from './opaque.ts'
-import { type Installation, installation, makeInstallation, removeInstallation } from './sink.ts'
+import { measureClock } from '../inputs/stamp.ts'
+import { hostDisk } from './kinds.ts'
+import { type Installation, installation, makeInstallation, removeInstallation, unrecordedNow } from './sink.ts'
 import { StartUp } from './start-up.ts'
 
 /**
@@ -24,6 +26,7 @@ export function installReads(): Installation | undefined {
     installModules(made)
     installImports(made)
     syncNamedImports()
+    measureClockHere()
     made.ambient = new StartUp(loadedModules())
     return made
   } catch {
@@ -37,4 +40,10 @@ export function installReads(): Installation | undefined {
 export function uninstallReads(): void {
   removeInstallation()
   syncNamedImports()
+}
+
+/** The project is most often on the file system of the working directory. Tasks measure that of their root again. */
+function measureClockHere(): void {
+  const disk = hostDisk()
+  if (disk !== undefined) unrecordedNow(() => measureClock(disk.fs, disk.paths.resolve()))
 }

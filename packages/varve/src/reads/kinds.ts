@@ -17,7 +17,8 @@ import type * as nodePath from 'node:path'
 import { builtin } from '../host/builtin.ts'
 import { FORMAT_FILES, FORMAT_FOLDER, SECRET_FOLDER } from '../host/format.ts'
 import { digestOfFile, digestOfNames, digestOfPieces } from '../inputs/digest.ts'
-import { lookAt, PIECE_BYTES, pieces, type Stamp } from '../inputs/files.ts'
+import { PIECE_BYTES, pieces } from '../inputs/files.ts'
+import { lookAt, type Stamp } from '../inputs/stamp.ts'
 import { digestOfPlugged } from './plugged.ts'
 
 /** The kinds of reads. */

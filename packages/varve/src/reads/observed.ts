@@ -2,18 +2,17 @@
  * One read of a file or folder, as it was when it was made. What costs little is digested at once. A content is only looked
  * at, and digested when the set is sealed: it is what was read if size, times and inode are the same then.
  */
-import type * as fs from 'node:fs'
 import {
-  COARSE_TICK_MS,
+  fileNowMs,
   isSameLook,
   isSameStamp,
+  isYoungAt,
   lookAt,
   type Look,
   NO_STAMP,
   type Stamp,
   stampOf,
-  TICK_MS,
-} from '../inputs/files.ts'
+} from '../inputs/stamp.ts'
 import { type Disk, digestNow, type Found, hostDisk, type ReadKind } from './kinds.ts'
 import { type Noted, unrecordedNow } from './sink.ts'
 
@@ -33,7 +32,7 @@ export class Observed implements Noted {
     this.kind = kind
     this.path = path
     this.#look = hasStamp(kind) ? lookAt(disk.fs, path) : undefined
-    this.#isYoung = isYoung(this.#look, Date.now())
+    this.#isYoung = isYoungAt(this.#look, fileNowMs())
     this.#isExact = this.#look === undefined || this.#isYoung || kind === 'list' || isFolder(this.#look)
     if (this.#isExact) this.#digest = digestOrOther(disk, kind, path)
   }
@@ -98,7 +97,7 @@ export function compareNow(disk: Disk, { kind, path, digest, stamp }: Found): 's
   const look = lookAt(disk.fs, path)
   if (stamp[1] !== 0 && isSameStamp(stampOf(look), stamp)) return 'same'
   if (digestOrOther(disk, kind, path) !== digest) return 'changed'
-  return typeof look === 'object' && !isYoung(look, Date.now()) ? 'moved' : 'same'
+  return typeof look === 'object' && !isYoungAt(look, fileNowMs()) ? 'moved' : 'same'
 }
 
 /** The digest of a read now; that of something unreadable is 'other'. */
@@ -113,7 +112,7 @@ export function digestOrOther(disk: Disk, kind: ReadKind, path: string): string 
 /** The stamp of what is there now; zeros for what has none, or is young. */
 export function stampNow(disk: Disk, { kind, path }: Found): Stamp {
   const look = hasStamp(kind) ? lookAt(disk.fs, path) : undefined
-  return look === undefined || isYoung(look, Date.now()) ? NO_STAMP : stampOf(look)
+  return look === undefined || isYoungAt(look, fileNowMs()) ? NO_STAMP : stampOf(look)
 }
 
 /** Whether it is a folder. A read of its content fails, whatever is in it. */
@@ -123,10 +122,4 @@ function isFolder(look: Look): boolean {
 
 function hasStamp(kind: ReadKind): boolean {
   return kind === 'content' || kind === 'module' || kind === 'list'
-}
-
-function isYoung(look: fs.Stats | string | undefined, nowMs: number): boolean {
-  if (typeof look !== 'object') return false
-  const tickMs = look.ctimeMs % 1000 === 0 ? COARSE_TICK_MS : TICK_MS
-  return Math.max(look.mtimeMs, look.ctimeMs) > nowMs - tickMs
 }

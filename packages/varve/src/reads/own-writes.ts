@@ -1,5 +1,5 @@
 /** What the work of a scope wrote. What it reads of that afterwards is no input. */
-import { lookAt } from '../inputs/files.ts'
+import { lookAt } from '../inputs/stamp.ts'
 import { type Disk, type Found, isOfFolder, type ReadKind } from './kinds.ts'
 import { freezeAround } from './observed.ts'
 import type { Noted } from './sink.ts'

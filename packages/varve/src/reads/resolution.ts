@@ -9,7 +9,7 @@
  */
 import type * as nodePath from 'node:path'
 import { builtin } from '../host/builtin.ts'
-import { lookAt } from '../inputs/files.ts'
+import { lookAt } from '../inputs/stamp.ts'
 import { type Disk, hostDisk, type ReadKind } from './kinds.ts'
 import { type Sink, unrecordedNow } from './sink.ts'
 

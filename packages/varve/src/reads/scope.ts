@@ -18,7 +18,7 @@ import { type OwnFile, ReadCall } from './call.ts'
 import { CountedPaths } from './counted.ts'
 import { Generations, type ReadStore, type Verdict } from './generations.ts'
 import { FollowedModules, lookedAt } from './followed.ts'
-import { lookAt, type Look } from '../inputs/files.ts'
+import { lookAt, type Look } from '../inputs/stamp.ts'
 import { type Disk, hostDisk, keyOf, type ReadKind } from './kinds.ts'
 import { installResolution } from './imports.ts'
 import { hiddenReads } from './known.ts'
@@ -224,7 +224,7 @@ export class ReadScope implements Sink {
 
   /** What is at a path now; undefined where the project keeps nothing. @internal */
   lookAtKept(path: string): Look | undefined {
-    if (!this.#counted.keeps(path) || isOutput(path)) return undefined
+    if (!this.#counted.keeps(path)) return undefined
     return unrecordedNow(() => lookAt(this.#disk.fs, path))
   }
 

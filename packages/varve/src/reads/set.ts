@@ -13,7 +13,7 @@
  * Many generations share a set. Its digest leaves out the stamps, so that it can be healed in place.
  */
 import { digestOfNames, digestOfText, digestOfVariable } from '../inputs/digest.ts'
-import { NO_STAMP, type Stamp } from '../inputs/files.ts'
+import { NO_STAMP, type Stamp } from '../inputs/stamp.ts'
 import type { Root } from '../inputs/root.ts'
 import { countedVariables } from './counted.ts'
 import { type Disk, type Found, isOfFolder, READ_KINDS, type ReadKind } from './kinds.ts'

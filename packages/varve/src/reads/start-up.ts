@@ -8,7 +8,7 @@
  * folder of their output, and list it for that: names and types count as they are when work begins, which is what the next run
  * can find again. A content that the program read and that has changed since is in its memory only: `ReadScope` refuses.
  */
-import { lookAt } from '../inputs/files.ts'
+import { lookAt } from '../inputs/stamp.ts'
 import { lookedAt } from './followed.ts'
 import { forEachLoaded } from './loaded.ts'
 import { type Disk, hostDisk, isOfFolder, READ_KINDS, type ReadKind } from './kinds.ts'

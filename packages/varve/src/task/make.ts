@@ -6,6 +6,7 @@ import { VarveError } from '../errors.ts'
 import type { Namespace } from '../session/namespace.ts'
 import { installReads } from '../reads/install.ts'
 import { ReadScope } from '../reads/scope.ts'
+import { unrecordedNow } from '../reads/sink.ts'
 import type { Session } from '../session/session.ts'
 import { checkOptions, describe, type Field, type Fields, FUNCTION, oneOf, STRING } from '../checks/validate.ts'
 import { digestsOf } from './named.ts'
@@ -15,6 +16,7 @@ import { VARIANTS_MAX } from './record.ts'
 import { DEPENDENCY_FIELDS } from './request.ts'
 import { NO_ROOT, noFiles, noPaths } from '../inputs/no-files.ts'
 import { Root } from '../inputs/root.ts'
+import { measureClock } from '../inputs/stamp.ts'
 import { Shelf } from './shelf.ts'
 import { Task } from './task.ts'
 
@@ -74,6 +76,9 @@ export function makeTask(host: TaskHost, name: string, options: TaskOptions): Ta
     paths === undefined
       ? new Root(options.root ?? NO_ROOT, noPaths)
       : new Root(paths.resolve(options.root ?? projectDirectory()), paths)
+  const disk = builtin('node:fs')
+  const readOnly = session.call((store) => store.status()).readOnly
+  if (disk !== undefined && !readOnly) unrecordedNow(() => measureClock(disk, root.folder, host.dir))
   const scope = scopeOf(host, name, options, root)
   const codec = options.codec ?? 'json'
   const version = options.version ?? ''
@@ -86,11 +91,11 @@ export function makeTask(host: TaskHost, name: string, options: TaskOptions): Ta
     results: open(`${RESULTS_PREFIX}${name}`, `${version}+${LAYOUT}`, codec, asked),
     codec: codecOf<unknown>(codec),
     variants: options.variants ?? VARIANTS_DEFAULT,
-    readOnly: session.call((store) => store.status()).readOnly,
+    readOnly,
     scope,
   })
   const inputs = digestsOf(options.inputs ?? {})
-  const files = builtin('node:fs') ?? noFiles
+  const files = disk ?? noFiles
   return new Task({
     name,
     shelf,

@@ -1,6 +1,7 @@
 /** The present that variants are compared with, each thing looked at once per run. */
 import { digestOf, digestOfVariable } from '../inputs/digest.ts'
-import { type FileReads, Files } from '../inputs/files.ts'
+import { Files } from '../inputs/files.ts'
+import { type FileReads } from '../inputs/stamp.ts'
 import type { Root } from '../inputs/root.ts'
 
 /** Files, environment and added inputs as they are during one run. */
