@@ -36,7 +36,7 @@ describe('how files are cut', () => {
 describe('a description', () => {
   const digest = 'a'.repeat(64)
   const valid = {
-    version: 1,
+    chunkMax: 8 * MIB,
     files: [
       { path: 'v1/1-1.table', bytes: 5 },
       { path: 'v1/manifest-1', bytes: 3 },
@@ -78,10 +78,31 @@ describe('a description', () => {
     ['a chunk that is no digest', { ...valid, chunks: ['../head'] }],
     ['chunks that are too small', { ...valid, chunkMax: 1 }],
     ['chunks that are too large', { ...valid, chunkMax: 2 ** 31 }],
-    ['a size of chunks that is no number', { ...valid, chunkMax: '65536' }],
-    ['another version', { ...valid, version: 2 }],
-    ['no object', []],
+    ['a size of chunks that is no number', { ...valid, chunkMax: '65536x' }],
+    ['a path with a line in it', { ...valid, files: [{ path: 'v1/manifest-1\n0 v1/manifest-2', bytes: 8 }] }],
+    ['a line more at the end', { ...valid, chunks: [digest, ''] }],
   ])('%s is refused', (_, value) => {
     expect(decodeDescription(encodeDescription(value as never), 8)).toBeUndefined()
+  })
+
+  it.each([
+    ['JSON', '{"version":1,"files":[],"chunks":[]}\n'],
+    ['another version', 'varve-layer 2 8388608\n0 v1/manifest-1\n\n'],
+    ['no chunks', 'varve-layer 1 8388608\n8 v1/manifest-1\n'],
+    ['an end within a line', `varve-layer 1 8388608\n8 v1/manifest-1\n\n${digest}`],
+    ['nothing', ''],
+  ])('%s is refused', (_, text) => {
+    expect(decodeDescription(Buffer.from(text), 8)).toBeUndefined()
+  })
+
+  it('that claims a file of a terabyte in small chunks takes no memory for them, nor one with more files than are left', () => {
+    const claims = `varve-layer 1 65536\n${2 ** 40} v1/1-1.table\n\n${digest}\n`
+    const before = process.memoryUsage().heapUsed
+    expect(decodeDescription(Buffer.from(claims), 2 ** 40)).toBeUndefined()
+    expect(process.memoryUsage().heapUsed - before).toBeLessThan(50 * MIB)
+    expect([
+      decodeDescription(encodeDescription(valid), 8, 2),
+      decodeDescription(encodeDescription(valid), 8, 1),
+    ]).toEqual([valid, undefined])
   })
 })

@@ -1,4 +1,12 @@
-/** What a value that was read as JSON is. */
+/** JSON from a store: parsed if it is small, and what its values are. */
+
+/** Objects, arrays and members take up to 20 times the memory of their bytes. Throws SyntaxError if there are more than `partsMax`. */
+export function parseJson(bytes: Uint8Array, partsMax: number): unknown {
+  let parts = 0
+  for (const byte of bytes) if (byte === 0x7b || byte === 0x5b || byte === 0x2c) parts += 1
+  if (parts > partsMax) throw new SyntaxError(`the JSON has more than ${partsMax} parts`)
+  return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString())
+}
 
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -14,7 +14,6 @@ import { constants } from 'node:fs'
 import { mkdir, open, readdir, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { VarveError } from 'varve'
-import { isArray, isCount, isDigest, isObject, isText } from './json.ts'
 import type { BlobStore } from './stores/store.ts'
 
 export const CHUNK_MAX: number = 8 << 20
@@ -24,7 +23,9 @@ const CHUNK_MIN = 65_536
 
 /** A file of this size does not share a chunk. */
 const OWN_CHUNK = 1 << 20
-const FILES_MAX = 1_000_000
+
+/** Most files of all layers that are fetched at once. */
+export const FILES_MAX: number = 1_000_000
 
 /** Files of a sealed layer, in the directory of the format; nothing else is transferred. */
 const LAYER_FILE = /^v1(?:-[0-9a-f]{16})?\/(?:manifest-1|1-\d{1,10}\.table|files\/[0-9a-f]{2}\/[0-9a-f]{64})$/
@@ -44,8 +45,7 @@ export interface Piece {
 
 /** Files and chunks of a layer. */
 export interface Description {
-  readonly version: 1
-  /** Most bytes of a chunk, from 64 KiB to 8 MiB; 8 MiB if it is missing. */
+  /** Most bytes of a chunk, from 64 KiB to 8 MiB. */
   readonly chunkMax?: number | undefined
   /** By path. */
   readonly files: readonly LayerFile[]
@@ -84,6 +84,23 @@ export function cut({ files, chunkMax = CHUNK_MAX }: Pick<Description, 'files' |
   return chunks
 }
 
+/** The number of chunks, without the memory for their pieces: a length that is declared may be anything. */
+function chunkCount({ files, chunkMax }: { readonly files: readonly LayerFile[]; readonly chunkMax: number }): number {
+  const ownChunk = Math.min(OWN_CHUNK, chunkMax)
+  let count = 0
+  let sharedBytes = -1
+  for (const { bytes } of files) {
+    const isOwn = bytes >= ownChunk
+    if (sharedBytes >= 0 && (isOwn || sharedBytes + bytes > chunkMax)) {
+      count += 1
+      sharedBytes = -1
+    }
+    if (isOwn) count += Math.ceil(bytes / chunkMax)
+    else sharedBytes = Math.max(sharedBytes, 0) + bytes
+  }
+  return count + (sharedBytes >= 0 ? 1 : 0)
+}
+
 /** Bytes of a chunk. */
 export function bytesOf(pieces: readonly { readonly bytes: number }[]): number {
   return pieces.reduce((sum, { bytes }) => sum + bytes, 0)
@@ -119,12 +136,25 @@ export async function readChunk(directory: string, pieces: readonly Piece[]): Pr
   return chunk
 }
 
-/** Writes the pieces of a verified chunk. */
-export async function writeChunk(directory: string, pieces: readonly Piece[], chunk: Uint8Array): Promise<void> {
+/** Writes the pieces of a verified chunk. Rejects with the reason of the signal. */
+export async function writeChunk(
+  directory: string,
+  pieces: readonly Piece[],
+  chunk: Uint8Array,
+  signal: AbortSignal,
+): Promise<void> {
   let start = 0
-  const parts = pieces.map((piece) => ({ piece, content: chunk.subarray(start, (start += piece.bytes)) }))
-  await Promise.all(parts.map(({ piece, content }) => writePiece(directory, piece, content)))
+  for (let index = 0; index < pieces.length; index += WRITTEN_AT_ONCE) {
+    signal.throwIfAborted()
+    const parts = pieces
+      .slice(index, index + WRITTEN_AT_ONCE)
+      .map((piece) => ({ piece, content: chunk.subarray(start, (start += piece.bytes)) }))
+    await Promise.all(parts.map(({ piece, content }) => writePiece(directory, piece, content)))
+  }
 }
+
+/** Files that are written at the same time: a chunk may have hundreds of thousands. */
+const WRITTEN_AT_ONCE = 64
 
 /** Blobs verify their content when they are read; the other files are synced. */
 async function writePiece(directory: string, { path, offset }: Piece, content: Uint8Array): Promise<void> {
@@ -146,35 +176,72 @@ export function digestOf(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex')
 }
 
-export function encodeDescription(description: Description): Uint8Array {
-  return new Uint8Array(Buffer.from(JSON.stringify(description)))
+/**
+ * The bytes of a description: lines, so that a reader refuses the first invalid one before it takes memory for the others.
+ *
+ *   varve-layer 1 <most bytes of a chunk>
+ *   <bytes> <path>        for each file, by path
+ *                         an empty line
+ *   <sha256>              for each chunk
+ */
+export function encodeDescription({ files, chunks, chunkMax = CHUNK_MAX }: Description): Uint8Array {
+  const lines = files.map(({ path, bytes }) => `${bytes} ${path}`)
+  return new Uint8Array(Buffer.from([`${MAGIC} ${chunkMax}`, ...lines, '', ...chunks, ''].join('\n'), 'latin1'))
 }
 
-/** Reads the description of a layer of `layerBytes`. Undefined if it is invalid; its digest was verified before. */
-export function decodeDescription(bytes: Uint8Array, layerBytes: number): Description | undefined {
-  try {
-    const value: unknown = JSON.parse(Buffer.from(bytes).toString())
-    return isDescription(value, layerBytes) ? value : undefined
-  } catch {
-    return undefined
+const MAGIC = 'varve-layer 1'
+const HEAD_LINE = /^varve-layer 1 ([1-9]\d{4,6})$/
+const FILE_LINE = /^(0|[1-9]\d{0,15}) (v1.*)$/
+const CHUNK_LINE = /^[0-9a-f]{64}$/
+
+/**
+ * Reads the description of a layer of `layerBytes` that has at most `filesMax` files. Undefined if it is invalid; its digest was verified
+ * before.
+ */
+export function decodeDescription(
+  bytes: Uint8Array,
+  layerBytes: number,
+  filesMax: number = FILES_MAX,
+): Description | undefined {
+  const lines = linesOf(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1'))
+  const chunkMax = Number(HEAD_LINE.exec(next(lines) ?? '')?.[1] ?? 0)
+  if (chunkMax < CHUNK_MIN || chunkMax > CHUNK_MAX) return undefined
+  const files = filesIn(lines, layerBytes, filesMax)
+  if (files === undefined) return undefined
+  const count = chunkCount({ files, chunkMax })
+  const chunks: string[] = []
+  for (let line = next(lines); line !== undefined; line = next(lines)) {
+    if (chunks.length === count || !CHUNK_LINE.test(line)) return undefined
+    chunks.push(line)
+  }
+  return chunks.length === count ? { chunkMax, files, chunks } : undefined
+}
+
+/** The files up to the empty line; undefined if one is invalid. */
+function filesIn(lines: Iterator<string>, layerBytes: number, filesMax: number): LayerFile[] | undefined {
+  const files: LayerFile[] = []
+  let sum = 0
+  for (let line = next(lines); line !== ''; line = next(lines)) {
+    const [, bytes = '', path = ''] = FILE_LINE.exec(line ?? '') ?? []
+    const isNext = LAYER_FILE.test(path) && (files.at(-1)?.path ?? '') < path
+    sum += Number(bytes)
+    if (!isNext || files.length === filesMax || sum > layerBytes) return undefined
+    files.push({ path, bytes: Number(bytes) })
+  }
+  return sum === layerBytes ? files : undefined
+}
+
+/** The lines of a text that ends with one. */
+function* linesOf(text: string): Generator<string> {
+  for (let start = 0; start < text.length;) {
+    const end = text.indexOf('\n', start)
+    if (end === -1) return
+    yield text.slice(start, end)
+    start = end + 1
   }
 }
 
-function isDescription(value: unknown, layerBytes: number): value is Description {
-  if (!isObject(value)) return false
-  const { version, files, chunks, chunkMax = CHUNK_MAX } = value
-  if (version !== 1 || !isArray(files) || files.length > FILES_MAX || !isArray(chunks) || !files.every(isFile))
-    return false
-  if (!isCount(chunkMax) || chunkMax < CHUNK_MIN || chunkMax > CHUNK_MAX) return false
-  const isSorted = files.every(({ path }, index) => index === 0 || (files[index - 1]?.path ?? '') < path)
-  return (
-    isSorted &&
-    bytesOf(files) === layerBytes &&
-    chunks.every(isDigest) &&
-    chunks.length === cut({ files, chunkMax }).length
-  )
-}
-
-function isFile(value: unknown): value is LayerFile {
-  return isObject(value) && isText(value['path']) && LAYER_FILE.test(value['path']) && isCount(value['bytes'])
+function next(lines: Iterator<string>): string | undefined {
+  const { done, value } = lines.next()
+  return done === true ? undefined : value
 }

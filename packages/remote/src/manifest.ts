@@ -4,15 +4,15 @@
  *   8 bytes    'VARVERM1'
  *   8          id of the key
  *   64         Ed25519 signature over all other bytes
- *   the rest   JSON, at most 4 MiB
+ *   the rest   JSON, at most 4 MiB, whose parts are counted before it is parsed
  *
  * A manifest contains the name of the object that it is. So one that is copied to another scope or another commit is refused,
- * whatever its signature is. Sizes are checked here, before a reader allocates anything for a layer.
+ * whatever its signature is. Sizes are checked here, before a reader allocates anything for a layer: those of each, and those of all together.
  */
 import { sign, verify } from 'node:crypto'
 import { VarveError } from 'varve'
 import { AT_ONCE } from './each.ts'
-import { isArray, isCount, isDigest, isObject, isText } from './json.ts'
+import { isArray, isCount, isDigest, isObject, isText, parseJson } from './json.ts'
 import type { PublicKey, SigningKey } from './keys.ts'
 import { CHUNK_MAX } from './layer.ts'
 
@@ -71,14 +71,23 @@ const MAGIC = Buffer.from('VARVERM1')
 const HEADER = MAGIC.length + 8
 const SIGNED = HEADER + 64
 
-/** Most bytes of one layer, and of its description. */
-const LAYER_MAX = 2 ** 40
-const DESCRIPTION_MAX = 64 << 20
+/** Most layers of a manifest, bytes of all of them, and bytes of all descriptions: what a reader may have to fetch and keep. */
+const LAYERS_MAX = 4096
+const LAYERS_BYTES_MAX = 2 ** 36
+export const DESCRIPTION_MAX: number = 64 << 20
+
+/** Parts of JSON for one byte of a manifest; a layer has one for every 14. */
+const PARTS = 1 / 8
 
 /** The bytes of a signed manifest. */
 export function encodeManifest(manifest: Manifest, { id, secret }: SigningKey): Uint8Array {
   const header = Buffer.concat([MAGIC, Buffer.from(id, 'hex')])
   const body = Buffer.from(JSON.stringify(manifest))
+  const isReadable: boolean = isManifest(manifest)
+  if (!isReadable) {
+    const most = `${LAYERS_MAX} layers of ${LAYERS_BYTES_MAX} bytes in all`
+    throw new VarveError('INVALID_ARGUMENT', `the manifest '${manifest.name}' would have more than ${most}`)
+  }
   const signature = sign(null, Buffer.concat([header, body]), secret)
   const bytes = Buffer.concat([header, signature, body])
   if (bytes.length > MANIFEST_MAX)
@@ -115,7 +124,7 @@ export function unverified(bytes: Buffer): Manifest | undefined {
 
 function parse(body: Buffer): Manifest | undefined {
   try {
-    const value: unknown = JSON.parse(body.toString())
+    const value = parseJson(body, MANIFEST_MAX * PARTS)
     return isManifest(value) ? value : undefined
   } catch {
     return undefined
@@ -132,7 +141,10 @@ function isManifest(value: unknown): value is Manifest {
   return (
     isHead &&
     isArray(layers) &&
+    layers.length <= LAYERS_MAX &&
     layers.every(isLayer) &&
+    sumOf(layers, 'bytes') <= LAYERS_BYTES_MAX &&
+    sumOf(layers, 'descriptionBytes') <= DESCRIPTION_MAX &&
     isListOf(value['added'], isDigest) &&
     isListOf(value['revoked'], isDigest)
   )
@@ -149,7 +161,11 @@ function isLayer(value: unknown): value is RemoteLayer {
     return false
   if (!isListOf(value['merged'], (each) => isText(each) && /^[0-9a-f]{16}$/.test(each))) return false
   if (!isArray(first) || first.length > FIRST_MAX || !first.every(isChunk)) return false
-  return isCount(descriptionBytes) && descriptionBytes <= DESCRIPTION_MAX && isCount(bytes) && bytes <= LAYER_MAX
+  return isCount(descriptionBytes) && isCount(bytes)
+}
+
+function sumOf(layers: readonly RemoteLayer[], field: 'bytes' | 'descriptionBytes'): number {
+  return layers.reduce((sum, layer) => sum + layer[field], 0)
 }
 
 function isChunk(value: unknown): value is Chunk {

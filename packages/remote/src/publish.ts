@@ -16,8 +16,8 @@ import { type Change, layersWith, mergedOf } from './change.ts'
 import { forEachAtOnce } from './each.ts'
 import { readHead, readManifest } from './heads.ts'
 import type { SigningKey } from './keys.ts'
-import { bytesOf, CHUNK_MAX, chunkMaxFor, cut, digestOf, encodeDescription, filesOf, readChunk } from './layer.ts'
-import { type Chunk, encodeManifest, FIRST_MAX, type Manifest, type RemoteLayer } from './manifest.ts'
+import { bytesOf, chunkMaxFor, cut, digestOf, encodeDescription, FILES_MAX, filesOf, readChunk } from './layer.ts'
+import { type Chunk, DESCRIPTION_MAX, encodeManifest, FIRST_MAX, type Manifest, type RemoteLayer } from './manifest.ts'
 import { install, type RemoteControl } from './pull.ts'
 import { chunkName, headName, layerName, manifestName, type Remote, type Scope } from './remote.ts'
 import type { Sealed } from './seal.ts'
@@ -103,12 +103,8 @@ async function send(
     onProgress?.(done, bytes)
   })
   const digests = chunks.map((chunk) => chunk.sha256)
-  const description = encodeDescription({
-    version: 1,
-    ...(chunkMax === CHUNK_MAX ? {} : { chunkMax }),
-    files,
-    chunks: digests,
-  })
+  const description = encodeDescription({ chunkMax, files, chunks: digests })
+  checkDescription(sealed.cache, description, files.length)
   const sha256 = digestOf(description)
   const name = layerName(scope, sha256)
   await store.put(name, description, { ifAbsent: true, sha256, signal })
@@ -122,6 +118,15 @@ async function send(
     ...merged,
   }
   return { layer, replaces, directory, sentBytes, names: [name, ...digests.map((digest) => chunkName(scope, digest))] }
+}
+
+/** Throws INVALID_ARGUMENT for a layer that readers would refuse. */
+function checkDescription(cache: string, description: Uint8Array, files: number): void {
+  if (files <= FILES_MAX && description.length <= DESCRIPTION_MAX) return
+  throw new VarveError(
+    'INVALID_ARGUMENT',
+    `the cache '${cache}' has ${files} files, and a layer at most ${FILES_MAX}; limit it with maxBytes`,
+  )
 }
 
 /**

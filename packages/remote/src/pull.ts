@@ -19,9 +19,9 @@ import { VarveError } from 'varve'
 import { allEnded, Gate } from './each.ts'
 import { ioError } from './error-code.ts'
 import { readNewest } from './heads.ts'
-import { bytesOf, cut, decodeDescription, type Description, digestOf, writeChunk } from './layer.ts'
+import { bytesOf, cut, decodeDescription, type Description, digestOf, FILES_MAX, writeChunk } from './layer.ts'
 import { dropUnused, remove } from './local.ts'
-import type { Chunk, Manifest, RemoteLayer } from './manifest.ts'
+import { type Chunk, DESCRIPTION_MAX, type Manifest, type RemoteLayer } from './manifest.ts'
 import { checkCall, CONTROL, type Field, TEXTS } from './options.ts'
 import { chunkName, layerName, type Remote, type Scope, withinBudget } from './remote.ts'
 
@@ -138,11 +138,13 @@ export async function fetchLayers(
 ): Promise<PullReport> {
   const missing = named.filter((each) => !existsSync(pathOf(remote, each))).toReversed()
   const total = bytesOf(missing.map(({ layer }) => layer))
+  checkDescriptions(missing)
   let done = 0
   const fetching: Fetching = {
     remote,
     signal,
     gate: new Gate(),
+    files: 0,
     onBytes: (bytes) => onProgress?.((done += bytes), total),
   }
   await allEnded(missing.map((each) => fetchLayer(fetching, each)))
@@ -160,27 +162,41 @@ interface Fetching {
   readonly remote: Remote
   readonly signal: AbortSignal
   readonly gate: Gate
+  /** Files that the descriptions so far have listed. */
+  files: number
   readonly onBytes: (bytes: number) => void
 }
 
+/** Throws REMOTE_UNTRUSTED for scopes whose descriptions take more memory together than those of one may. */
+function checkDescriptions(missing: readonly NamedLayer[]): void {
+  const bytes = missing.reduce((sum, { layer }) => sum + layer.descriptionBytes, 0)
+  if (bytes <= DESCRIPTION_MAX) return
+  throw new VarveError(
+    'REMOTE_UNTRUSTED',
+    `the descriptions of ${missing.length} layers of the remote have ${bytes} bytes, at most ${DESCRIPTION_MAX} are read. Revoke layers, or remove a scope`,
+  )
+}
+
 /** Fetches the description and the first chunks at the same time, then the other chunks. */
-async function fetchLayer({ remote, signal, gate, onBytes }: Fetching, { layer, scope }: NamedLayer): Promise<void> {
+async function fetchLayer(fetching: Fetching, { layer, scope }: NamedLayer): Promise<void> {
+  const { remote, signal, gate, onBytes } = fetching
   const temporary = join(remote.dir, `.${randomUUID()}.tmp`)
   try {
     const made = mkdir(temporary, { recursive: true, mode: 0o700 }) // meanwhile, so that requests begin in the order of the calls
-    const describing = gate.run(() => readDescription(remote, scope, layer, signal))
+    const describing = gate.run(async () => {
+      const description = await readDescription(remote, scope, layer, signal, FILES_MAX - fetching.files)
+      fetching.files += description.files.length
+      return { chunks: description.chunks, pieces: cut(description) }
+    })
     const fetch = ({ sha256, bytes }: Chunk, index: number): Promise<void> =>
       gate.run(async () => {
         const content = await readVerified(remote, chunkName(scope, sha256), bytes, signal)
-        await writeChunk(temporary, cut(await describing)[index] ?? [], content)
+        await writeChunk(temporary, (await describing).pieces[index] ?? [], content, signal)
         onBytes(bytes)
       })
     const first = layer.first.map(fetch)
-    const others = describing.then((description) => {
-      const chunks = cut(description).map((pieces, index) => ({
-        sha256: description.chunks[index] ?? '',
-        bytes: bytesOf(pieces),
-      }))
+    const others = describing.then(({ chunks: digests, pieces }) => {
+      const chunks = pieces.map((each, index) => ({ sha256: digests[index] ?? '', bytes: bytesOf(each) }))
       checkFirst(layer, chunks)
       return allEnded(chunks.map((chunk, index) => first[index] ?? fetch(chunk, index)))
     })
@@ -224,11 +240,13 @@ export async function readDescription(
   scope: Scope,
   layer: RemoteLayer,
   signal: AbortSignal,
+  filesMax: number = FILES_MAX,
 ): Promise<Description> {
   const name = layerName(scope, layer.sha256)
-  const description = decodeDescription(await readVerified(remote, name, layer.descriptionBytes, signal), layer.bytes)
+  const bytes = await readVerified(remote, name, layer.descriptionBytes, signal)
+  const description = decodeDescription(bytes, layer.bytes, filesMax)
   if (description !== undefined) return description
-  const why = `it does not describe a layer of ${layer.bytes} bytes. Remove it, and publish again`
+  const why = `it does not describe a layer of ${layer.bytes} bytes with at most ${filesMax} files. Remove it, and publish again`
   throw new VarveError('REMOTE_UNTRUSTED', `'${name}' of the remote is not used: ${why}`)
 }
 

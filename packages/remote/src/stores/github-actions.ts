@@ -13,7 +13,7 @@
  */
 import { createHash, randomUUID } from 'node:crypto'
 import { VarveError } from 'varve'
-import { isObject, isText } from '../json.ts'
+import { isObject, isText, parseJson } from '../json.ts'
 import { ANY_TEXT, checkOptions, checkValues, invalidOption, MS, TEXT } from '../options.ts'
 import { authorizationOf } from './authorization.ts'
 import { isLoopback, send, serverUrl } from './http.ts'
@@ -176,9 +176,11 @@ class ActionsBlobs implements WholeBlobs {
   }
 }
 
+const ANSWER_PARTS = 1000
+
 function jsonOf(bytes: Uint8Array): unknown {
   try {
-    return JSON.parse(Buffer.from(bytes).toString())
+    return parseJson(bytes, ANSWER_PARTS)
   } catch {
     return undefined
   }
