@@ -38,6 +38,12 @@ export interface CachedOptions {
    */
   readonly trackReads?: boolean | undefined
   /**
+   * Packages whose processes, worker threads and native addons read nothing that decides the results, for example `['nx']`.
+   * Results of a plugin that uses these are stored, although their reads cannot be recorded.
+   * @defaultValue `[]`
+   */
+  readonly trust?: readonly string[] | undefined
+  /**
    * Environment variables that the plugin or the config file reads. NODE_ENV, BABEL_ENV and BROWSERSLIST_ENV are always
    * included.
    * @defaultValue `[]`
@@ -113,6 +119,7 @@ export const FIELDS: Fields<CachedOptions> = {
   packages: TEXTS,
   files: TEXTS,
   trackReads: BOOLEAN,
+  trust: TEXTS,
   env: TEXTS,
   root: TEXT,
   dir: TEXT,

@@ -103,7 +103,7 @@ export class PluginReads {
   #share(name: string, root: string): ReadScope | undefined {
     const own = this.#open(name, root)
     if (own === undefined) return undefined
-    const key = JSON.stringify([name, root, this.#options.files !== undefined])
+    const key = JSON.stringify([name, root, this.#options.files !== undefined, this.#options.trust])
     const shared = servers.get(key) ?? own
     servers.set(key, shared)
     if (shared !== own) shared.takeOver(own)
@@ -113,7 +113,7 @@ export class PluginReads {
 
   #open(name: string, root: string): ReadScope | undefined {
     if (this.#scope !== undefined) return this.#scope
-    const { trackReads, files, root: folder = root } = this.#options
+    const { trackReads, files, trust, root: folder = root } = this.#options
     if (trackReads === false) return undefined
     const onOpaque = (message: string): void => {
       if (this.#warn === undefined) this.#warning = message
@@ -123,6 +123,7 @@ export class PluginReads {
       name,
       root: folder,
       isDeclared: files !== undefined,
+      trust,
       onOpaque,
       onNotStored: this.#count,
     }))

@@ -1,4 +1,5 @@
 /** Installs the recorder, once per process: dormant wrappers that call the original unless code is recorded. */
+import { loadedAddons } from './addons.ts'
 import { installEnv, syncNamedImports } from './env.ts'
 import { installFs } from './fs.ts'
 import { installImports } from './imports.ts'
@@ -27,7 +28,7 @@ export function installReads(): Installation | undefined {
     installImports(made)
     syncNamedImports()
     measureClockHere()
-    made.ambient = new StartUp(loadedModules())
+    made.ambient = new StartUp(loadedModules(), loadedAddons(made))
     return made
   } catch {
     // A host that forbids one of these: no results are stored, and everything works as before.

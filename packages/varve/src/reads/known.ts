@@ -67,16 +67,35 @@ const DID: Readonly<Record<Opaque['kind'], string>> = {
   wasi: 'gave folders to the WASI program of',
 }
 
-/** What may read files unseen after this event, as the end of a sentence; undefined if it is known in this scope. */
-export function hiddenReads({ kind, what }: Opaque, scope: string): string | undefined {
+/** The end of the name of a package with the binary for a platform, after the name of the package that uses it. */
+const PLATFORM = /^-(?:linux|darwin|win32|freebsd|openbsd|android|openharmony|sunos|aix|wasm32)(?:-|$)/
+
+/** What may read files unseen after this event, as the end of a sentence; undefined if it is known in this scope, or trusted. */
+export function hiddenReads(event: Opaque, scope: string, trust: readonly string[] = []): string | undefined {
+  const { kind, what, isCall = false } = event
   if (isVarve(what)) return undefined
+  if (packagesOf(event).some((name) => isTrusted(name, trust))) return undefined
   const found = packageOf(what)
   const isKnown = KNOWN.some(
     (known) => found !== undefined && known.name.test(found.name) && isIn(known, found.folder, scope),
   )
   if (isKnown) return undefined
   const reads = READERS.find(({ name }) => name.test(found?.name ?? ''))?.reads ?? 'whose reads cannot be seen'
-  return `${DID[kind]} '${what}', ${reads}`
+  return `${isCall ? 'called the native addon' : DID[kind]} '${what}', ${reads}`
+}
+
+/** The package to trust if the reads of an event decide nothing; undefined if it has none. */
+export function packageToTrust(event: Opaque): string | undefined {
+  return packagesOf(event).at(-1)
+}
+
+/** The package of what cannot be seen into, and that of the module that loaded it. */
+function packagesOf({ what, by = '' }: Opaque): string[] {
+  return [what, by].flatMap((path) => packageOf(path)?.name ?? [])
+}
+
+function isTrusted(name: string, trust: readonly string[]): boolean {
+  return trust.some((one) => name === one || (name.startsWith(one) && PLATFORM.test(name.slice(one.length))))
 }
 
 /** The engine itself, in whatever package it lies: `varve.node` as published, `varve.<platform>.node` in a checkout. */

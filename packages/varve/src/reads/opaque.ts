@@ -1,9 +1,10 @@
 /** What code starts, loads or opens whose reads cannot be seen: processes, worker threads, native addons, databases and WASI. */
 import type * as childProcess from 'node:child_process'
 import { builtin } from '../host/builtin.ts'
+import { installAddons } from './addons.ts'
 import { syncNamedImports } from './env.ts'
 import { type Installation, type Opaque, sinkNow } from './sink.ts'
-import { linesAbove, pathIn } from './stack.ts'
+import { callerAbove } from './stack.ts'
 import { type Note, replace } from './wrapper.ts'
 
 const PROCESSES = [
@@ -27,7 +28,7 @@ export function installOpaque(installation: Installation): void {
     })
   }
   installWorkers(installation)
-  replace(installation, globalThis.process, 'dlopen', noteOf('addon', 1))
+  installAddons(installation)
 }
 
 /** Wraps the class of worker threads. Its subclasses are reported, and its prototype stays. */
@@ -69,14 +70,6 @@ const noteFolders: Note = (sink, [options]) => {
   const folders: unknown = isObject(options) ? Reflect.get(options, 'preopens') : undefined
   if (isObject(folders) && Object.keys(folders).length > 0)
     sink.opaque({ kind: 'wasi', what: callerAbove(noteFolders) })
-}
-
-/** The path of the first module above a function that is not in the folder of this one. */
-function callerAbove(above: (...args: never[]) => unknown): string {
-  const [here = ''] = linesAbove(callerAbove).flatMap((line) => pathIn(line) ?? [])
-  const folder = here.slice(0, Math.max(here.lastIndexOf('/'), here.lastIndexOf('\\')) + 1)
-  const paths = linesAbove(above).flatMap((line) => pathIn(line) ?? [])
-  return paths.find((path) => !path.startsWith(folder)) ?? 'unknown'
 }
 
 function isObject(value: unknown): value is object {

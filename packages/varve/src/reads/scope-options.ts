@@ -8,6 +8,8 @@ export interface ReadScopeOptions {
   readonly root: string
   /** The caller declared the inputs of what cannot be seen: results are stored all the same. */
   readonly isDeclared?: boolean | undefined
+  /** Packages whose reads in processes, workers and addons the caller vouches for. */
+  readonly trust?: readonly string[] | undefined
   /** Whether code of any kind runs in it, so that imports are noted from its start; otherwise the caller follows those of local modules. */
   readonly notesImports?: boolean | undefined
   /**

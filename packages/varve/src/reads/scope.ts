@@ -21,7 +21,7 @@ import { FollowedModules, lookedAt } from './followed.ts'
 import { lookAt, type Look } from '../inputs/stamp.ts'
 import { type Disk, hostDisk, keyOf, type ReadKind } from './kinds.ts'
 import { installResolution } from './imports.ts'
-import { hiddenReads } from './known.ts'
+import { hiddenReads, packageToTrust } from './known.ts'
 import { OwnWrites } from './own-writes.ts'
 import { type ChangedRead, Comparison, forwardReads, namesOf, type StoredRead, storedRead } from './set.ts'
 import type { ReadScopeOptions } from './scope-options.ts'
@@ -190,8 +190,8 @@ export class ReadScope implements Sink {
 
   opaque(event: Opaque): void {
     if (this.#opaque !== undefined || this.#options.isDeclared === true) return
-    const hidden = hiddenReads(event, this.name)
-    if (hidden !== undefined) this.#refuse(hidden)
+    const hidden = hiddenReads(event, this.name, this.#options.trust)
+    if (hidden !== undefined) this.#refuse(hidden, packageToTrust(event))
   }
 
   /** Looks at a path before it is read. The key of the read, undefined if it does not count. @internal */
@@ -201,7 +201,8 @@ export class ReadScope implements Sink {
       const decided = this.#counted.decide(kind, path)
       if (decided === undefined) return undefined
       const key = `${decided[0]} ${decided[1]}`
-      if (kind === 'module' && path.endsWith('.node')) this.opaque({ kind: 'addon', what: path }) // it may be loaded already
+      if (kind === 'module' && path.endsWith('.node') && this.#installation?.addons.has(path) !== true)
+        this.opaque({ kind: 'addon', what: path }) // it may be loaded already
       if (kind === 'module') for (const imported of this.#modules.follow(path)) this.read(kind, imported)
       if (decided[0] === 'module' && this.#earlier.has(key)) return undefined
       const before = this.#lost.delete(key) ? undefined : this.#reads.get(key)
@@ -374,11 +375,13 @@ export class ReadScope implements Sink {
     return read !== undefined && isOutput(read.path) && read.hasChanged(this.#disk)
   }
 
-  #refuse(did: string): void {
+  #refuse(did: string, trustable?: string): void {
     if (this.#options.isDeclared === true) return
     this.#opaque = did
+    const trust =
+      trustable === undefined ? '' : `, or name '${trustable}' in option 'trust' if its reads decide nothing`
     this.#options.onOpaque?.(
-      `results of '${this.name}' are not stored: it ${did}. Declare the files that decide its results as option 'files'`,
+      `results of '${this.name}' are not stored: it ${did}. Declare the files that decide its results as option 'files'${trust}`,
     )
   }
 

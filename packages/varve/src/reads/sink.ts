@@ -27,6 +27,10 @@ export interface Opaque {
   readonly kind: 'process' | 'worker' | 'addon' | 'database' | 'wasi'
   /** The program, script, addon or database, or the module that starts a program of WASI: a path or a command. */
   readonly what: string
+  /** The path of the module that loaded an addon. */
+  readonly by?: string | undefined
+  /** An addon that was loaded before is called. */
+  readonly isCall?: boolean
 }
 
 /** A read that was noted, of whichever copy. */
@@ -65,6 +69,8 @@ export interface Installation {
   /** What each ES module imports, by path; noted once `areImportsNoted`. */
   readonly imports: Map<string, Set<string>>
   areImportsNoted: boolean
+  /** Paths of addons that report recorded work which calls them. */
+  readonly addons: Set<string>
   /** Depth of `unrecordedNow` on this stack. */
   unrecorded: number
   /** Runs of `recorded` and `unrecorded`, and builds, that have not ended. */
@@ -97,7 +103,7 @@ export function makeInstallation(): Installation | undefined {
   const hooks = builtin('node:async_hooks')
   if (hooks === undefined) return undefined
   const idle = { unrecorded: 0, running: 0, isNeeded: !isStorageCostly(), isReleasing: false }
-  const loaded = { modules: new Map(), imports: new Map(), areImportsNoted: false }
+  const loaded = { modules: new Map(), imports: new Map(), areImportsNoted: false, addons: new Set<string>() }
   const made: Installation = {
     storage: new hooks.AsyncLocalStorage(),
     ambient: undefined,

@@ -28,6 +28,14 @@ export function pathIn(line: string): string | undefined {
   return PATH.exec(line.replace('file://', ''))?.[1]
 }
 
+/** The path of the first module above a function that is not in the folder of this one. */
+export function callerAbove(above: (...args: never[]) => unknown): string {
+  const [here = ''] = linesAbove(callerAbove).flatMap((line) => pathIn(line) ?? [])
+  const folder = here.slice(0, Math.max(here.lastIndexOf('/'), here.lastIndexOf('\\')) + 1)
+  const paths = linesAbove(above).flatMap((line) => pathIn(line) ?? [])
+  return paths.find((path) => !path.startsWith(folder)) ?? 'unknown'
+}
+
 /** The installed package of the module in a line. */
 export function packageIn(line: string): string | undefined {
   return packageOf(pathIn(line) ?? '')?.name

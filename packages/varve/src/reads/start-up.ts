@@ -30,12 +30,10 @@ export class StartUp implements Ambient {
   scopes = 0
   isTooLong = false
 
-  /** `loaded`: paths of modules that were loaded before the recorder was installed. */
-  constructor(loaded: readonly string[]) {
-    for (const path of loaded) {
-      if (path.endsWith('.node')) this.opaque({ kind: 'addon', what: path })
-      else this.read('module', path)
-    }
+  /** `loaded`: paths of modules that were loaded before the recorder was installed; `addons`: those that any work may call. */
+  constructor(loaded: readonly string[], addons: readonly Opaque[]) {
+    for (const path of loaded) if (!path.endsWith('.node')) this.read('module', path)
+    for (const addon of addons) this.opaque(addon)
   }
 
   get reads(): ReadonlyMap<string, Noted> {

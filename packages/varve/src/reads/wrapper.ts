@@ -7,9 +7,9 @@ import { type Installation, type Sink, sinkNow, WRAPPED } from './sink.ts'
 
 type Callable = (...args: unknown[]) => unknown
 
-/** Called before each call. */
+/** Called before each call. May return what is called with its result, and gives the one to return. */
 export interface Note {
-  (sink: Sink, args: readonly unknown[]): void
+  (sink: Sink, args: readonly unknown[]): ((result: unknown) => unknown) | void
   /** Whether the function writes. What it reads for that, such as the files in a folder that it removes, is not read by the program. */
   readonly isWrite?: boolean
 }
@@ -17,26 +17,32 @@ export interface Note {
 /** The end of the path of this module, which stack traces leave out. The lines of a bundle stay: its file contains the code of the tool, too. */
 const HERE: string | undefined = packagePath()?.replace('host/code', 'reads/wrapper')
 
+/** What `native` of `realpath` and `util.promisify` take reads files, too. */
+const VARIANTS: ReadonlySet<string | symbol> = new Set(['native', Symbol.for('nodejs.util.promisify.custom')])
+
 /** A wrapper of `original`: `note` receives the calls of recorded code. */
 export function wrap(installation: Installation, original: Callable, note: Note): Callable {
-  return wrapWith(installation, original, note, (variant) => wrapWith(installation, variant, note, (same) => same))
+  return wrapWith(installation, original, note, (key, own) =>
+    VARIANTS.has(key) ? wrapWith(installation, own, note, (_, same) => same) : own,
+  )
 }
 
-function wrapWith(
+/** The same; `wrapOwn` gives what takes the place of a function that is a property of the original. */
+export function wrapWith(
   installation: Installation,
   original: Callable,
   note: Note,
-  wrapVariant: (variant: Callable) => Callable,
+  wrapOwn: (key: string | symbol, own: Callable) => Callable,
 ): Callable {
   const wrapper = function (this: unknown, ...args: unknown[]): unknown {
     const sink = sinkNow(installation)
-    if (sink !== undefined) note(sink, args)
+    const after = sink === undefined ? undefined : note(sink, args)
     const depth = note.isWrite === true ? 1 : 0
     installation.unrecorded += depth
     try {
-      return new.target === undefined
-        ? Reflect.apply(original, this, args)
-        : Reflect.construct(original, args, new.target)
+      const result: unknown =
+        new.target === undefined ? Reflect.apply(original, this, args) : Reflect.construct(original, args, new.target)
+      return after === undefined ? result : after(result)
     } catch (error) {
       // Varve's own work shows no stack, and to make one takes longer than most calls.
       throw installation.unrecorded > depth ? error : withoutHere(error)
@@ -44,7 +50,7 @@ function wrapWith(
       installation.unrecorded -= depth
     }
   }
-  for (const key of Reflect.ownKeys(original)) copyProperty(original, wrapper, key, wrapVariant)
+  for (const key of Reflect.ownKeys(original)) if (key !== WRAPPED) copyProperty(original, wrapper, key, wrapOwn)
   Object.defineProperty(wrapper, WRAPPED, { value: original })
   return wrapper
 }
@@ -73,12 +79,11 @@ export function isCallable(value: unknown): value is Callable {
   return typeof value === 'function'
 }
 
-/** `native` of `realpath` and what `util.promisify` takes read files, too. */
 function copyProperty(
   original: Callable,
   wrapper: Callable,
   key: string | symbol,
-  wrapVariant: (variant: Callable) => Callable,
+  wrapOwn: (key: string | symbol, own: Callable) => Callable,
 ): void {
   const property = Object.getOwnPropertyDescriptor(original, key)
   const existing = Object.getOwnPropertyDescriptor(wrapper, key)
@@ -86,9 +91,7 @@ function copyProperty(
     if (key === 'prototype') Reflect.set(wrapper, key, original.prototype)
     return
   }
-  const isVariant = key === 'native' || key === Symbol.for('nodejs.util.promisify.custom')
-  if (isVariant && isCallable(property.value))
-    property.value = property.value === original ? wrapper : wrapVariant(property.value)
+  if (isCallable(property.value)) property.value = property.value === original ? wrapper : wrapOwn(key, property.value)
   Object.defineProperty(wrapper, key, property)
 }
 

@@ -44,6 +44,7 @@ const FIELDS: Fields<TaskOptions> = {
     expected: 'true, false or a scope of varve/reads',
     accepts: (value) => typeof value === 'boolean' || value instanceof ReadScope,
   },
+  trust: { expected: 'an array of names of packages', accepts: DEPENDENCY_FIELDS.files.accepts },
 }
 
 /** How a caller asked for a namespace, or for the task that it belongs to. */
@@ -113,7 +114,7 @@ export function makeTask(host: TaskHost, name: string, options: TaskOptions): Ta
 function scopeOf(
   { session, open, dir }: TaskHost,
   name: string,
-  { trackReads: given, ownFiles }: TaskOptions,
+  { trackReads: given, ownFiles, trust }: TaskOptions,
   root: Root,
 ): ReadScope | undefined {
   if (given === undefined || given === false) return undefined
@@ -126,7 +127,7 @@ function scopeOf(
   installReads()
   const onOpaque = (message: string): void => session.warn(new VarveError('UNTRACKED', message), `reads ${name}`)
   const scope =
-    given === true ? new ReadScope({ name, root: root.folder, notesImports: true, ownFiles, onOpaque }) : given
+    given === true ? new ReadScope({ name, root: root.folder, notesImports: true, ownFiles, trust, onOpaque }) : given
   const asked = { what: `the reads of '${scope.name}'`, version: READS_LAYOUT, codec: 'json' } as const
   const sets = open(`${READS_PREFIX}${scope.name}`, READS_LAYOUT, 'json', asked)
   const store = {

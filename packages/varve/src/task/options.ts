@@ -55,6 +55,12 @@ export interface TaskOptions {
    * @defaultValue shared once a run reads the file of another one, reads its own more than once, or does without reading its own
    */
   readonly ownFiles?: 'shared' | undefined
+  /**
+   * Packages whose processes, worker threads and native addons read nothing that decides results, for example `['nx']`. Results of
+   * work that uses these are stored, although Varve cannot see what they read.
+   * @defaultValue `[]`
+   */
+  readonly trust?: readonly string[] | undefined
 }
 
 /**
