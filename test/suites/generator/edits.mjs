@@ -88,7 +88,7 @@ function randomEdit(random, draft, program, subjects) {
   if (kind === 3) return editOf(random, draft, program, chooseFrom(random, VARIABLES))
   if (kind === 4) return [['env', chooseFrom(random, ['COLORTERM', 'TERM_PROGRAM', 'UNRELATED']), String(random(9))]]
   if (kind === 5) return editOf(random, draft, program, `src/${chooseFrom(random, program.modules)}.js`)
-  if (kind === 6) return editOption(draft, `option ${random(1000)}`)
+  if (kind === 6) return editOption(draft, program, `option ${random(1000)}`)
   return editOf(random, draft, program, chooseFrom(random, [...draft.present]))
 }
 
@@ -99,11 +99,11 @@ function editCode(draft, { format }, edition) {
   return [['replace', `plugin.${format}`, `'${before}'`, `'${edition}'`]]
 }
 
-/** @param {Draft} draft @param {string} option @returns {Change[]} */
-function editOption(draft, option) {
+/** @param {Draft} draft @param {Program} program @param {string} option @returns {Change[]} */
+function editOption(draft, { format }, option) {
   const before = draft.option
   draft.option = option
-  return [['replace', 'config.cjs', `'${before}'`, `'${option}'`]]
+  return [['replace', `build.config.${format}`, `'${before}'`, `'${option}'`]]
 }
 
 /**

@@ -55,13 +55,19 @@ const EDITS_MAX = 5
 export function generateProgram(seed, tool) {
   const random = randomOf(seedOf(seed, tool))
   const modules = Array.from({ length: 2 + random(3) }, (_, index) => `m${index}`)
+  /** @type {Operation[]} */
+  const chosen = []
   const operation = (/** @type {readonly string[]} */ kinds) => {
+    // Two modules for which a plugin does the same: it may have the result in memory.
+    if (kinds === all && chosen.length > 0 && chance(random, 20)) return chooseFrom(random, chosen)
     const kind = chooseFrom(random, kinds)
-    return { kind, subject: chooseFrom(random, KINDS[kind] ?? []), isKept: chance(random, 30) }
+    const one = { kind, subject: chooseFrom(random, KINDS[kind] ?? []), isKept: chance(random, 30) }
+    if (kinds === all) chosen.push(one)
+    return one
   }
   const several = (/** @type {number} */ percent, /** @type {readonly string[]} */ kinds) =>
     chance(random, percent) ? [operation(kinds)] : []
-  const early = Object.keys(KINDS).filter((kind) => EARLY.test(kind))
+  const early = Object.keys(KINDS).filter((kind) => EARLY.test(kind) && !(kind === 'variable' && tool === 'task'))
   const all = Object.keys(KINDS).filter((kind) => !isRare(kind) || chance(random, 15))
   const calls = modules.map((name) => [name, Array.from({ length: random(CALLS_MAX + 1) }, () => operation(all))])
   const isBundler = tool !== 'task'
@@ -104,7 +110,10 @@ export function withoutKinds(program, kinds) {
   }
 }
 
-/** Operations that a plugin may do before the first call: those that do not wait, without variables, which are documented. */
+/**
+ * Operations that a plugin may do before the first call: those that do not wait. Variables are found by their names in the text of
+ * plugins and configs, not in that of programs with tasks.
+ */
 const EARLY =
   /Sync$|^require|^resolve|^read(Buffer|Url|Descriptor|Pointer|Upward|Extension|dir)|^walk|^size|^time|^variable$/
 

@@ -9,14 +9,7 @@ import { FILES } from './subjects.mjs'
 /** @typedef {import('./program.mjs').Operation} Operation */
 
 /** Files of each project that are not generated. */
-const ADAPTERS = [
-  'operations.cjs',
-  'load.cjs',
-  'loader.cjs',
-  'collector.cjs',
-  'rollup-plugin.cjs',
-  'esbuild-plugin.cjs',
-]
+const ADAPTERS = ['operations.cjs', 'loader.cjs', 'collector.cjs', 'rollup-plugin.cjs', 'esbuild-plugin.cjs']
 
 /** @param {string} name @param {string} word */
 export const sourceOf = (name, word) => `console.log('${name} ${word}', WORDS)\n`
@@ -31,7 +24,9 @@ export function filesOf(program) {
     ...Object.fromEntries(adapters),
     'src/main.js': program.modules.map((name) => `import './${name}.js'\n`).join(''),
     ...Object.fromEntries(program.modules.map((name) => [`src/${name}.js`, sourceOf(name, 'first')])),
-    'config.cjs': configOf(program),
+    [`build.config.${program.format}`]: configOf(program),
+    [`vite.config.${program.format}`]: viteConfigOf(program),
+    'load.cjs': `exports.loadGenerated = async () => ${program.format === 'cjs' ? "require('./plugin.cjs')" : "import('./plugin.mjs')"}\n`,
     [`plugin.${program.format}`]: pluginOf(program),
   }
 }
@@ -40,13 +35,31 @@ export function filesOf(program) {
 const linesOf = (lines, indent) => lines.map((line) => `${indent}${line},\n`).join('')
 
 /** @param {Program} program */
-function configOf({ config }) {
-  return `const { operateSync } = require('./operations.cjs')
-exports.words = [
+function configOf({ tool, format, config }) {
+  const adapter = tool === 'esbuild' ? './esbuild-plugin.cjs' : './rollup-plugin.cjs'
+  const isModule = format === 'mjs'
+  const loads = isModule
+    ? `import operations from './operations.cjs'
+import adapt from '${adapter}'
+import * as generated from './plugin.mjs'
+const { operateSync } = operations`
+    : `const { operateSync } = require('./operations.cjs')
+const adapt = require('${adapter}')
+const generated = require('./plugin.cjs')`
+  return `${loads}
+const words = [
   'option 0',
 ${linesOf(config.map(earlyOf), '  ')}]
+const makePlugin = (settings, cached) => cached(adapt(generated, { ...settings, words }))
+${isModule ? 'export { generated, makePlugin, words }' : 'module.exports = { generated, makePlugin, words }'}
 `
 }
+
+/** The settings and the cache are globals, which cost nothing else. @param {Program} program */
+const viteConfigOf = ({ format }) =>
+  format === 'cjs'
+    ? `module.exports = { plugins: [require('./build.config.cjs').makePlugin(...globalThis.generated)] }\n`
+    : `import { makePlugin } from './build.config.mjs'\nexport default { plugins: [makePlugin(...globalThis.generated)] }\n`
 
 /** @param {Operation} operation */
 function earlyOf({ kind, subject }) {

@@ -3,6 +3,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 
 /**
  * What the build of a program needs to know of it.
@@ -17,29 +18,35 @@ const options = { cacheKey: 'same', onStats: (/** @type {{ hits: number }} */ on
 
 const hits = () => stats.reduce((sum, one) => sum + one.hits, 0)
 
-/** The parts of a program that are in its project. @param {string} folder @param {Settings} settings */
-async function partsOf(folder, { tool, format, hook, collects }) {
-  const require = createRequire(join(folder, 'package.json'))
-  const { words } = require(join(folder, 'config.cjs'))
-  const generated = await require('./load.cjs').loadGenerated(format)
-  if (tool === 'task') return { words, generated }
-  const adapter = require(tool === 'esbuild' ? './esbuild-plugin.cjs' : './rollup-plugin.cjs')
-  return { words, plugin: adapter(generated, { hook, collects, words }) }
+/** What the config of a project exports. @param {string} folder @param {Settings} settings @returns {Promise<any>} */
+async function configOf(folder, { format }) {
+  const file = join(folder, `build.config.${format}`)
+  return format === 'cjs' ? createRequire(file)(file) : import(pathToFileURL(file).href)
+}
+
+/**
+ * The plugin of a project. Its config calls `cached`, as that of a user does: Varve looks at the modules of the caller.
+ * @param {string} folder
+ * @param {Settings} settings
+ * @param {(plugin: any) => unknown} [cached]
+ */
+async function pluginOf(folder, settings, cached = (plugin) => plugin) {
+  const { makePlugin } = await configOf(folder, settings)
+  return makePlugin(settings, cached)
 }
 
 /** @param {string} folder @param {Settings} settings @param {'webpack' | 'rspack'} tool */
-function loaderRule(folder, { format, isCached }, tool) {
-  const require = createRequire(join(folder, 'package.json'))
-  const { words } = require(join(folder, 'config.cjs'))
-  const loader = { loader: join(folder, 'loader.cjs'), options: { format, words } }
-  const before = isCached && tool === 'rspack' ? ['@varve/plugins/loader'] : []
+async function loaderRule(folder, settings, tool) {
+  const { words } = await configOf(folder, settings)
+  const loader = { loader: join(folder, 'loader.cjs'), options: { words } }
+  const before = settings.isCached && tool === 'rspack' ? ['@varve/plugins/loader'] : []
   return { test: /src.m\d\.js$/, use: [...before, loader] }
 }
 
 /** @param {string} folder @param {Settings} settings */
-function collectors(folder, { format, collects }) {
+function collectors(folder, { collects }) {
   const Collector = createRequire(join(folder, 'package.json'))('./collector.cjs')
-  return collects ? [new Collector(format)] : []
+  return collects ? [new Collector()] : []
 }
 
 /** Runs a compiler of webpack or Rspack. @param {any} compiler @returns {Promise<Result>} */
@@ -58,16 +65,15 @@ const compile = (compiler) =>
 /** The message without the place of the loader in the chain. @param {{ message: string }} error */
 const withoutPlace = ({ message }) => message.replaceAll(/\(from [^)]*\)/g, '')
 
-/** @param {any} bundler its function @param {string} folder @param {Settings} settings @param {any} cached @returns {Promise<Result>} */
-async function bundleOnce(bundler, folder, settings, cached) {
-  const { plugin } = await partsOf(folder, settings)
+/** @param {any} bundler its function @param {string} folder @param {unknown} plugin @returns {Promise<Result>} */
+async function bundleOnce(bundler, folder, plugin) {
   /** @type {string[]} */
   const warnings = []
   const onLog = (/** @type {string} */ level, /** @type {{ message: string }} */ { message }) =>
     void (level === 'warn' && warnings.push(message))
   const bundle = await bundler({
     input: join(folder, 'src/main.js'),
-    plugins: [cached === undefined ? plugin : cached(plugin, options)],
+    plugins: [plugin],
     onLog,
   })
   await bundle.write({ dir: join(folder, 'dist') })
@@ -80,7 +86,7 @@ export const BUILDS = {
   async task(folder, settings) {
     const { isCached, isParallel, modules } = settings
     const cache = isCached ? await openTasks(folder) : undefined
-    const { words, generated } = await partsOf(folder, settings)
+    const { words, generated } = await configOf(folder, settings)
     /** @type {string[]} */
     const warnings = []
     const one = async (/** @type {string} */ name) => {
@@ -102,11 +108,10 @@ export const BUILDS = {
     return { errors: [], warnings: warnings.sort(), hits: cache?.hits() ?? 0 }
   },
   async esbuild(folder, settings) {
-    const cached = settings.isCached ? (await import('@varve/plugins/esbuild')).cached : undefined
+    const around = settings.isCached ? (await import('@varve/plugins/esbuild')).cached : undefined
     const { build } = await import('esbuild')
-    const { plugin } = await partsOf(folder, settings)
     const entryPoints = [join(folder, 'src/main.js')]
-    const plugins = [cached === undefined ? plugin : cached(plugin, options)]
+    const plugins = [await pluginOf(folder, settings, around && ((plugin) => around(plugin, options)))]
     const outdir = join(folder, 'dist')
     const { warnings } = await build({
       entryPoints,
@@ -120,28 +125,32 @@ export const BUILDS = {
     return { errors: [], warnings: warnings.map(({ text }) => text).sort(), hits: hits() }
   },
   async rollup(folder, settings) {
-    const cached = settings.isCached ? (await import('@varve/plugins/rollup')).cached : undefined
+    const around = settings.isCached ? (await import('@varve/plugins/rollup')).cached : undefined
     const { rollup } = await import('rollup')
-    return bundleOnce(rollup, folder, settings, cached)
+    return bundleOnce(rollup, folder, await pluginOf(folder, settings, around && ((plugin) => around(plugin, options))))
   },
   async rolldown(folder, settings) {
-    const cached = settings.isCached ? (await import('@varve/plugins/rolldown')).cached : undefined
+    const around = settings.isCached ? (await import('@varve/plugins/rolldown')).cached : undefined
     const { rolldown } = await import('rolldown')
-    return bundleOnce(rolldown, folder, settings, cached)
+    return bundleOnce(
+      rolldown,
+      folder,
+      await pluginOf(folder, settings, around && ((plugin) => around(plugin, options))),
+    )
   },
   async vite(folder, settings) {
     const varve = settings.isCached ? (await import('@varve/plugins/vite')).varve : undefined
     const { build, createLogger } = await import('vite')
-    const { plugin } = await partsOf(folder, settings)
+    const choice = { plugins: ['generated'], onStats: options.onStats }
+    const cached = (/** @type {import('vite').Plugin} */ plugin) => [plugin, varve?.(choice)]
+    Object.assign(globalThis, { generated: [settings, cached] })
     /** @type {string[]} */
     const warnings = []
     const customLogger = { ...createLogger('silent'), warn: (/** @type {string} */ text) => void warnings.push(text) }
-    const cache = varve?.({ plugins: [{ name: 'generated', cacheKey: 'same' }], onStats: options.onStats })
     await build({
       root: folder,
-      configFile: false,
+      configFile: join(folder, `vite.config.${settings.format}`),
       customLogger,
-      plugins: [plugin, cache],
       build: { minify: false, rollupOptions: { input: join(folder, 'src/main.js') } },
     })
     return { errors: [], warnings: warnings.sort(), hits: hits() }
@@ -154,7 +163,7 @@ export const BUILDS = {
       context: folder,
       entry: './src/main.js',
       output: { path: join(folder, 'dist') },
-      module: { rules: [loaderRule(folder, settings, 'rspack')] },
+      module: { rules: [await loaderRule(folder, settings, 'rspack')] },
       plugins: [...collectors(folder, settings), Plugin && new Plugin({ onStats: options.onStats })],
     })
     return { ...(await compile(compiler)), hits: hits() }
@@ -162,13 +171,14 @@ export const BUILDS = {
   async webpack(folder, settings) {
     const Plugin = settings.isCached ? (await import('@varve/plugins/webpack')).VarveWebpackPlugin : undefined
     const { default: webpack } = await import('webpack')
-    const plugin = Plugin && new Plugin({ buildDependencies: { config: [join(folder, 'config.cjs')] } })
+    const plugin =
+      Plugin && new Plugin({ buildDependencies: { config: [join(folder, `build.config.${settings.format}`)] } })
     const compiler = webpack({
       mode: 'none',
       context: folder,
       entry: './src/main.js',
       output: { path: join(folder, 'dist') },
-      module: { rules: [loaderRule(folder, settings, 'webpack')] },
+      module: { rules: [await loaderRule(folder, settings, 'webpack')] },
       cache: plugin === undefined ? false : { type: 'memory' },
       plugins: [...collectors(folder, settings), plugin],
     })

@@ -1,19 +1,15 @@
 // @ts-check
 // A plugin of webpack and Rspack that emits what the calls of the loader have collected. This file is copied into each project.
+// @ts-expect-error Each program has its own.
 const { loadGenerated } = require('./load.cjs')
 
 module.exports = class {
-  /** @param {string} format */
-  constructor(format) {
-    this.format = format
-  }
-
   /** @param {any} compiler */
   apply(compiler) {
     const { RawSource } = compiler.webpack.sources
     compiler.hooks.thisCompilation.tap('collector', (/** @type {any} */ compilation) => {
       compilation.hooks.processAssets.tapPromise('collector', async () => {
-        const { collected } = await loadGenerated(this.format)
+        const { collected } = await loadGenerated()
         compilation.emitAsset('collected.txt', new RawSource(collected()))
       })
     })

@@ -1,12 +1,13 @@
 // @ts-check
 // The generated plugin as a loader of webpack and Rspack. This file is copied into each project.
 const path = require('node:path')
+// @ts-expect-error Each program has its own.
 const { loadGenerated } = require('./load.cjs')
 
 /** @this {any} @param {string} source */
 module.exports = async function (source) {
-  const { format, words } = this.getOptions()
-  const { transform } = await loadGenerated(format)
+  const { words } = this.getOptions()
+  const { transform } = await loadGenerated()
   return transform(source, {
     name: path.basename(this.resourcePath, '.js'),
     words,
