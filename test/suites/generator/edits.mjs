@@ -119,23 +119,14 @@ function editOf(random, draft, program, subject) {
     const name = chooseFrom(random, VARIABLES.filter((one) => one.startsWith(subject)).concat(VARIABLES.slice(-1)))
     return [chance(random, 30) ? ['env', name] : ['env', name, chance(random, 15) ? '' : wordsOf(random)]]
   }
-  if (PACKAGES.includes(subject)) return install(random, subject)
-  if (subject in LINKS) return relink(random, subject)
+  const link = subject === 'gen-three' ? 'node_modules/gen-three' : subject
+  const targets = LINKS[link]
+  if (targets !== undefined) return [['link', link, chooseFrom(random, targets)]]
+  if (PACKAGES.includes(subject)) return [['install', subject, `1.${random(100)}.${random(100)}`]]
   if (subject.startsWith('src/')) return editSource(random, program, subject)
   const path = subject.startsWith('data/linked/') ? subject.replace('data/linked', 'pages') : subject
   if (/\.\w+$/.test(path)) return editFile(random, draft, path)
   return editFolder(random, draft, path === 'data/linked' ? 'pages' : path)
-}
-
-/** @param {Random} random @param {string} name @returns {Change[]} */
-function install(random, name) {
-  return [['install', name, `1.${random(100)}.${random(100)}`]]
-}
-
-/** @param {Random} random @param {string} link @returns {Change[]} */
-function relink(random, link) {
-  if (link === 'data/linked') return [['link', link, chooseFrom(random, ['../pages', '../pages/more', 'deep'])]]
-  return [['link', link, chooseFrom(random, ['a.txt', 'b.txt', 'deep/c.txt', 'none.txt'])]]
 }
 
 /** @param {Random} random @param {Program} program @param {string} subject @returns {Change[]} */

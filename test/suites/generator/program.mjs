@@ -30,7 +30,7 @@ export const TOOLS = ['task', 'esbuild', 'rollup', 'rolldown', 'rspack', 'vite',
  * @property {'cjs' | 'mjs'} format of the plugin
  * @property {'transform' | 'load'} hook the one that is given the code, or the one that reads it; of Rollup and its relatives
  * @property {boolean} isParallel whether tasks run at the same time
- * @property {boolean} collects whether the plugin emits at the end what its calls have collected
+ * @property {'none' | 'file' | 'warning'} collects how the plugin tells at the end what its calls have collected
  * @property {'none' | 'memory' | 'file'} virtual whether modules import one that only the plugin can load, and what that is made of
  * @property {readonly string[]} modules names
  * @property {readonly Operation[]} config what the config does
@@ -46,6 +46,11 @@ const CALLS_MAX = 3
 
 /** Builds after the first one and its repetition. */
 const EDITS_MAX = 5
+
+/** @type {readonly Program['collects'][]} */
+const COLLECTED = ['file', 'warning']
+/** @type {readonly Program['virtual'][]} */
+const VIRTUAL = ['memory', 'file']
 
 /**
  * @param {number} seed
@@ -71,24 +76,43 @@ export function generateProgram(seed, tool) {
   const all = Object.keys(KINDS).filter((kind) => !isRare(kind) || chance(random, 15))
   const calls = modules.map((name) => [name, Array.from({ length: random(CALLS_MAX + 1) }, () => operation(all))])
   const isBundler = tool !== 'task'
+  /** @type {Program} */
   const program = {
     seed,
     tool,
-    format: chance(random, 15) ? /** @type {const} */ ('mjs') : /** @type {const} */ ('cjs'),
-    hook: chance(random, 30) ? /** @type {const} */ ('load') : /** @type {const} */ ('transform'),
+    format: chance(random, 15) ? 'mjs' : 'cjs',
+    hook: chance(random, 30) ? 'load' : 'transform',
     isParallel: chance(random, 50),
-    collects: isBundler && chance(random, 10),
-    virtual: isBundler && !/pack/.test(tool) && chance(random, 10) ? virtualOf(random) : /** @type {const} */ ('none'),
+    collects: isBundler && chance(random, 10) ? chooseFrom(random, COLLECTED) : 'none',
+    virtual: isBundler && tool !== 'rspack' && chance(random, 10) ? chooseFrom(random, VIRTUAL) : 'none',
     modules,
     config: several(15, early),
     load: several(15, early),
     start: several(isBundler ? 15 : 0, all),
-    calls: Object.fromEntries(calls),
+    calls: Object.fromEntries([...calls, ['e0', several(80, all)]]),
     declared: Object.fromEntries(modules.map((name) => [name, chance(random, 20) ? [declaration(random)] : []])),
-    edits: /** @type {Program['edits']} */ ([]),
+    edits: [],
   }
   return { ...program, edits: randomEdits(random, program, 2 + random(EDITS_MAX - 1)) }
 }
+
+/**
+ * What a program does, in words: its operations, what it collects, virtual modules and edits.
+ * @param {Program} program
+ * @returns {string[]}
+ */
+export function featuresOf({ config, load, start, calls, collects, virtual, edits }) {
+  return [
+    ...[...config, ...load, ...start].map(wordsOf),
+    ...Object.entries(calls).flatMap(([name, operations]) => operations.map((one) => `${name}: ${wordsOf(one)}`)),
+    `collects: ${collects}`,
+    `virtual: ${virtual}`,
+    ...edits.flat().map((change) => `edit: ${change.join(' ')}`),
+  ]
+}
+
+/** @param {Operation} operation */
+export const wordsOf = ({ kind, subject, isKept }) => `${kind} ${subject}${isKept ? ' (kept in memory)' : ''}`
 
 /**
  * The program without the operations that match, nor, by their names, what its plugin collects and virtual modules: to look for
@@ -105,7 +129,7 @@ export function withoutKinds(program, kinds) {
     load: rest(program.load),
     start: rest(program.start),
     calls: Object.fromEntries(Object.entries(program.calls).map(([name, operations]) => [name, rest(operations)])),
-    collects: program.collects && !kinds.test('collects'),
+    collects: kinds.test('collects') ? 'none' : program.collects,
     virtual: kinds.test('virtual') ? 'none' : program.virtual,
   }
 }
@@ -119,9 +143,6 @@ const EARLY =
 
 /** Operations after which nothing is stored: too many of them, and no program has hits. @param {string} kind */
 const isRare = (kind) => /^(exec|spawn|worker|fetch|http|connect|write|copy|emit)/.test(kind)
-
-/** @param {import('../../safety/random.mjs').Random} random */
-const virtualOf = (random) => (chance(random, 50) ? /** @type {const} */ ('memory') : /** @type {const} */ ('file'))
 
 /** @param {import('../../safety/random.mjs').Random} random @returns {Declaration} */
 function declaration(random) {

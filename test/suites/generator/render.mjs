@@ -3,13 +3,20 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { randomOf } from '../../safety/random.mjs'
-import { FILES } from './subjects.mjs'
+import { COPIES, FILES } from './subjects.mjs'
 
 /** @typedef {import('./program.mjs').Program} Program */
 /** @typedef {import('./program.mjs').Operation} Operation */
 
 /** Files of each project that are not generated. */
-const ADAPTERS = ['operations.cjs', 'loader.cjs', 'collector.cjs', 'rollup-plugin.cjs', 'esbuild-plugin.cjs']
+const ADAPTERS = [
+  'operations.cjs',
+  'loader.cjs',
+  'collector.cjs',
+  'virtual.cjs',
+  'rollup-plugin.cjs',
+  'esbuild-plugin.cjs',
+]
 
 /** @param {string} name @param {string} word */
 export const sourceOf = (name, word) => `console.log('${name} ${word}', WORDS)\n`
@@ -21,6 +28,7 @@ export function filesOf(program) {
   const adapters = ADAPTERS.map((name) => [name, readFileSync(join(import.meta.dirname, 'project', name), 'utf8')])
   return {
     ...Object.fromEntries(Object.entries(FILES).map(([path, text]) => [path, fill(text)])),
+    ...COPIES,
     ...Object.fromEntries(adapters),
     'src/main.js': program.modules.map((name) => `import './${name}.js'\n`).join(''),
     ...Object.fromEntries(program.modules.map((name) => [`src/${name}.js`, sourceOf(name, 'first')])),
@@ -75,7 +83,7 @@ function callOf({ kind, subject, isKept }) {
 
 /** @param {Program} program */
 function pluginOf(program) {
-  const { format, load, start, calls, declared, virtual } = program
+  const { tool, format, load, start, calls, declared, virtual } = program
   const isModule = format === 'mjs'
   const exported = [
     'transform',
@@ -118,7 +126,7 @@ async function transform(source, self) {
   }
   collection.set(self.name, words.join())
   virtuals.set(self.name, words.join())
-  return source.replace('WORDS', JSON.stringify(words))${virtual === 'none' ? '' : ` + \`import 'virtual:\${self.name}'\\n\``}
+  return source.replace('WORDS', JSON.stringify(words))${virtual === 'none' ? '' : ` + \`import '${tool === 'webpack' ? './' : ''}virtual:\${self.name}'\\n\``}
 }
 const collected = () => [...collection].map(([name, words]) => \`\${name}: \${words}\\n\`).sort().join('')
 const virtual = (name) => \`console.log('virtual', \${JSON.stringify(${virtual === 'file' ? "operateSync('readFileSync', 'shared/settings.txt')" : 'virtuals.get(name)'})})\\n\`

@@ -1,11 +1,8 @@
 // @ts-check
 // A program whose builds differ, as text.
+import { wordsOf } from './program.mjs'
 
 /** @typedef {import('./program.mjs').Program} Program */
-/** @typedef {import('./program.mjs').Operation} Operation */
-
-/** @param {Operation} operation */
-const textOf = ({ kind, subject, isKept }) => `${kind} ${subject}${isKept ? ' (kept in memory)' : ''}`
 
 /** @param {Program} program @param {import('./run.mjs').Fault} fault */
 export function textOfFault(program, { step, difference, expected, built }) {
@@ -13,12 +10,12 @@ export function textOfFault(program, { step, difference, expected, built }) {
     program
   const lines = [
     `WRONG ${tool} --seed ${seed}: ${difference.slice(0, 500)}`,
-    `  plugin.${format}, ${hook}${isParallel ? ', parallel' : ''}${collects ? ', collects' : ''}, virtual: ${virtual}`,
+    `  plugin.${format}, ${hook}${isParallel ? ', parallel' : ''}, collects: ${collects}, virtual: ${virtual}`,
     .../** @type {const} */ (['config', 'load', 'start']).flatMap((time) =>
-      ({ config, load, start })[time].map((operation) => `  ${time}: ${textOf(operation)}`),
+      ({ config, load, start })[time].map((operation) => `  ${time}: ${wordsOf(operation)}`),
     ),
     ...Object.entries(calls).flatMap(([name, operations]) => [
-      `  ${name}: ${operations.map(textOf).join('; ') || 'nothing'}${(declared[name] ?? []).map(([kind, path]) => `; reports ${kind} ${path}`).join('')}`,
+      `  ${name}: ${operations.map(wordsOf).join('; ') || 'nothing'}${(declared[name] ?? []).map(([kind, path]) => `; reports ${kind} ${path}`).join('')}`,
     ]),
     ...edits.slice(0, Math.max(0, step - 1)).map((changes, index) => `  edit ${index + 2}: ${JSON.stringify(changes)}`),
     ...Object.keys({ ...expected.files, ...built.files })

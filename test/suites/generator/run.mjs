@@ -42,7 +42,7 @@ export class Lane {
     const files = Object.entries(filesOf(program)).map(([path, text]) => [path, rename(text)])
     rmSync(join(PROJECTS, `${this.#name}-moved`), { recursive: true, force: true })
     const project = new Project(join(PROJECTS, this.#name), Object.fromEntries(files))
-    for (const [path, target] of Object.entries(LINKS)) project.apply(['link', path, target])
+    for (const [path, [target]] of Object.entries(LINKS)) project.apply(['link', path, target])
     for (const name of INSTALLED) project.apply(['install', name, '1.0.0'])
     let hits = 0
     const steps = [[], [], ...program.edits]
@@ -87,8 +87,8 @@ export class Lane {
    */
   async #build({ folder, env }, program, isCached, isAlone = isCached || program.format === 'mjs' || imports(program)) {
     for (const output of ['dist', 'gen']) rmSync(join(folder, output), { recursive: true, force: true })
-    const { tool, format, hook, collects, isParallel, modules } = program
-    const settings = { tool, format, hook, collects, isParallel, modules, isCached }
+    const { tool, format, hook, collects, virtual, isParallel, modules } = program
+    const settings = { tool, format, hook, collects, virtual, isParallel, modules, isCached }
     return isAlone ? buildAlone(folder, settings, env) : this.#buildAgain(folder, settings, env)
   }
 

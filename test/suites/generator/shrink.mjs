@@ -48,7 +48,7 @@ function* smallerThan(program) {
       yield { ...program, calls: { ...calls, [name]: calls[name]?.toSpliced(index, 1) ?? [] } }
   for (const name of modules)
     if ((declared[name] ?? []).length > 0) yield { ...program, declared: { ...declared, [name]: [] } }
-  if (program.collects) yield { ...program, collects: false }
+  if (program.collects !== 'none') yield { ...program, collects: 'none' }
   if (program.virtual !== 'none') yield { ...program, virtual: 'none' }
   if (program.format === 'mjs') yield { ...program, format: 'cjs' }
   if (program.isParallel) yield { ...program, isParallel: false }

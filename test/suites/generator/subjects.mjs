@@ -17,14 +17,33 @@ export const FILES = {
   'pages/two.txt': 'WORD',
   'pages/more/three.txt': 'WORD',
   'shared/settings.txt': 'WORD',
+  'src/e0.js': 'module.exports = WORDS',
 }
 
-/** Links, which an edit may lead elsewhere. */
-export const LINKS = { 'data/link.txt': 'a.txt', 'data/linked': '../pages' }
+/** Links, and where an edit may lead them; first to the first place. @type {Readonly<Record<string, readonly [string, ...string[]]>>} */
+export const LINKS = {
+  'data/link.txt': ['a.txt', 'b.txt', 'deep/c.txt', 'none.txt'],
+  'data/linked': ['../pages', '../pages/more', 'deep'],
+  'node_modules/gen-three': [
+    '.pnpm/gen-three@1.0.0_one/node_modules/gen-three',
+    '.pnpm/gen-three@1.0.0_two/node_modules/gen-three',
+  ],
+}
 
 /** Packages: those of INSTALLED are there at first. */
-export const PACKAGES = ['gen-one', 'gen-two']
+export const PACKAGES = ['gen-one', 'gen-two', 'gen-three']
 export const INSTALLED = ['gen-one']
+
+/** Copies of one version of a package that a link leads to, as pnpm installs them. @type {Readonly<Record<string, string>>} */
+export const COPIES = Object.fromEntries(
+  ['one', 'two'].flatMap((copy) => {
+    const folder = `node_modules/.pnpm/gen-three@1.0.0_${copy}/node_modules/gen-three`
+    return [
+      [`${folder}/package.json`, '{ "name": "gen-three", "version": "1.0.0", "main": "index.js" }'],
+      [`${folder}/index.js`, `exports.word = '${copy}'`],
+    ]
+  }),
+)
 
 export const VARIABLES = ['GEN_A', 'GEN_B', 'GEN_C', 'GEM_D']
 
@@ -79,10 +98,11 @@ export const KINDS = {
   ...every(['existsSync', 'accessSync', 'statSync', 'statPromise', 'statQuiet', 'lstatSync'], both),
   ...every(['size', 'time'], texts),
   ...every(['realpathSync', 'realpathNative'], both),
-  readlinkSync: Object.keys(LINKS),
+  readlinkSync: ['data/link.txt', 'data/linked'],
   ...every(['variable', 'variableIn', 'variableSpread', 'variableOwn'], VARIABLES),
   ...every(['variableNames', 'variableEntries'], ['GEN_', 'GEM_']),
   ...every(['execFileSync', 'spawn', 'worker'], texts),
   ...every(['fetch', 'httpGet', 'connect'], [ADDRESS]),
   ...every(['writeFile', 'copyFile', 'writeAndRead', 'emit'], texts),
+  executeModule: ['src/e0.js'],
 }

@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url'
 
 /**
  * What the build of a program needs to know of it.
- * @typedef {Pick<import('./program.mjs').Program, 'tool' | 'format' | 'hook' | 'collects' | 'isParallel' | 'modules'> & { isCached: boolean }} Settings
+ * @typedef {Pick<import('./program.mjs').Program, 'tool' | 'format' | 'hook' | 'collects' | 'virtual' | 'isParallel' | 'modules'> & { isCached: boolean }} Settings
  */
 
 /** @typedef {Omit<import('../staleness/build/outcome.mjs').Outcome, 'files'>} Result */
@@ -40,13 +40,15 @@ async function loaderRule(folder, settings, tool) {
   const { words } = await configOf(folder, settings)
   const loader = { loader: join(folder, 'loader.cjs'), options: { words } }
   const before = settings.isCached && tool === 'rspack' ? ['@varve/plugins/loader'] : []
-  return { test: /src.m\d\.js$/, use: [...before, loader] }
+  return { test: /src.[em]\d\.js$/, use: [...before, loader] }
 }
 
 /** @param {string} folder @param {Settings} settings */
-function collectors(folder, { collects }) {
-  const Collector = createRequire(join(folder, 'package.json'))('./collector.cjs')
-  return collects ? [new Collector()] : []
+function pluginsOf(folder, { collects, virtual }) {
+  const require = createRequire(join(folder, 'package.json'))
+  const Collector = require(join(folder, 'collector.cjs'))
+  const Virtual = require(join(folder, 'virtual.cjs'))
+  return [...(collects === 'none' ? [] : [new Collector(collects)]), ...(virtual === 'none' ? [] : [new Virtual()])]
 }
 
 /** Runs a compiler of webpack or Rspack. @param {any} compiler @returns {Promise<Result>} */
@@ -164,7 +166,7 @@ export const BUILDS = {
       entry: './src/main.js',
       output: { path: join(folder, 'dist') },
       module: { rules: [await loaderRule(folder, settings, 'rspack')] },
-      plugins: [...collectors(folder, settings), Plugin && new Plugin({ onStats: options.onStats })],
+      plugins: [...pluginsOf(folder, settings), Plugin && new Plugin({ onStats: options.onStats })],
     })
     return { ...(await compile(compiler)), hits: hits() }
   },
@@ -180,7 +182,7 @@ export const BUILDS = {
       output: { path: join(folder, 'dist') },
       module: { rules: [await loaderRule(folder, settings, 'webpack')] },
       cache: plugin === undefined ? false : { type: 'memory' },
-      plugins: [...collectors(folder, settings), plugin],
+      plugins: [...pluginsOf(folder, settings), plugin],
     })
     return { ...(await compile(compiler)), hits: plugin?.stats.hits ?? 0 }
   },

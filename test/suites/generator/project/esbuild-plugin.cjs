@@ -3,7 +3,7 @@
 const fs = require('node:fs')
 const path = require('node:path')
 
-/** @param {any} generated @param {{ collects: boolean, words: readonly string[] }} options @returns {import('esbuild').Plugin} */
+/** @param {any} generated @param {{ collects: string, words: readonly string[] }} options @returns {import('esbuild').Plugin} */
 module.exports = (generated, { collects, words }) => ({
   name: 'generated',
   setup(build) {
@@ -34,10 +34,12 @@ module.exports = (generated, { collects, words }) => ({
       build.onResolve({ filter: /^virtual:/ }, ({ path: id }) => ({ path: id.slice(8), namespace: 'virtual' }))
       build.onLoad({ filter: /.*/, namespace: 'virtual' }, ({ path: id }) => ({ contents: generated.virtual(id) }))
     }
-    if (collects)
+    if (collects !== 'none')
       build.onEnd(() => {
+        if (collects === 'warning') return { warnings: [{ text: generated.collected() }] }
         fs.mkdirSync(path.join(__dirname, 'dist'), { recursive: true })
         fs.writeFileSync(path.join(__dirname, 'dist', 'collected.txt'), generated.collected())
+        return {}
       })
   },
 })

@@ -18,6 +18,7 @@ module.exports = async function (source) {
           error ? reject(error) : resolve(String(text)),
         )
       }),
+    importModule: (/** @type {string} */ file) => this.importModule(file),
     warn: (/** @type {string} */ text) => this.emitWarning(new Error(text)),
     declareFile: (/** @type {string} */ file) => this.addDependency(file),
     declareFolder: (/** @type {string} */ folder) => this.addContextDependency(folder),

@@ -11,7 +11,8 @@ const { Worker } = require('node:worker_threads')
 
 /**
  * What a call of the plugin is about, and what it may ask of the tool.
- * @typedef {{ name: string, emit: (file: string, text: string) => void, readFile: (file: string) => unknown }} Self
+ * @typedef {{ name: string, emit: (file: string, text: string) => void, readFile: (file: string) => unknown,
+ *   importModule?: (file: string) => unknown }} Self
  */
 
 /** @param {string} name */
@@ -191,6 +192,7 @@ const OPERATIONS = {
     await fs.promises.writeFile(at(`gen/${self.name}.tmp`), `${fs.readFileSync(at(name))} again`)
     return fs.promises.readFile(at(`gen/${self.name}.tmp`), 'utf8')
   },
+  executeModule: async (name, self) => JSON.stringify(await self.importModule?.(at(name))),
   emit: (name, self) => {
     self.emit(`${self.name}.asset`, fs.readFileSync(at(name), 'utf8'))
     return 'emitted'

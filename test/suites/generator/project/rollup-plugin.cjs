@@ -3,7 +3,7 @@
 const fs = require('node:fs')
 const path = require('node:path')
 
-/** @param {any} generated @param {{ hook: string, collects: boolean, words: readonly string[] }} options */
+/** @param {any} generated @param {{ hook: string, collects: string, words: readonly string[] }} options */
 module.exports = (generated, { hook, collects, words }) => {
   const isSource = (/** @type {string} */ id) => path.dirname(id) === path.join(__dirname, 'src')
   const selfOf = (/** @type {any} */ context, /** @type {string} */ id) => ({
@@ -34,9 +34,10 @@ module.exports = (generated, { hook, collects, words }) => {
       plugin.load = (/** @type {string} */ id) =>
         id.startsWith('\0virtual:') ? generated.virtual(id.slice(9)) : undefined
   }
-  if (collects)
+  if (collects !== 'none')
     plugin.generateBundle = /** @this {any} */ function () {
-      this.emitFile({ type: 'asset', fileName: 'collected.txt', source: generated.collected() })
+      if (collects === 'warning') this.warn(generated.collected())
+      else this.emitFile({ type: 'asset', fileName: 'collected.txt', source: generated.collected() })
     }
   return plugin
 }
