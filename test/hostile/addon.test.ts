@@ -3,7 +3,7 @@
  * reports why it could not. Any user may own a `node_modules` directory further up, so it loads no other package.
  */
 import { spawnSync } from 'node:child_process'
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -46,6 +46,10 @@ interface Loaded {
 
 /** The engine of the second of two caches, and the warnings of both. */
 function load(cwd: string, ...flags: readonly string[]): Loaded {
+  return loadWith({}, cwd, ...flags)
+}
+
+function loadWith(variables: NodeJS.ProcessEnv, cwd: string, ...flags: readonly string[]): Loaded {
   const program = `
     const { openCache } = await import('varve')
     const warnings = []
@@ -53,7 +57,7 @@ function load(cwd: string, ...flags: readonly string[]): Loaded {
     await open('./c')
     const { engine, reason } = (await open('./d')).status()
     console.log(JSON.stringify({ engine, reason, warnings }))`
-  const options = { cwd, encoding: 'utf8', env: { ...process.env, VARVE_ENGINE: '' } } as const
+  const options = { cwd, encoding: 'utf8', env: { ...process.env, VARVE_ENGINE: '', ...variables } } as const
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
     [...flags, '--input-type=module', '--eval', program],
@@ -127,6 +131,71 @@ it('a process that forbids addons gets no warning that one is missing', () => {
     reason: 'WebAssembly: node runs with --no-addons',
     warnings: [],
   })
+})
+
+/** A package whose files are directories with a program, which Node.js would run for `require`. */
+function plantProgram(nodeModules: string, name: string, files: readonly string[]): void {
+  const place = join(nodeModules, name)
+  for (const file of ['package.json', 'varve.node', 'index.js', ...files]) {
+    const isProgram = files.includes(file)
+    mkdirSync(isProgram ? join(place, file) : place, { recursive: true })
+    const content = file === 'package.json' ? JSON.stringify({ name, version, main: 'index.js' }) : PROGRAM
+    writeFileSync(isProgram ? join(place, file, 'index.js') : join(place, file), isProgram ? PROGRAM : content)
+  }
+}
+
+const PROGRAM = "require('node:fs').writeSync(1, 'a program of another folder runs')\n"
+
+it.each([
+  ['NODE_PATH', 'np', (root: string) => ({ NODE_PATH: join(root, 'np') })],
+  ['HOME', 'home/.node_modules', (root: string) => ({ HOME: join(root, 'home') })],
+  ['HOME', 'home/.node_libraries', (root: string) => ({ HOME: join(root, 'home') })],
+])('an addon in a folder that belongs to no project is not loaded: %s, %s', (_, folder, env) => {
+  const root = makeFolder()
+  const at = project(root, [MACHINE])
+  plantProgram(join(root, folder), NAME, ['varve.node'])
+  expectReported(loadWith(env(root), at), new RegExp(`'${NAME}' is not installed`))
+})
+
+it.each(['varve.node', 'package.json'])('%s that is a directory with a program is not run', (file) => {
+  const at = project(makeFolder(), [MACHINE])
+  plantProgram(join(at, 'node_modules'), NAME, [file])
+  expectReported(load(at), new RegExp(`'${NAME}' is not`))
+})
+
+const isRoot = process.getuid?.() === 0
+it.skipIf(!isRoot).each([
+  ['a sticky parent of the project', 0o1777],
+  ['a parent that only its owner may write to', 0o755],
+])('an addon in node_modules of another user is not loaded: %s', (_, mode) => {
+  const root = makeFolder()
+  const at = project(root, [MACHINE])
+  const shared = join(root, 'home')
+  plantProgram(join(shared, 'node_modules'), NAME, ['varve.node'])
+  chmodSync(shared, mode)
+  for (const path of ['', '@varve', NAME, `${NAME}/package.json`])
+    chownSync(join(shared, 'node_modules', path), 3002, 3002)
+  expectReported(load(at), /belongs to user 3002/)
+})
+
+it.skipIf(!isRoot)('a command does not run @varve/remote and @varve/view in node_modules of another user', () => {
+  const root = makeFolder()
+  const at = project(root, [MACHINE])
+  const elsewhere = join(root, 'home/project/node_modules/@varve')
+  for (const name of ['remote', 'view']) plantProgram(join(at, 'node_modules'), `@varve/${name}`, [])
+  chownSync(elsewhere, 3002, 3002)
+  const cli = join(at, 'node_modules/varve/dist/bundle/cli.js')
+  mkdirSync(join(at, 'caches'))
+  const run = (...args: readonly string[]): string => {
+    const { stdout, stderr } = spawnSync(process.execPath, [cli, ...args], {
+      cwd: at,
+      encoding: 'utf8',
+      env: { ...process.env, VARVE_ENGINE: 'wasm', VARVE_REMOTE: 'file:///nowhere' },
+    })
+    return stdout + stderr
+  }
+  expect(run('remote', 'keygen')).toMatch(/'@varve\/remote' is not used: .* belongs to user 3002/)
+  expect(run('doctor')).not.toContain('a program of another folder runs')
 })
 
 it('a worker thread whose program is a text, and so has a global __filename, loads the addon', () => {

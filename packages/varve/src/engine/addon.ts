@@ -5,13 +5,15 @@
  *   a checkout, not a release      -> in `native/`, as it builds it
  *
  * Node.js looks for the package from the file that runs, so a bundle, or an executable that contains one, finds it in the
- * `node_modules` beside it. Varve loads no other package, because one of the same name in a `node_modules` above could then run its code here.
+ * `node_modules` beside it. Varve loads no other package, because one of the same name in a `node_modules` above could then run its code here,
+ * and none that another user can replace (`host/installed.ts`).
  */
 import type * as module from 'node:module'
 import { release, type Release } from '../../generated/release.js'
 import { VarveError } from '../errors.ts'
 import { builtin } from '../host/builtin.ts'
 import { codeFile, packagePath } from '../host/code.ts'
+import { type InstalledPackage, packageAt } from '../host/installed.ts'
 import { codeOf } from '../host/permission.ts'
 import { libcName } from './libc.ts'
 
@@ -36,19 +38,20 @@ export function requireAddon<Addon>(): Addon {
 
 /** The addon of the package `name`. */
 function installed<Addon>(require: Require, name: string, { version, platforms }: Release): Addon {
-  const found = versionOf(require, name)
+  const found = packageOf(name)
   if (found === undefined) {
-    const other = platforms.map((platform) => `@varve/${platform}`).find((one) => versionOf(require, one) !== undefined)
+    const other = platforms.map((platform) => `@varve/${platform}`).find((one) => packageOf(one) !== undefined)
     throw new VarveError('ENGINE_UNAVAILABLE', other === undefined ? omitted(name) : foreign(name, other))
   }
-  if (found !== version) {
+  if (found.version !== version) {
     const fix = isBundled
       ? beside(name, version)
       : `run 'npm install varve@${version}', and remove overrides of '${name}'`
-    throw new VarveError('ENGINE_UNAVAILABLE', `'${name}' has version ${found}, but varve ${version}; ${fix}`)
+    throw new VarveError('ENGINE_UNAVAILABLE', `'${name}' has version ${found.version}, but varve ${version}; ${fix}`)
   }
+  const file = fileOf(found)
   try {
-    return require(`${name}/varve.node`)
+    return require(file)
   } catch (error) {
     if (codeOf(error) === 'ERR_DLOPEN_DISABLED') throw error
     const why = error instanceof Error ? error.message.split('\n')[0] : String(error)
@@ -74,9 +77,22 @@ function beside(name: string, version: string | undefined): string {
   return `add '${name}' in version ${version} to the optional dependencies of the tool, or copy it into 'node_modules' beside the bundle`
 }
 
-/** The version of a package; undefined if it is not there. */
-function versionOf(require: Require, name: string): string | undefined {
-  return tryRequire<{ readonly version: string }>(require, `${name}/package.json`)?.version
+/** A package beside this code; undefined if it is not there. */
+function packageOf(name: string): InstalledPackage | undefined {
+  return available(() => packageAt(name, codeFile() ?? process.execPath))
+}
+
+function fileOf(found: InstalledPackage): string {
+  return available(() => found.file('varve.node'))
+}
+
+/** Runs a call, whose refusal means that there is no addon. */
+function available<T>(call: () => T): T {
+  try {
+    return call()
+  } catch (error) {
+    throw error instanceof VarveError ? new VarveError('ENGINE_UNAVAILABLE', error.message, { cause: error }) : error
+  }
 }
 
 /** The addon that a checkout builds. */
