@@ -73,7 +73,11 @@ export class VarveWebpackPlugin {
     }
     compiler.hooks.beforeRun.tapAsync(NAME, start)
     compiler.hooks.watchRun.tapAsync(NAME, start)
-    compiler.hooks.compilation.tap(NAME, (compilation) => reads.begin(compilation))
+    compiler.hooks.compilation.tap(NAME, (compilation) => {
+      reads.begin(compilation)
+      layer.follow(compilation)
+    })
+    compiler.hooks.failed.tap(NAME, (error) => layer.failed(error))
     // Child compilers use this compiler's cache, so they do not get a layer of their own.
     compiler.hooks.thisCompilation.tap(NAME, (compilation) => layer.begin(compilation))
     const tap = { name: NAME, stage: compiler.webpack.Cache.STAGE_DISK }

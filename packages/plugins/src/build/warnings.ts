@@ -15,13 +15,14 @@ export class Warnings {
 
   /** Reports a failure. `problem` continues the words 'the cache'. */
   failed(problem: string, error: unknown): void {
-    this.#once(problem, `the cache ${problem}: ${error instanceof Error ? error.message : String(error)}`)
+    this.once(problem, `the cache ${problem}: ${error instanceof Error ? error.message : String(error)}`)
   }
 
   /** Reports a warning of the engine: an `onWarning` of `openCache`. */
-  readonly report = ({ code, message }: VarveError): void => this.#once(code, message)
+  readonly report = ({ code, message }: VarveError): void => this.once(code, message)
 
-  #once(kind: string, text: string): void {
+  /** Reports a warning of this kind once. */
+  once(kind: string, text: string): void {
     if (this.#reported.has(kind)) return
     this.#reported.add(kind)
     this.#warn(text)

@@ -49,6 +49,9 @@ import { isUnchangedSince, takeSnapshot } from './snapshots.ts'
 import type { ValueCodec } from './value.ts'
 import type { Why } from './why.ts'
 
+/** Stands for the id of an environment in the name of the note. No id is that long. */
+const NOTE = 'the last build'
+
 /** What environments are made of. */
 interface EnvironmentParts {
   readonly compiler: Compiler
@@ -257,6 +260,15 @@ export class Environments {
     if (this.#current === undefined || this.#isListed(known)) return false
     this.#list(this.#current.id, known)
     return true
+  }
+
+  /** What is stored beside the environments of the generation for this checkout alone. */
+  get note(): Buffer | undefined {
+    return this.#records.get(this.#recordName(NOTE))
+  }
+
+  set note(bytes: Buffer) {
+    this.#records.put(this.#recordName(NOTE), bytes, true)
   }
 
   #isListed(known: readonly Generation[]): boolean {

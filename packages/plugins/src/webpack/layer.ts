@@ -25,6 +25,7 @@ import { Packs } from './packs.ts'
 import { Parts } from './parts.ts'
 import { type Etag, textOf } from './pointer.ts'
 import type { BuildReads } from './reads.ts'
+import { listOf, Repeatable } from './repeatable.ts'
 import { checkRequests } from './requests.ts'
 import { settle } from './settle.ts'
 import type { VarveWebpackStats } from './stats.ts'
@@ -35,6 +36,10 @@ import { type Target, Writing } from './writing.ts'
 const IDLE_TIMEOUT_MS = 5000
 const IDLE_TIMEOUT_FOR_INITIAL_STORE_MS = 1000
 
+/** Ends a warning about what the next build could not repeat. */
+const STATELESS =
+  'Loaders do not run for modules from the cache. If plugins need no loader for that, set stateless: true'
+
 /** Called with the result of a lookup, so that each layer can store what a lower one found. */
 export type GotHandler = (result: unknown, callback: () => void) => void
 
@@ -42,6 +47,8 @@ export type GotHandler = (result: unknown, callback: () => void) => void
 interface Open extends Target {
   readonly packs: Packs
   readonly environments: Environments
+  /** Whether entries may be used. */
+  readonly isReadable: boolean
 }
 
 /** The disk layer of one compiler. */
@@ -70,6 +77,13 @@ export class DiskLayer {
   #isInitialStore = true
   /** The newest compilation until its dependencies are known. Without them, an entry could outlive its loader. */
   #compilation: Compilation | undefined
+  /** The compilation of a failed build. */
+  #reported: Compilation | undefined
+  /** What restored modules cannot repeat. */
+  readonly #repeatable: Repeatable
+  /** Whether the first build of the process took anything from the cache, and whether it is over. */
+  #hasRestored = false
+  #isCompared = false
   readonly counting: Counting = new Counting()
   /** What has changed for all modules, in words. */
   readonly changes: () => readonly string[] = () => this.#open?.environments.why.changes ?? []
@@ -90,6 +104,7 @@ export class DiskLayer {
     this.#warnings = new Warnings((text) => this.#logger.warn(text))
     this.#writing = new Writing(stats, (text) => this.#logger.debug(text))
     this.#dependencies = new Set(reads.isOn ? makers : [])
+    this.#repeatable = new Repeatable(compiler, reads, options.stateless === true)
   }
 
   /** Called once the compiler and its options are complete. */
@@ -107,11 +122,17 @@ export class DiskLayer {
     const { fileSystemInfo } = compilation
     this.open()
     this.#compilation = compilation
+    this.#reported = undefined
     if (this.#open !== undefined) this.#open.environments.fileSystemInfo = fileSystemInfo
     this.#open?.environments.noteBuild(Date.now())
     this.#beginning ??= this.#begin(fileSystemInfo, Date.now()).catch((error: unknown) =>
       this.#warnings.failed('cannot be read', error),
     )
+  }
+
+  /** Called with each compilation of the compiler and its children. */
+  follow(compilation: Compilation): void {
+    this.#repeatable.begin(compilation)
   }
 
   get(
@@ -129,6 +150,7 @@ export class DiskLayer {
         })
       } else {
         this.#stats.hits += 1
+        this.#hasRestored = true
       }
       callback(null, value)
     }
@@ -149,11 +171,20 @@ export class DiskLayer {
 
   /** Adds the dependencies of the build besides its modules: loaders, plugins and the files that these reported. */
   addBuildDependencies(dependencies: Iterable<string>, optional: Iterable<string> | undefined): void {
+    this.#addBuildDependencies(dependencies, optional, true)
+  }
+
+  #addBuildDependencies(
+    dependencies: Iterable<string>,
+    optional: Iterable<string> | undefined,
+    isComplete: boolean,
+  ): void {
     const compilation = this.#compilation
     this.#compilation = undefined
     for (const dependency of dependencies) this.#dependencies.add(dependency)
     for (const dependency of optional ?? []) this.#optionalDependencies.add(dependency)
     if (compilation === undefined) return
+    this.#leaveOut(compilation, isComplete)
     this.#open?.environments.why.note(compilation)
     if (!this.#reads.isOn) return
     // Loaders load modules while they run, such as the plugins that a config names.
@@ -168,7 +199,7 @@ export class DiskLayer {
   beginIdle(): void {
     this.#open?.packs.endReadAhead()
     this.#report()
-    if (this.#writing.isDone) return
+    if (this.#writing.isDone && !this.#repeatable.isChanged) return
     writeBeforeExit(this)
     // Early and on its own, because a process that exits without closing the compiler has no time for it.
     const open = this.#open
@@ -211,6 +242,7 @@ export class DiskLayer {
     const environment = this.#open?.environments.covering(this.#wanted)
     if (this.#open === undefined || environment === undefined || this.#compilation !== undefined) return
     try {
+      this.#putNote(this.#open)
       this.#writing.writeNow(this.#open, environment)
     } catch (error) {
       this.#warnings.failed('cannot be written', error)
@@ -234,12 +266,47 @@ export class DiskLayer {
     }
   }
 
+  /** Called with the error of a build that has no result, before or after the idle time begins. */
+  failed(error: Error): void {
+    const compilation = this.#compilation ?? this.#reported
+    if (compilation === undefined || !this.#repeatable.isOfLoaders(error, compilation)) return
+    this.#writing.pending.clear()
+  }
+
+  /** Drops pending values that are of no use to the next build, because it could not repeat what else their loaders did. */
+  #leaveOut(compilation: Compilation, isComplete: boolean): void {
+    const repeatable = this.#repeatable
+    const { modules, everything } = repeatable.unrepeatable(compilation)
+    for (const identifier of modules) this.#writing.pending.delete(identifier)
+    if (everything !== undefined) {
+      this.#writing.pending.clear()
+      const text = `nothing of this build is stored, because the next one could not repeat ${everything.what}. ${STATELESS}`
+      if (everything.isError) this.#logger.log(text)
+      else this.#warnings.once('unrepeatable', text)
+    }
+    const isFirst = isComplete && !this.#isCompared
+    this.#isCompared ||= isComplete
+    const lost = isFirst && everything === undefined ? repeatable.compare(compilation, this.#hasRestored) : []
+    if (lost.length > 0 && !repeatable.isStateful)
+      this.#warnings.once(
+        'lost',
+        `this build lacks ${listOf(lost)}, which a plugin makes of what loaders do. The next build takes nothing from the cache. ${STATELESS}`,
+      )
+    else if (repeatable.isStateful)
+      this.#warnings.once(
+        'stateful',
+        `nothing is cached, because a plugin makes ${listOf(repeatable.lost)} of what loaders do. ${STATELESS}`,
+      )
+    if (lost.length > 0 || repeatable.isStateful) this.#writing.pending.clear()
+  }
+
   /** Adds the dependencies of a failed build. webpack does not report them, although the modules are valid. */
   #report(): void {
     const compilation = this.#compilation
     if (compilation === undefined) return
     compilation.summarizeDependencies()
-    this.addBuildDependencies(compilation.buildDependencies, compilation.optionalBuildDependencies)
+    this.#reported = compilation
+    this.#addBuildDependencies(compilation.buildDependencies, compilation.optionalBuildDependencies, false)
   }
 
   async #openCache(): Promise<Cache | undefined> {
@@ -300,12 +367,14 @@ export class DiskLayer {
       codec,
       commit,
     )
-    if (cache.status().engine === 'native') packs.readAhead()
-    this.#open = { commit, packs, environments }
+    const isReadable = unrecordedNow(() => this.#repeatable.load(environments.note))
+    if (isReadable && cache.status().engine === 'native') packs.readAhead()
+    this.#open = { commit, packs, environments, isReadable }
   }
 
   /** The value of an entry with this etag and a valid environment; undefined if there is none. */
-  #read({ packs, environments }: Open, identifier: string, etag: Etag | null): unknown {
+  #read({ packs, environments, isReadable }: Open, identifier: string, etag: Etag | null): unknown {
+    if (!isReadable) return undefined
     const cannotRestore = (error: unknown): void =>
       this.#warnings.failed(`has an entry that cannot be restored (${identifier})`, error)
     try {
@@ -320,12 +389,20 @@ export class DiskLayer {
     }
   }
 
+  /** Puts what the next build is compared with. Returns whether it did. */
+  #putNote({ environments }: Open): boolean {
+    const note = this.#options.readOnly === true ? undefined : this.#repeatable.changed()
+    if (note !== undefined) environments.note = note
+    return note !== undefined
+  }
+
   async #writePending(isSliced: boolean): Promise<void> {
     await this.#beginning
     const open = this.#open
     if (open === undefined) return this.#writing.pending.clear()
     if (this.#compilation !== undefined) return
-    if (this.#writing.isDone && (this.#options.readOnly === true || !open.environments.relist())) return
+    const isNoted = this.#putNote(open)
+    if (this.#writing.isDone && !isNoted && (this.#options.readOnly === true || !open.environments.relist())) return
     if (this.#writing.pending.size > 0) {
       const {
         why,

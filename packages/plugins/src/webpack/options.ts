@@ -49,6 +49,12 @@ export interface VarveWebpackOptions {
    */
   readonly trackReads?: boolean | undefined
   /**
+   * Vouches that plugins make their files, errors and warnings of the modules of a build, and not of what loaders did besides their
+   * results. Set it if a warning says that nothing of a build is stored, and you know that the plugin it names needs no loader to run.
+   * @defaultValue `false`: what a build with modules from the cache could not repeat is found out, and such builds are not stored
+   */
+  readonly stateless?: boolean | undefined
+  /**
    * Reads the cache and writes nothing. For builds that may use a cache but must not change it, such as pull requests.
    * @defaultValue `false`
    */
@@ -102,6 +108,7 @@ const FIELDS: Fields<VarveWebpackOptions> = {
   version: STRING,
   buildDependencies: ['an object of arrays of strings', isListOfNames],
   trackReads: BOOLEAN,
+  stateless: BOOLEAN,
   readOnly: BOOLEAN,
   engine: oneOf('auto', 'native', 'wasm'),
   // `openCache` checks it, and does not print its value.

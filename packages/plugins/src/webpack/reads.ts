@@ -26,7 +26,7 @@ import {
   recordedFiles,
   unrecordedNow,
 } from 'varve/reads'
-import type { Compilation, Compiler, NormalModule } from 'webpack'
+import type { Compilation, Compiler, Module, NormalModule } from 'webpack'
 import { localModules, manifestOf } from '../build/modules.ts'
 import { wrapFileSystem } from './file-system.ts'
 import { InUse } from './in-use.ts'
@@ -115,11 +115,17 @@ export class BuildReads {
     const hooks = this.#compiler.webpack.NormalModule.getCompilationHooks(compilation)
     hooks.beforeLoaders.tap('VarveWebpackPlugin', (_, module, context) => {
       context.fs = recordedFiles(context.fs)
-      const own = new ModuleSink(sink)
+      const own = new ModuleSink(sink, module)
       this.#modules.set(module, own)
       installed.storage.enterWith(own)
     })
     hooks.beforeSnapshot.tap('VarveWebpackPlugin', (module) => installed.storage.run(null, () => this.#addTo(module)))
+  }
+
+  /** The module whose loaders run in the calling code. */
+  get building(): Module | undefined {
+    const sink = this.#installed?.storage.getStore()
+    return sink instanceof ModuleSink && !sink.isOver ? sink.module : undefined
   }
 
   /**

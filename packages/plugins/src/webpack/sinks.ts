@@ -1,7 +1,7 @@
 /** Receive what a build and each of its modules read. */
 import { dirname, isAbsolute, sep } from 'node:path'
 import { forEachLoaded, type installReads, isCountedVariable, type ReadKind, unrecordedNow } from 'varve/reads'
-import type { Compilation } from 'webpack'
+import type { Compilation, Module } from 'webpack'
 import { isReadOfWebpack } from './file-system.ts'
 import type { InUse } from './in-use.ts'
 import type { Packages } from './packages.ts'
@@ -146,11 +146,13 @@ export class ModuleSink implements Sink {
   readonly contents: Set<string> = new Set()
   /** All paths that were read, in whatever way. */
   readonly paths: Set<string> = new Set()
+  readonly module: Module
   readonly #build: BuildSink
   isOver = false
 
-  constructor(build: BuildSink) {
+  constructor(build: BuildSink, module: Module) {
     this.#build = build
+    this.module = module
   }
 
   get outer(): Sink | undefined {
