@@ -5,9 +5,14 @@
 import type * as hooks from 'node:async_hooks'
 import type * as childProcess from 'node:child_process'
 import type * as crypto from 'node:crypto'
+import type * as dgram from 'node:dgram'
 import type * as channels from 'node:diagnostics_channel'
+import type * as dns from 'node:dns'
 import type * as fs from 'node:fs'
+import type * as http from 'node:http'
+import type * as http2 from 'node:http2'
 import type * as module from 'node:module'
+import type * as net from 'node:net'
 import type * as os from 'node:os'
 import type * as path from 'node:path'
 import type * as stream from 'node:stream'
@@ -21,9 +26,14 @@ interface Builtins {
   'node:async_hooks': typeof hooks
   'node:child_process': typeof childProcess
   'node:crypto': typeof crypto
+  'node:dgram': typeof dgram
   'node:diagnostics_channel': typeof channels
+  'node:dns': typeof dns
   'node:fs': typeof fs
+  'node:http': typeof http
+  'node:http2': typeof http2
   'node:module': typeof module
+  'node:net': typeof net
   'node:os': typeof os
   'node:path': typeof path
   /** Since Node.js 22.5. */

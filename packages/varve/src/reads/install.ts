@@ -5,6 +5,7 @@ import { installFs } from './fs.ts'
 import { installImports } from './imports.ts'
 import { loadedModules } from './loaded.ts'
 import { installModules } from './modules.ts'
+import { installNetwork } from './network.ts'
 import { installOpaque } from './opaque.ts'
 import { measureClock } from '../inputs/stamp.ts'
 import { hostDisk } from './kinds.ts'
@@ -24,6 +25,7 @@ export function installReads(): Installation | undefined {
     installFs(made)
     installEnv(made)
     installOpaque(made)
+    installNetwork(made)
     installModules(made)
     installImports(made)
     syncNamedImports()

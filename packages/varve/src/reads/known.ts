@@ -65,6 +65,7 @@ const DID: Readonly<Record<Opaque['kind'], string>> = {
   addon: 'loaded the native addon',
   database: 'opened the database',
   wasi: 'gave folders to the WASI program of',
+  network: 'connected to the network:',
 }
 
 /** The end of the name of a package with the binary for a platform, after the name of the package that uses it. */
@@ -80,7 +81,9 @@ export function hiddenReads(event: Opaque, scope: string, trust: readonly string
     (known) => found !== undefined && known.name.test(found.name) && isIn(known, found.folder, scope),
   )
   if (isKnown) return undefined
-  const reads = READERS.find(({ name }) => name.test(found?.name ?? ''))?.reads ?? 'whose reads cannot be seen'
+  const reads =
+    READERS.find(({ name }) => name.test(found?.name ?? ''))?.reads ??
+    (kind === 'network' ? 'whose answers cannot be compared later' : 'whose reads cannot be seen')
   return `${isCall ? 'called the native addon' : DID[kind]} '${what}', ${reads}`
 }
 

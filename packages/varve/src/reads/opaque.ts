@@ -3,6 +3,7 @@ import type * as childProcess from 'node:child_process'
 import { builtin } from '../host/builtin.ts'
 import { installAddons } from './addons.ts'
 import { syncNamedImports } from './env.ts'
+import { installSockets } from './network.ts'
 import { type Installation, type Opaque, sinkNow } from './sink.ts'
 import { callerAbove } from './stack.ts'
 import { type Note, replace } from './wrapper.ts'
@@ -52,8 +53,9 @@ function installWorkers(installation: Installation): void {
   installation.undo.push(() => void channels?.unsubscribe('worker_threads', see))
 }
 
-/** Wraps a built-in module that is about to be loaded, if it reads files itself. To load it earlier would print a warning of Node.js. */
+/** Wraps a built-in module that is about to be loaded, if it reads files itself or connects. To load it earlier would print a warning of Node.js. */
 export function installLoaded(installation: Installation, name: string): void {
+  installSockets(installation, name)
   const sqlite = name === 'node:sqlite' ? builtin(name) : undefined
   const wasi = name === 'node:wasi' || name === 'wasi' ? builtin('node:wasi') : undefined
   if (sqlite !== undefined) replace(installation, sqlite, 'DatabaseSync', noteOf('database', 0))

@@ -24,8 +24,8 @@ export interface Sink {
 
 /** What cannot be seen into. */
 export interface Opaque {
-  readonly kind: 'process' | 'worker' | 'addon' | 'database' | 'wasi'
-  /** The program, script, addon or database, or the module that starts a program of WASI: a path or a command. */
+  readonly kind: 'process' | 'worker' | 'addon' | 'database' | 'wasi' | 'network'
+  /** The program, script, addon, database or host, or the module that starts a program of WASI: a path or a command. */
   readonly what: string
   /** The path of the module that loaded an addon. */
   readonly by?: string | undefined

@@ -1,6 +1,6 @@
 /**
  * What a program reads outside of recorded work: its configuration, mostly. It counts for all recorded work that begins
- * later. Files of installed packages are left out here, and so are variables, processes and workers: what the program
+ * later. Files of installed packages are left out here, and so are variables, processes, workers and the network: what the program
  * makes of those is seen only if it does so inside of recorded work.
  *
  * A file that the program wrote is its output, not its configuration: what it reads of it afterwards does not count, nor that
@@ -104,7 +104,7 @@ export class StartUp implements Ambient {
   changedVariable(): void {}
 
   opaque(event: Opaque): void {
-    if (event.kind !== 'process' && event.kind !== 'worker') this.hidden.set(event.what, event)
+    if (event.kind === 'addon' || event.kind === 'database' || event.kind === 'wasi') this.hidden.set(event.what, event)
   }
 }
 
