@@ -273,17 +273,44 @@ it('a cache in a folder that a loader lists does not change that folder', slow, 
   expect(await project.build(options)).toEqual(NOTHING)
 })
 
-it('a source that a loader reads for another module is a dependency of that module only', async () => {
+it('a source that a loader reads for another module without a report is an input of all, because it may keep it', async () => {
   const project = makeProject(
     "if (/a\\.js$/.test(this.resourcePath)) word = fs.readFileSync(join(__dirname, 'b.js'), 'utf8')",
   )
   expect(await project.build()).toEqual({ built: ALL, changed: [] })
   expect(await project.build()).toEqual(NOTHING)
   project.write('b.js', 'console.log(3)\n')
-  expect(await project.build()).toEqual({ built: ['a.js', 'b.js'], changed: [] })
+  expect(await project.build()).toEqual({ built: ALL, changed: ['b.js'] })
 })
 
-it('a source that a loader reads once webpack has built it is a dependency of the reading module, too', async () => {
+it('settings that a loader keeps in memory, and that the application imports, are an input of all', async () => {
+  const body = `if (!/json$/.test(this.resourcePath)) word = held ??= fs.readFileSync(join(__dirname, 'theme.json'), 'utf8')`
+  const project = makeProject(body, {
+    'theme.json': '"one"',
+    'main.js': "import './a.js'\nimport './b.js'\nimport theme from './theme.json'\nconsole.log(theme)\n",
+  })
+  expect(await project.build()).toEqual({ built: ALL, changed: [] })
+  expect(await project.build()).toEqual(NOTHING)
+  project.write('theme.json', '"two"')
+  expect(await project.build()).toEqual({ built: ALL, changed: ['theme.json'] })
+})
+
+it(
+  'a source that a loader reports is a dependency of the reading module only, also if the application imports it',
+  slow,
+  async () => {
+    const body = `if (!/a\\.js$/.test(this.resourcePath)) return source
+  const path = join(__dirname, 'b.js')
+  this.addDependency(path)
+  word = fs.readFileSync(path, 'utf8')`
+    const project = makeProject(body)
+    expect(await project.build()).toEqual({ built: ALL, changed: [] })
+    project.write('b.js', 'console.log(3)\n')
+    expect(await project.build()).toEqual({ built: ['a.js', 'b.js'], changed: [] })
+  },
+)
+
+it('a source that a loader reads once webpack has built it is an input of all, too', async () => {
   const body = `if (!/a\\.js$/.test(this.resourcePath)) return source
   const done = this.async()
   setTimeout(() => done(null, source + '\\nconsole.log(' + JSON.stringify(fs.readFileSync(join(__dirname, 'b.js'), 'utf8')) + ')'), 300)
@@ -291,7 +318,7 @@ it('a source that a loader reads once webpack has built it is a dependency of th
   const project = makeProject(body)
   expect(await project.build()).toEqual({ built: ALL, changed: [] })
   project.write('b.js', 'console.log(3)\n')
-  expect(await project.build()).toEqual({ built: ['a.js', 'b.js'], changed: [] })
+  expect(await project.build()).toEqual({ built: ALL, changed: ['b.js'] })
 })
 
 it('a file that a loader reports is a dependency of its module only', slow, async () => {

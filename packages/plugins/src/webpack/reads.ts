@@ -57,6 +57,8 @@ export class BuildReads {
   /** Files that modules reported, and files that were added to their dependencies here. */
   readonly #reported: Set<string> = new Set()
   readonly #added: Set<string> = new Set()
+  /** Files that were read for a module which did not report them: what other modules report does not cover that. */
+  readonly #unreported: Set<string> = new Set()
   /** What was read for a module that reported no directory around it. */
   readonly #outside: Set<string> = new Set()
   readonly #modules: WeakMap<object, ModuleSink> = new WeakMap()
@@ -187,6 +189,7 @@ export class BuildReads {
         continue
       addTo(buildInfo, 'fileDependencies', path)
       this.#added.add(path)
+      this.#unreported.add(path)
     }
   }
 
@@ -204,7 +207,7 @@ export class BuildReads {
     const assets = assetsOf(compilation, this.#compiler.outputPath)
     return (path) => {
       if (assets.has(path)) return true
-      if (basename(path) === 'package.json') return false
+      if (basename(path) === 'package.json' || this.#unreported.has(path)) return false
       if (this.#reported.has(path) || missingDependencies.has(path) || buildDependencies.has(path)) return true
       if (fileDependencies.has(path) && !this.#added.has(path)) return true
       return !this.#outside.has(path) && contexts.some((context) => isBelow(path, context))
