@@ -20,6 +20,7 @@ const NPM_FOLDERS = [
   'bench/rivals/node',
   'scripts/release',
   'test/remote/servers/node',
+  'test/suites/known',
   'test/suites/pnp',
   'test/suites/staleness',
   'test/suites/types',

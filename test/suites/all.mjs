@@ -1,7 +1,7 @@
 // @ts-check
 // `npm run test:suites`: the plugins against what others wrote, and against everything that may change in a project.
 //
-//   --only <webpack | staleness | generator | pnp | poisoned>   one part; may be repeated
+//   --only <webpack | staleness | generator | known | pnp | poisoned>   one part; may be repeated
 //   --suite <file>     of webpack's suites, only this file of tests; may be repeated
 //   --programs <count> of the generator for each tool; 2,000 by default, which take hours
 //   --seed <number>    of its first program
@@ -11,6 +11,7 @@ import { setup } from '../../scripts/setup.mjs'
 import { runMain, Skipped, step, StepFailed } from '../../scripts/common/steps.mjs'
 import { runGenerator } from './generator/main.mjs'
 import { TOOLS } from './generator/program.mjs'
+import { runKnown } from './known/main.mjs'
 import { runPoisoned } from './poisoned.mjs'
 import { runPnp } from './pnp/main.mjs'
 import { runStaleness } from './staleness/main.mjs'
@@ -18,7 +19,11 @@ import { runWebpackSuites, SUITES } from './webpack/main.mjs'
 
 const { values: options } = parseArgs({
   options: {
-    only: { type: 'string', multiple: true, default: ['webpack', 'staleness', 'generator', 'pnp', 'poisoned'] },
+    only: {
+      type: 'string',
+      multiple: true,
+      default: ['webpack', 'staleness', 'generator', 'known', 'pnp', 'poisoned'],
+    },
     programs: { type: 'string', default: '2000' },
     seed: { type: 'string', default: '1' },
     suite: { type: 'string', multiple: true, default: SUITES },
@@ -61,6 +66,11 @@ const PARTS = {
     const given = { seed: Number(options.seed), count: Number(options.programs), lanes: 2, isShrunk: true }
     const failed = await runGenerator({ tools: TOOLS, ...given }, print)
     if (failed > 0) throw new Error(`${failed} generated programs were built differently with a cache`)
+  },
+  async known() {
+    const wrong = await runKnown(options.filter ?? '', print)
+    if (wrong > 0)
+      throw new Error(`${wrong} plugins that are known to keep nothing were wrong in a build from the cache`)
   },
   async pnp() {
     const wrong = await runPnp(print)

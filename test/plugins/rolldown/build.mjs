@@ -11,7 +11,7 @@ await report(async () => {
   /** @type {import('rolldown').InputOptions} */
   const config = {
     input: order.entry,
-    plugins: [order.isCached ? cached(plugin, cacheOptions) : plugin],
+    plugins: [order.isCached ? cached(plugin, { ...cacheOptions, stateless: true }) : plugin],
     onwarn: ({ message }) => noteWarning(message),
   }
   if (order.watches) {

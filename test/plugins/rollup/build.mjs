@@ -11,7 +11,7 @@ await report(async () => {
   const output = { dir: order.output, sourcemap: true }
   const config = {
     input: order.entry,
-    plugins: [order.isCached ? cached(plugin, cacheOptions) : plugin],
+    plugins: [order.isCached ? cached(plugin, { ...cacheOptions, stateless: true }) : plugin],
     onwarn: (/** @type {{ message: string }} */ { message }) => noteWarning(message),
   }
   if (order.watches) {

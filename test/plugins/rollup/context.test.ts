@@ -28,7 +28,7 @@ class Project {
 
   wrap(plugin: Plugin): Plugin {
     const onStats = (stats: CachedStats): void => void this.stats.push(stats)
-    const options = { cacheKey: 'key', root: this.folder, dir: 'cache', trackReads: false, onStats }
+    const options = { cacheKey: 'key', root: this.folder, dir: 'cache', trackReads: false, stateless: true, onStats }
     return Reflect.apply(this.#tool === 'rollup' ? cached : cachedRolldown<never>, undefined, [plugin, options])
   }
 

@@ -14,8 +14,8 @@ function plugins() {
   if (!order.isCached) return [plugin]
   const { cacheKey, ...options } = cacheOptions
   return byName
-    ? [plugin, varve({ ...options, plugins: [{ name: 'expensive', cacheKey }] })]
-    : [cached(plugin, cacheOptions)]
+    ? [plugin, varve({ ...options, plugins: [{ name: 'expensive', cacheKey, stateless: true }] })]
+    : [cached(plugin, { ...cacheOptions, stateless: true })]
 }
 
 await report(async () => {

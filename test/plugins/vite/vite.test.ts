@@ -94,12 +94,6 @@ describe('varve, in Vite', () => {
       "did you mean 'vue'?",
     )
   })
-
-  it('a Vite plugin that keeps state between its hooks is refused', async () => {
-    expect((await buildVue(makeVueApplication(), { config: { names: ['css'] } })).failure).toContain(
-      "'vite:css' cannot be cached",
-    )
-  })
 })
 
 /** Components with a style each, and one in TypeScript whose properties are of an imported type. */

@@ -28,6 +28,8 @@ export interface Caller {
   readonly parts?: InputParts | undefined
   /** Local files whose code, with everything they import, makes up the plugin. */
   readonly modules: readonly string[]
+  /** Why nothing of the plugin may be stored; undefined if its results may be. */
+  readonly refusal?: string | undefined
   /** Prints a line through the tool's own logger. */
   info(text: string): void
   /** Whether the tool is a development server, which calls the plugin until it is closed. */

@@ -49,6 +49,7 @@ export class Calls {
   #name = ''
   #builds = 0
   #isOutdated = false
+  #isRefused = false
   readonly #idle: readonly Idle[]
   readonly #tally: Tally = new Tally()
 
@@ -70,6 +71,11 @@ export class Calls {
   /** Resolves when a build that begins has opened the cache; undefined if none is opening one. */
   get beginning(): Promise<void> | undefined {
     return this.#isBeginning ? this.#begun : undefined
+  }
+
+  /** Whether nothing of this plugin is stored, whatever its inputs are. */
+  get isRefused(): boolean {
+    return this.#isRefused
   }
 
   /** The project directory while the cache is open. */
@@ -215,6 +221,7 @@ export class Calls {
   /** Opens the cache. What the plugin may read meanwhile is looked at before the first wait. */
   async #openFor(caller: Caller, warn: Warn): Promise<void> {
     const root = new Root(this.#options.root ?? caller.root)
+    if (caller.refusal !== undefined) return this.#refuse(caller.name, caller.refusal, warn)
     const cacheKey = this.#options.cacheKey ?? caller.keyOf(root)
     if (cacheKey === undefined) {
       warn(
@@ -249,6 +256,12 @@ export class Calls {
     this.#open?.leave()
     const partsOf = sharedParts(caller, { ...this.#options, cacheKey }, root)
     this.#open = { session, inputs, root, taskOf, server, partsOf, leave: () => void session.beforeCommit.delete(look) }
+  }
+
+  #refuse(name: string, reason: string, warn: Warn): void {
+    if (!this.#isRefused)
+      warn(`plugin '${name}' is not cached: ${reason}. If it keeps nothing between its hooks, set 'stateless: true'`)
+    this.#isRefused = true
   }
 
   /** Nothing is cached from now on. */

@@ -14,7 +14,8 @@ import { changedMsOf, COARSE_TICK_MS, isFile, lookAt, namesOf, stampOf, textOf }
 import { namedAnywhereIn, namedIn } from './named.ts'
 import { variablesIn } from './variables.ts'
 
-const IMPORT = /(?:\bfrom|\bimport|\bimport\s*\(|\brequire\s*\()\s*(['"`])([^'"`\n]+)\1/g
+/** An import with a literal specifier, which is the second group. */
+export const IMPORT: RegExp = /(?:\bfrom|\bimport|\bimport\s*\(|\brequire\s*\()\s*(['"`])([^'"`\n]+)\1/g
 const ENDS = [
   '',
   '.js',
@@ -168,7 +169,7 @@ function filesNamed(specifier: string, from: string, found: Found): readonly str
 }
 
 /** The file that a path stands for, or the entry points of a directory with a manifest. */
-function fileAt(path: string): string[] {
+export function fileAt(path: string): string[] {
   const candidates = [...ENDS.map((end) => `${path}${end}`), path.replace(/js$/, 'ts'), path.replace(/js$/, 'tsx')]
   const file = candidates.find(isFile)
   if ((file === undefined || dirname(file) === path) && isFile(join(path, 'package.json')))
@@ -205,7 +206,7 @@ function importsOf(fields: object, specifier: string): string[] {
 }
 
 /** The package in a specifier. */
-function nameIn(specifier: string): string {
+export function nameIn(specifier: string): string {
   return specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/')
 }
 

@@ -89,6 +89,17 @@ export interface CachedOptions {
   readonly onStats?: ((stats: CachedStats) => void) | undefined
 }
 
+/** An option of plugins that have other hooks than those whose results are cached. */
+export interface StatelessOption {
+  /**
+   * Caches a plugin although its hooks show that it may keep something of one module until a later hook: hooks for the whole bundle, or
+   * modules that only the plugin can load. Set it for a plugin that keeps nothing: a hit skips its `load` or `transform`, and what these
+   * would have kept is missing in later hooks.
+   * @defaultValue `false`: such a plugin is not cached, unless Varve knows it, and one warning names the hook
+   */
+  readonly stateless?: boolean | undefined
+}
+
 /** Statistics of the calls of one plugin in one build. */
 export interface CachedStats {
   /** Name of the plugin. */

@@ -6,13 +6,13 @@ import type { Caller, InputParts } from '../build/call.ts'
 import { Calls } from '../build/calls.ts'
 import { lenientDigest } from '../build/digest.ts'
 import { callers } from '../build/modules.ts'
-import type { CachedOptions } from '../build/options.ts'
+import type { CachedOptions, StatelessOption } from '../build/options.ts'
 import { valueParts } from '../build/parts.ts'
 import { Root } from '../build/root.ts'
-import { cachedLoad, refusals } from './load.ts'
+import { cachedLoad, type Loading, type RunUncached, refusals } from './load.ts'
 
 /** The plugin with a cache around it. */
-export function wrapPlugin(plugin: Plugin, options: CachedOptions): Plugin {
+export function wrapPlugin(plugin: Plugin, { stateless = false, ...options }: CachedOptions & StatelessOption): Plugin {
   const modules = callers()
   return {
     ...plugin,
@@ -26,11 +26,17 @@ export function wrapPlugin(plugin: Plugin, options: CachedOptions): Plugin {
       // Warnings of the cache become warnings of the build. esbuild accepts them when a build starts and when it ends.
       const warnings: { text: string }[] = []
       // When a build starts, all plugins have been set up, and may have changed its options.
-      const begin = (): Promise<void> =>
-        calls.begin({ ...callerOf(plugin, build, folder), modules }, (text) => void warnings.push({ text }))
+      const callbacks = new Callbacks()
+      const begin = (): Promise<void> => {
+        const refusal = stateless ? undefined : callbacks.state
+        const caller = { ...callerOf(plugin, build, folder), modules, refusal }
+        return calls.begin(caller, (text) => void warnings.push({ text }))
+      }
       build.onStart(() => withWarnings(begin, warnings))
       const runUncached: RunUncached = (work) => calls.reads.runEarly(plugin.name, folder, work)
-      const done = runUncached(() => plugin.setup(recordingBuild(build, calls, runUncached)))
+      const done = runUncached(() =>
+        plugin.setup(recordingBuild(build, { calls, runUncached, callbacks, folder, isStateless: stateless })),
+      )
       // A plugin cannot know whether another build will follow, so the cache is closed when esbuild disposes of the build.
       build.onEnd(() => withWarnings(() => calls.end(true), warnings))
       build.onDispose(() => void calls.close())
@@ -75,16 +81,50 @@ function deciding(options: BuildOptions): unknown {
   return Object.fromEntries(Object.entries(options).filter(([name]) => !LEFT_OUT.includes(name)))
 }
 
-/** Runs work of the plugin whose result is not cached. */
-type RunUncached = <T>(work: () => T) => T
+/**
+ * The callbacks that a plugin has registered. A hit skips `onLoad`, so what it would have kept is missing in callbacks that see more than
+ * one module, and in those that load modules of the plugin's own.
+ */
+class Callbacks {
+  /** Why the plugin may keep something between its callbacks; undefined if it cannot. */
+  state: string | undefined
+  #resolves = false
+  #loads = false
+
+  note(name: 'onEnd' | 'onResolve' | 'onLoad', namespace = 'file'): void {
+    this.#resolves ||= name === 'onResolve'
+    this.#loads ||= name === 'onLoad'
+    if (name === 'onEnd') this.state ??= "its callback 'onEnd' may use what it keeps of each module"
+    else if (name === 'onLoad' && namespace !== 'file')
+      this.state ??= `its namespace '${namespace}' may have modules that are made of what it keeps of others`
+    else if (this.#resolves && this.#loads)
+      this.state ??= "its callback 'onResolve' may lead to modules that are made of what it keeps of others"
+  }
+}
+
+/** What the build of a plugin needs to record it. */
+interface Recorded extends Loading {
+  readonly callbacks: Callbacks
+}
 
 /** The build that the plugin gets. It wraps the callbacks, and detects calls that cannot be replayed. */
-function recordingBuild(build: PluginBuild, calls: Calls, runUncached: RunUncached): PluginBuild {
+function recordingBuild(build: PluginBuild, { callbacks, ...loading }: Recorded): PluginBuild {
+  const { runUncached } = loading
   return {
     ...build,
     onStart: (start) => build.onStart(() => runUncached(start)),
-    onResolve: (filter, resolve) => build.onResolve(filter, (args) => runUncached(() => resolve(args))),
-    onLoad: (filter, load) => build.onLoad(filter, cachedLoad(load, calls, runUncached)),
+    onEnd: (end) => {
+      callbacks.note('onEnd')
+      build.onEnd(end)
+    },
+    onResolve: (filter, resolve) => {
+      callbacks.note('onResolve')
+      build.onResolve(filter, (args) => runUncached(() => resolve(args)))
+    },
+    onLoad: (filter, load) => {
+      callbacks.note('onLoad', filter.namespace)
+      build.onLoad(filter, cachedLoad(load, loading))
+    },
     resolve: (path, options) => {
       refusals.getStore()?.push('uses build.resolve')
       return build.resolve(path, options)

@@ -2,10 +2,12 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { isAbsolute } from 'node:path'
 import type { OnLoadArgs, OnLoadResult } from 'esbuild'
+import { unrecordedNow } from 'varve/reads'
 import type { Kept } from '../build/call.ts'
 import type { Calls } from '../build/calls.ts'
 import { digest } from '../build/digest.ts'
-import { isFile } from '../build/files.ts'
+import { isFile, textOf } from '../build/files.ts'
+import { foldersFor, LEADS_TO_OWN, leadsToFiles } from '../build/leads.ts'
 import { Uncacheable } from '../build/uncacheable.ts'
 import { type Entry, entryShape } from './entry.ts'
 
@@ -16,8 +18,21 @@ export type Load = (args: OnLoadArgs) => Loaded | Promise<Loaded>
 /** Reasons against caching that are found while a callback runs, by call. */
 export const refusals: AsyncLocalStorage<string[]> = new AsyncLocalStorage()
 
+/** Runs work of the plugin whose result is not cached. */
+export type RunUncached = <T>(work: () => T) => T
+
+/** What the callbacks of one plugin have in common. */
+export interface Loading {
+  readonly calls: Calls
+  readonly runUncached: RunUncached
+  /** The directory of the build. */
+  readonly folder: string
+  /** Whether the user declares that the plugin keeps nothing between its callbacks. */
+  readonly isStateless: boolean
+}
+
 /** A callback that answers calls from the cache, or by `load`. */
-export function cachedLoad(load: Load, calls: Calls, runUncached: <T>(work: () => T) => T): Load {
+export function cachedLoad(load: Load, { calls, runUncached, folder, isStateless }: Loading): Load {
   return (args) => {
     const reason = reasonOf(args)
     if (reason !== undefined) {
@@ -33,7 +48,12 @@ export function cachedLoad(load: Load, calls: Calls, runUncached: <T>(work: () =
       files: [path],
       about: path,
       work: async () => refusals.run(reasons, () => load(args)),
-      keep: (loaded) => keep(loaded, reasons),
+      keep: (loaded) => {
+        const kept = keep(loaded, reasons)
+        if (kept !== undefined && !isStateless && !isSelfContained(loaded, path, folder))
+          throw new Uncacheable(LEADS_TO_OWN)
+        return kept
+      },
       shape: entryShape,
       replay: (entry) => entry,
     })
@@ -41,9 +61,19 @@ export function cachedLoad(load: Load, calls: Calls, runUncached: <T>(work: () =
 }
 
 /** The reason why a call cannot be cached, if its arguments show one. */
-function reasonOf({ path, pluginData }: OnLoadArgs): string | undefined {
+function reasonOf({ path, namespace, pluginData }: OnLoadArgs): string | undefined {
+  if (namespace !== 'file') return 'loads a module in a namespace of its own'
   if (pluginData !== undefined && pluginData !== null) return 'is called with pluginData'
   return isAbsolute(path) && isFile(path) ? undefined : 'does not load a file'
+}
+
+/** Whether esbuild can load without the plugin what the contents import. */
+function isSelfContained(loaded: Loaded, path: string, folder: string): boolean {
+  const { contents = '', resolveDir } = loaded ?? {}
+  const code = typeof contents === 'string' ? contents : Buffer.from(contents).toString('latin1')
+  const source = unrecordedNow(() => textOf(path, typeof contents === 'string' ? 'utf8' : 'latin1')) ?? ''
+  const folders = [...foldersFor(path, folder), ...(resolveDir === undefined ? [] : [resolveDir])]
+  return leadsToFiles({ code, source, emitted: [] }, folders)
 }
 
 /** What to store; undefined for a callback that leaves the file to other plugins, which is cheaper to run again. */

@@ -3,16 +3,20 @@ import { isAbsolute } from 'node:path'
 import type { Caller, InputParts } from '../build/call.ts'
 import { Calls } from '../build/calls.ts'
 import type { Identity } from '../build/identity.ts'
+import { LEADS_TO_OWN } from '../build/leads.ts'
 import { callers } from '../build/modules.ts'
 import { OwnPath } from '../build/own-path.ts'
 import type { Parts } from '../build/parts.ts'
 import type { Root } from '../build/root.ts'
+import { Uncacheable } from '../build/uncacheable.ts'
 import type { Warn } from '../build/warnings.ts'
 import { unrecordedContext } from './contexts.ts'
 import { ENTRIES, type Entry } from './entry.ts'
-import { type CachedHook, type HookedPlugin, HOOKS_CACHED } from './hooks.ts'
+import { type CachedHook, type HookedPlugin, HOOKS_CACHED, isHook } from './hooks.ts'
 import type { CachedPluginOptions } from './options.ts'
 import { namesOwnPath } from './known.ts'
+import { isSelfContained } from './self-contained.ts'
+import { isKnownStateless, stateOf } from './state.ts'
 import { mutedContext, OwedRuns } from './owed.ts'
 import { Recording } from './record.ts'
 import { isComplete, replay } from './replay.ts'
@@ -61,6 +65,10 @@ export class PluginCache {
   readonly #tool: Tool
   readonly #calls: Calls
   readonly #hasKey: boolean
+  /** Whether the user declares that the plugin keeps nothing between its hooks. */
+  readonly #isDeclared: boolean
+  /** Whether the user declares that, or Varve knows it. */
+  readonly #isStateless: boolean
   readonly #callers: readonly string[] = callers()
   readonly #owed: OwedRuns = new OwedRuns()
 
@@ -68,6 +76,8 @@ export class PluginCache {
     this.#plugin = plugin
     this.#tool = tool
     this.#hasKey = options.cacheKey !== undefined
+    this.#isDeclared = options.stateless === true
+    this.#isStateless = this.#isDeclared || isKnownStateless(plugin)
     this.#calls = new Calls(options, (isStillIdle) => void this.#owed.settleAll(isStillIdle))
   }
 
@@ -75,14 +85,16 @@ export class PluginCache {
   begin(warn: Warn, info: Warn, options?: unknown): Promise<void> {
     const tool = this.#tool
     const plugin = this.#plugin
+    const plugins = tool.plugins?.() ?? pluginsIn(options)
     const caller: Caller = {
       tool: tool.name,
       name: plugin.name,
       root: tool.root(),
       keyOf: (root) => tool.key(root),
       inputs: {
-        plugin: `${plugin.name} ${versionOf(plugin)}${placeAmong(tool.plugins?.() ?? pluginsIn(options), plugin)}`,
+        plugin: `${plugin.name} ${versionOf(plugin)}${placeAmong(plugins, plugin)}`,
       },
+      refusal: this.#isDeclared ? undefined : stateOf(plugin, plugins),
       // Options that the user did not pass are the text of the config.
       parts: (input, root) => {
         const parts = input === 'options' && !this.#hasKey && tool.keyParts?.bind(tool, root)
@@ -102,7 +114,8 @@ export class PluginCache {
 
   /** The inputs that all calls in an environment share; undefined if results are not cached. */
   inputsIn(context: object): Identity | undefined {
-    const { root, inputs } = this.#calls
+    const { root, inputs, isRefused } = this.#calls
+    if (isRefused) return {} // what other caches do with its results is their own matter
     return root === undefined || inputs === undefined ? undefined : { ...this.#tool.inputs(context, root), ...inputs }
   }
 
@@ -148,6 +161,10 @@ export class PluginCache {
     const { root } = this.#calls
     if (root === undefined) return this.runUncached(context, work)
     const file = fileOf(id)
+    if (hook === 'load' && id.includes('?') && isHook(this.#plugin, 'transform') && !this.#isStateless) {
+      this.count('loads a part of a module that it transforms')
+      return this.runUncached(context, work, file)
+    }
     const isServer = this.#tool.isServer()
     if (isServer && file !== undefined && changed.has(file)) {
       this.count('is for a file that changed while the server runs')
@@ -170,6 +187,11 @@ export class PluginCache {
         // A hook that leaves the id to other plugins is cheaper to run again.
         if (hook !== 'transform' && (returned === null || returned === undefined)) return undefined
         const entry = recording.finish(returned)
+        if (
+          !this.#isStateless &&
+          !isSelfContained({ hook, entry, code: inputs['code'], file, root: this.#tool.root() })
+        )
+          throw new Uncacheable(LEADS_TO_OWN)
         const own =
           file !== undefined && namesOwnPath(this.#plugin.name, file, inputs['code'])
             ? new OwnPath(file, mapOf(entry))

@@ -70,6 +70,9 @@ export type LifeHook =
 /** The function of a hook; `this` is the plugin's context. */
 export type Handler = (this: object, ...args: unknown[]) => unknown
 
+/** The hooks that plugins have only because of their cache. */
+const added: WeakSet<Handler> = new WeakSet()
+
 /**
  * Replaces the function of a hook by `around(handler)` and returns whether the plugin has this hook. The hook object stays the
  * same, because plugins change the filters of their hooks later and bundlers copy the plugin.
@@ -81,6 +84,11 @@ export function wrapHook(plugin: HookedPlugin, name: HookName, around: (handler:
   else if (!define(hook, 'handler', around(hook.handler)))
     setHook(plugin, name, { ...hook, handler: around(hook.handler) })
   return true
+}
+
+function addHook(plugin: HookedPlugin, name: HookName, hook: Handler): void {
+  added.add(hook)
+  setHook(plugin, name, hook)
 }
 
 /** Defines a hook, also in place of a getter or of a method of the plugin's class. */
@@ -141,7 +149,7 @@ export function runBefore(plugin: HookedPlugin, name: LifeHook, before: Handler)
         return bothOf(begun, (async () => handler.apply(this, args))())
       },
   )
-  if (!isThere) setHook(plugin, name, before)
+  if (!isThere) addHook(plugin, name, before)
 }
 
 /** The result of the second; waits for both even if one of them fails. */
@@ -165,7 +173,15 @@ export function runAfter(plugin: HookedPlugin, name: LifeHook, after: Handler): 
         }
       },
   )
-  if (!isThere) setHook(plugin, name, after)
+  if (!isThere) addHook(plugin, name, after)
+}
+
+/** Whether a plugin has a hook of its own: a function, also in an object. */
+export function isHook(plugin: HookedPlugin, name: string): boolean {
+  const hook: unknown = Reflect.get(plugin, name)
+  const { handler, transform }: { handler?: unknown; transform?: unknown } =
+    typeof hook === 'object' && hook !== null ? hook : {}
+  return [hook, handler, transform].some((one) => isHandler(one) && !added.has(one))
 }
 
 function isHandler(hook: unknown): hook is Handler {

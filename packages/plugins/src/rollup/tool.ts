@@ -3,7 +3,6 @@ import { VarveError } from 'varve'
 import { checkPlugin } from '../build/validate.ts'
 import { PluginCache, type Tool } from './cached.ts'
 import { copyOf, type HookedPlugin, isChangeable, unchangeable } from './hooks.ts'
-import { refusalOf } from './known.ts'
 import { type CachedPluginOptions, checkPluginOptions, HOOKS_DEFAULT } from './options.ts'
 import { wrapCalls, wrapLife, wrapOthers } from './wrap.ts'
 
@@ -49,13 +48,12 @@ export function wrapPlugin<P extends HookedPlugin>(given: P, options: CachedPlug
 
 /** Puts a cache around the hooks of a plugin and returns it. Throws INVALID_OPTION if the plugin cannot be wrapped. */
 export function makeCache(plugin: HookedPlugin, options: CachedPluginOptions, tool: Tool): PluginCache {
-  const refuse = (reason: string): VarveError =>
-    new VarveError('INVALID_OPTION', `plugin '${plugin.name}' cannot be cached: ${reason}. Use it without Varve`)
-  const refusal = refusalOf(plugin.name)
-  if (refusal !== undefined) throw refuse(refusal)
   if (!isChangeable(plugin)) throw unchangeable(plugin)
   const cache = new PluginCache(plugin, options, tool)
-  if (wrapCalls(plugin, options.hooks ?? HOOKS_DEFAULT, cache).length === 0) throw refuse('it has none of these hooks')
+  if (wrapCalls(plugin, options.hooks ?? HOOKS_DEFAULT, cache).length === 0) {
+    const problem = `plugin '${plugin.name}' cannot be cached: it has none of these hooks`
+    throw new VarveError('INVALID_OPTION', `${problem}. Use it without Varve`)
+  }
   wrapOthers(plugin, options.hooks ?? HOOKS_DEFAULT, cache)
   return cache
 }

@@ -101,7 +101,7 @@ export const VITE_PLUGINS = [
             vue(),
             Components({ dirs: ['src/components'], dts: false }),
             process.env.VARVE_ON
-              ? varve({ plugins: ['vue', 'vue-components'], onStats: (s) => globalThis.varveStats.push(s) })
+              ? varve({ plugins: ['vue', { name: 'vue-components', stateless: true }], onStats: (s) => globalThis.varveStats.push(s) })
               : null
           ],
           build: {
@@ -137,7 +137,7 @@ export const VITE_PLUGINS = [
           plugins: [
             Auto({ dirs: ['src/util'], dts: false, imports: [] }),
             process.env.VARVE_ON
-              ? varve({ plugins: ['auto-import'], onStats: (s) => globalThis.varveStats.push(s) })
+              ? varve({ plugins: [{ name: 'auto-import', stateless: true }], onStats: (s) => globalThis.varveStats.push(s) })
               : null
           ],
           build: {

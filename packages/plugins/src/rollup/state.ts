@@ -1,0 +1,104 @@
+/**
+ * Whether a plugin may keep something of one module until a later hook. A hit skips the hook that fills this state, so such a plugin is
+ * not cached. Its hooks decide, and those of the other plugins that its package returns:
+ *
+ *   generateBundle, renderChunk, buildEnd ...    see more than one module
+ *   load with resolveId or configureServer       serves modules of its own, which may be made of what `transform` kept
+ *
+ * The exceptions are plugins that are known to keep nothing, and those with the option `stateless: true`.
+ */
+import type { HookedPlugin } from './hooks.ts'
+import { isHook } from './hooks.ts'
+
+/** Hooks that see more than one module, or run after all of them. */
+const OF_SEVERAL_MODULES: readonly string[] = [
+  'generateBundle',
+  'renderStart',
+  'renderChunk',
+  'renderError',
+  'augmentChunkHash',
+  'writeBundle',
+  'closeBundle',
+  'buildEnd',
+  'moduleParsed',
+  'banner',
+  'footer',
+  'intro',
+  'outro',
+  'resolveFileUrl',
+  'resolveImportMeta',
+  'renderDynamicImport',
+  'transformIndexHtml',
+  'buildApp',
+]
+
+/** A plugin that was tested: the hooks of the above that it may have, and why they need nothing of a module. */
+interface KnownPlugin {
+  readonly hooks: readonly string[]
+  readonly why: string
+}
+
+/** The plugins that keep nothing, by name. `test/suites/known` builds a project with each. */
+const STATELESS: ReadonlyMap<string, KnownPlugin> = new Map([
+  ['vite:vue', { hooks: ['load'], why: 'a part of a component is made from its file again' }],
+  ['unplugin-vue', { hooks: ['load'], why: 'a part of a component is made from its file again' }],
+  ['vite:vue-jsx', { hooks: ['load'], why: 'its own module is a constant' }],
+  ['vite:react-babel', { hooks: ['load'], why: 'its own module is a constant' }],
+  ['vite:react-swc', { hooks: ['load', 'transformIndexHtml'], why: 'its own module and its script are constants' }],
+  ['solid', { hooks: ['load'], why: 'its own module is a constant' }],
+  ['babel', { hooks: ['load', 'closeBundle'], why: 'its own module are helpers; `closeBundle` ends its workers' }],
+  ['esbuild', { hooks: ['renderChunk'], why: 'it minifies the chunk that it gets' }],
+  ['@mdx-js/rollup', { hooks: [], why: 'it has one hook' }],
+])
+
+/** Plugins whose state no hook shows. */
+const STATEFUL: ReadonlyMap<string, string> = new Map([
+  ['@tailwindcss/vite', 'it makes styles of the class names in all modules'],
+])
+
+/** Whether a plugin with this name was tested. Its results may lead to modules of its own. */
+export function isKnownStateless({ name }: HookedPlugin): boolean {
+  return STATELESS.has(name)
+}
+
+/** Why the results of a plugin are not stored; undefined if it keeps nothing. `all`: the plugins of the build. */
+export function stateOf(plugin: HookedPlugin, all: readonly HookedPlugin[]): string | undefined {
+  const known = STATELESS.get(plugin.name)
+  const stateful = Array.from(STATEFUL, ([name, reason]) => (isOfPackage(plugin.name, name) ? reason : undefined))
+  const family = known === undefined ? all.filter(({ name }) => isOfPackage(name, plugin.name)) : []
+  const members = [plugin, ...family.filter((one) => one !== plugin)]
+  return stateful.find((reason) => reason !== undefined) ?? stateInHooks(plugin, members, known?.hooks ?? [])
+}
+
+function stateInHooks(
+  plugin: HookedPlugin,
+  members: readonly HookedPlugin[],
+  allowed: readonly string[],
+): string | undefined {
+  for (const member of members) {
+    const hook = OF_SEVERAL_MODULES.find((name) => !allowed.includes(name) && isHook(member, name))
+    if (hook !== undefined) return `its hook ${nameOf(hook, member, plugin)} may use what it keeps of each module`
+  }
+  const loading = members.find((member) => isHook(member, 'load'))
+  const serving = members.find((member) => isHook(member, 'resolveId') || isHook(member, 'configureServer'))
+  if (loading === undefined || serving === undefined || allowed.includes('load')) return undefined
+  return `its hook ${nameOf('load', loading, plugin)} may serve modules that are made of what it keeps of others`
+}
+
+function nameOf(hook: string, member: HookedPlugin, plugin: HookedPlugin): string {
+  return member.name === plugin.name ? `'${hook}'` : `'${hook}' of plugin '${member.name}'`
+}
+
+/** Whether two plugins are of one package, by their names: `pair:scan` and `pair:emit`, `vite:css` and `vite:css-post`. */
+function isOfPackage(one: string, other: string): boolean {
+  return packageOf(one) === packageOf(other) || continues(one, other) || continues(other, one)
+}
+
+function continues(name: string, start: string): boolean {
+  return name.startsWith(start) && /^[-:/_]/.test(name.slice(start.length))
+}
+
+/** Names of plugins with several parts have a colon. `vite:` is the prefix of many packages. */
+function packageOf(name: string): string {
+  return /^(?:vite:)?[^:]*/.exec(name)?.[0] ?? name
+}
