@@ -75,7 +75,7 @@ it('a layer into which a revoked one was merged is revoked with it', async () =>
   expect((await new Machine(store).read())['1']).toBe('good 1')
 })
 
-it('a layer whose objects the store has lost is a miss until it is revoked, and no publisher needs it', async () => {
+it('a layer whose objects the store has lost is a miss until it is revoked, or a publisher leaves it out', async () => {
   const { store, publisher, digest } = await poisoned()
   const { bytes = new Uint8Array() } = (await store.get(`v1/trusted/layer/${digest}`)) ?? {}
   const [chunk = ''] = Buffer.from(bytes).toString().split('\n\n')[1]?.split('\n') ?? []

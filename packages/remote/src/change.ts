@@ -56,7 +56,8 @@ export function layersWith(layers: readonly RemoteLayer[], changes: readonly Cha
   return changed
 }
 
-function isSame(one: RemoteLayer | undefined, other: RemoteLayer | undefined): boolean {
+/** Whether both are one layer. */
+export function isSame(one: RemoteLayer | undefined, other: RemoteLayer | undefined): boolean {
   return one !== undefined && one.sha256 === other?.sha256 && one.cache === other.cache
 }
 

@@ -178,19 +178,21 @@ function checkDescriptions(missing: readonly NamedLayer[]): void {
 }
 
 /** Fetches the description and the first chunks at the same time, then the other chunks. */
-async function fetchLayer(fetching: Fetching, { layer, scope }: NamedLayer): Promise<void> {
+async function fetchLayer(fetching: Fetching, named: NamedLayer): Promise<void> {
   const { remote, signal, gate, onBytes } = fetching
+  const { layer, scope } = named
   const temporary = join(remote.dir, `.${randomUUID()}.tmp`)
   try {
     const made = mkdir(temporary, { recursive: true, mode: 0o700 }) // meanwhile, so that requests begin in the order of the calls
     const describing = gate.run(async () => {
-      const description = await readDescription(remote, scope, layer, signal, FILES_MAX - fetching.files)
+      const filesMax = FILES_MAX - fetching.files
+      const description = await ofLayer(named, readDescription(remote, scope, layer, signal, filesMax))
       fetching.files += description.files.length
       return { chunks: description.chunks, pieces: cut(description) }
     })
     const fetch = ({ sha256, bytes }: Chunk, index: number): Promise<void> =>
       gate.run(async () => {
-        const content = await readVerified(remote, chunkName(scope, sha256), bytes, signal)
+        const content = await ofLayer(named, readVerified(remote, chunkName(scope, sha256), bytes, signal))
         await writeChunk(temporary, (await describing).pieces[index] ?? [], content, signal)
         onBytes(bytes)
       })
@@ -201,7 +203,7 @@ async function fetchLayer(fetching: Fetching, { layer, scope }: NamedLayer): Pro
       return allEnded(chunks.map((chunk, index) => first[index] ?? fetch(chunk, index)))
     })
     await allEnded([made, others, ...first])
-    await install(remote, { layer, scope }, temporary)
+    await install(remote, named, temporary)
   } catch (error) {
     throw ioError(error, remote.dir)
   } finally {
@@ -250,6 +252,9 @@ export async function readDescription(
   throw new VarveError('REMOTE_UNTRUSTED', `'${name}' of the remote is not used: ${why}`)
 }
 
+const LOST =
+  "the store has lost what a manifest names, by a rule that expires objects or a cleaned disk. The next build that publishes, or 'npx varve remote push', leaves its layer out"
+
 /** An object with the digest of its name. Rejects with REMOTE_UNTRUSTED if it is missing or has other bytes. */
 export async function readVerified(
   { store }: Remote,
@@ -260,8 +265,7 @@ export async function readVerified(
   const found = await store.get(name, { bytesMax: bytes, signal })
   const isWhole = found !== undefined && found.bytes.length === bytes && name.endsWith(`/${digestOf(found.bytes)}`)
   if (isWhole) return found.bytes
-  if (found === undefined)
-    throw new MissingObject('REMOTE_UNTRUSTED', `'${name}' of the remote is missing. Publish again`)
+  if (found === undefined) throw new MissingObject('REMOTE_UNTRUSTED', `'${name}' of the remote is missing: ${LOST}`)
   throw new VarveError(
     'REMOTE_UNTRUSTED',
     `'${name}' of the remote does not have the bytes of its digest. Remove it, and publish again`,
@@ -269,4 +273,17 @@ export async function readVerified(
 }
 
 /** A manifest names an object that the store does not have. */
-export class MissingObject extends VarveError {}
+export class MissingObject extends VarveError {
+  /** The layer that it belongs to, if one was fetched. */
+  named: NamedLayer | undefined
+}
+
+/** Runs a part of fetching a layer, whose missing objects name it. */
+async function ofLayer<T>(named: NamedLayer, work: Promise<T>): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    if (error instanceof MissingObject) error.named ??= named
+    throw error
+  }
+}

@@ -6,10 +6,11 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { VarveError } from 'varve'
+import { isSame } from './change.ts'
 import { readManifest } from './heads.ts'
 import type { Manifest, RemoteLayer } from './manifest.ts'
 import { BOOLEAN, checkCall, CONTROL, type Field, invalidOption, TEXT, TEXTS } from './options.ts'
-import { publish, type Publication } from './publish.ts'
+import { publish, type Publication, updateHead } from './publish.ts'
 import { fetchLayers, manifestsOf, MissingObject, namedIn, type NamedLayer, type RemoteControl } from './pull.ts'
 import { manifestName, type Remote, type Scope, withinBudget } from './remote.ts'
 import {
@@ -232,32 +233,63 @@ interface Base {
 }
 
 /**
- * Fetches what readers have of these caches, or of all. A store without a head may remove what was not used for long: if an object is missing, the
- * publication begins again with nothing.
+ * Fetches what readers have of these caches, or of all. If a store has lost an object, no fresh machine can use its layer nor the newer ones
+ * of its cache, so the publication is made without them:
+ *
+ *   a store with a head       the head loses them, and keeps the older ones, which are an earlier state
+ *   a store without a head    the publication begins again with nothing, because such a store removes what was not used for long
+ *   a scope below             belongs to other publishers, so only this publication does without
  */
 async function baseOf(
-  { remote, scope, signal }: Publication,
+  one: Publication,
   commits: readonly string[],
   caches: readonly string[] | undefined,
 ): Promise<Base> {
-  const found = await manifestsOf(remote, commits, signal)
-  const named = namedIn(found).filter(({ layer }) => caches === undefined || caches.includes(layer.cache))
-  try {
-    await fetchLayers(remote, named, { signal })
-  } catch (error) {
-    if (!(error instanceof MissingObject) || remote.store.capabilities.compareAndSwap) throw error
-    const manifest = found[0]?.manifest
-    return {
-      manifest: manifest === undefined ? undefined : { ...manifest, layers: [] },
-      of: () => ({ own: [], below: [] }),
+  const { remote, scope, signal } = one
+  const lost: NamedLayer[] = []
+  for (;;) {
+    const found = await manifestsOf(remote, commits, signal)
+    const wanted = namedIn(found).filter(({ layer }) => caches === undefined || caches.includes(layer.cache))
+    const named = withoutLost(wanted, lost)
+    try {
+      await fetchLayers(remote, named, { signal })
+      return baseFrom(scope, found[0]?.manifest, named)
+    } catch (error) {
+      if (!(error instanceof MissingObject) || error.named === undefined) throw error
+      const manifest = found[0]?.manifest
+      if (!remote.store.capabilities.compareAndSwap)
+        return baseFrom(scope, manifest === undefined ? undefined : { ...manifest, layers: [] }, [])
+      lost.push(error.named)
+      if (error.named.scope === scope) await leaveOut(one, error.named.layer)
     }
   }
+}
+
+function baseFrom(scope: Scope, manifest: Manifest | undefined, named: readonly NamedLayer[]): Base {
   const layersOf = (cache: string, isOwn: boolean): NamedLayer[] =>
     named.filter((each) => each.layer.cache === cache && (each.scope === scope) === isOwn)
   return {
-    manifest: found[0]?.manifest,
+    manifest,
     of: (cache) => ({ own: layersOf(cache, true).map(({ layer }) => layer), below: layersOf(cache, false) }),
   }
+}
+
+/** The layers without those that are lost, and the newer ones of the same cache and scope. */
+function withoutLost(named: readonly NamedLayer[], lost: readonly NamedLayer[]): readonly NamedLayer[] {
+  return lost.reduce<readonly NamedLayer[]>((left, { layer, scope }) => {
+    const at = left.findIndex((each) => each.scope === scope && isSame(each.layer, layer))
+    return left.filter((each, index) => index > at || each.scope !== scope || each.layer.cache !== layer.cache)
+  }, named)
+}
+
+/** Replaces the head by one without a layer that is lost, and without the newer ones of its cache. */
+async function leaveOut(one: Publication, lost: RemoteLayer): Promise<void> {
+  await updateHead(one, (manifest) => {
+    const at = manifest.layers.findIndex((layer) => isSame(layer, lost))
+    if (at === -1) return undefined // another publisher was first
+    const layers = manifest.layers.filter((layer, index) => index > at || layer.cache !== lost.cache)
+    return { ...manifest, layers, added: [] }
+  })
 }
 
 function withSealed<T>({ remote }: Publication, work: (temporary: string) => Promise<T>): Promise<T> {
