@@ -88,7 +88,7 @@ const WORK: Readonly<Record<string, () => unknown>> = {
     new Promise((resolve) => {
       const { WebSocket: Socket } = globalThis
       if (Socket === undefined) return resolve(greet(net.connect)) // Node.js 20 has none
-      new Socket(url.replace('http', 'ws')).onerror = resolve
+      new Socket(url.replace('http', 'ws')).addEventListener('error', resolve)
     }),
   'http.get': () => textOf(http.get),
   'http.get, taken before': () => textOf(get),

@@ -21,7 +21,7 @@ const SHOWN_MAX = 20
  * @property {number} seed the source of all randomness
  * @property {boolean} isLong the long form: hours instead of minutes
  * @property {string | undefined} replay the one case to run, as the part writes it; undefined: all cases
- * @property {(text: string) => void} say progress, for people; goes to stderr
+ * @property {(text: string) => void} say prints progress for people to stderr
  */
 
 /** @typedef {{ what: string, replay: string }} Violation `replay` is the case that repeats it */

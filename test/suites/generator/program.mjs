@@ -30,7 +30,7 @@ export const TOOLS = ['task', 'esbuild', 'rollup', 'rolldown', 'rspack', 'vite',
  * @property {'cjs' | 'mjs'} format of the plugin
  * @property {'transform' | 'load'} hook the one that is given the code, or the one that reads it; of Rollup and its relatives
  * @property {boolean} isParallel whether tasks run at the same time
- * @property {'none' | 'file' | 'warning'} collects how the plugin tells at the end what its calls have collected
+ * @property {'none' | 'file' | 'warning'} collects how the plugin emits at the end what its calls have collected
  * @property {'none' | 'memory' | 'file'} virtual whether modules import one that only the plugin can load, and what that is made of
  * @property {readonly string[]} modules names
  * @property {readonly Operation[]} config what the config does

@@ -3,7 +3,7 @@
  * writes, a result from the cache would not write, so a call that leaves files behind has no result to store.
  */
 import { isSameLook, type Look } from '../inputs/stamp.ts'
-import type { ReadKind } from './kinds.ts'
+import type { ReadKind } from '../inputs/input.ts'
 import { type Installation, type Opaque, outerSink, recorded, type Sink } from './sink.ts'
 
 /** The file that a call is about. */

@@ -7,7 +7,7 @@ import type * as nodePath from 'node:path'
 import type * as nodeUrl from 'node:url'
 import { builtin } from '../host/builtin.ts'
 import { lookAt } from '../inputs/stamp.ts'
-import type { ReadKind } from './kinds.ts'
+import type { ReadKind } from '../inputs/input.ts'
 import { type Installation, type Sink, unrecordedNow } from './sink.ts'
 import { type Note, replace } from './wrapper.ts'
 

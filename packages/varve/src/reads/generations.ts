@@ -1,9 +1,10 @@
 /** The stored generations of a scope: written before a commit, compared with the present when results are looked up. */
 import { builtin } from '../host/builtin.ts'
 import type { Root } from '../inputs/root.ts'
-import type { Disk } from './kinds.ts'
-import type { Sink } from './sink.ts'
-import { type ChangedRead, Comparison, forwardReads, readSet, sealSet, type StoredRead } from './set.ts'
+import type { Disk } from '../inputs/input.ts'
+import { isOutdated, type Sink } from './sink.ts'
+import { type ChangedInput, Comparison } from '../inputs/check.ts'
+import { readSet, sealSet, type StoredInput } from '../inputs/set.ts'
 
 /** Where sets are kept. No method throws. */
 export interface ReadStore {
@@ -60,7 +61,7 @@ export class Generations {
   }
 
   /** Puts the set of the current one. */
-  put(reads: readonly StoredRead[]): void {
+  put(reads: readonly StoredInput[]): void {
     const { digest, set } = sealSet(reads)
     this.#store?.put(`generation ${this.#current}`, digest)
     this.#store?.put(`set ${digest}`, set)
@@ -77,15 +78,15 @@ export class Generations {
   }
 
   /** Everything that changed since; empty for an unknown generation. */
-  changes(id: string): readonly ChangedRead[] {
+  changes(id: string): readonly ChangedInput[] {
     const set = this.#setOf(id)?.set
     if (set === undefined) return []
-    return new Comparison(this.#disk, this.#root).changes(set)
+    return new Comparison(this.#disk, this.#root, isOutdated).changes(set)
   }
 
   /** Reports every read of a set to a sink. */
   forward(id: string, sink: Sink): void {
-    forwardReads(this.#setOf(id)?.set ?? [], this.#root, sink)
+    forwardInputs(this.#setOf(id)?.set ?? [], this.#root, sink)
   }
 
   #compare(id: string): Verdict {
@@ -93,15 +94,15 @@ export class Generations {
     if (found === undefined) return 'unknown'
     const known = this.#verdicts.get(`set ${found.digest}`)
     if (known !== undefined) return known
-    this.#comparison ??= new Comparison(this.#disk, this.#root)
+    this.#comparison ??= new Comparison(this.#disk, this.#root, isOutdated)
     const compared = this.#comparison.compare(found.set)
-    if (compared === 'moved') this.#store?.put(`set ${found.digest}`, this.#comparison.healed(found.set))
+    if (compared === 'restamped') this.#store?.put(`set ${found.digest}`, this.#comparison.restamped(found.set))
     const verdict = compared === 'changed' ? 'changed' : 'same'
     this.#verdicts.set(`set ${found.digest}`, verdict)
     return verdict
   }
 
-  #setOf(id: string): { readonly digest: string; readonly set: readonly StoredRead[] } | undefined {
+  #setOf(id: string): { readonly digest: string; readonly set: readonly StoredInput[] } | undefined {
     const digest = id === '' ? undefined : this.#store?.get(`generation ${id}`)
     if (typeof digest !== 'string') return undefined
     const set = readSet(this.#store?.get(`set ${digest}`))
@@ -112,4 +113,13 @@ export class Generations {
 
 function makeId(): string {
   return builtin('node:crypto')?.randomBytes(12).toString('base64url') ?? String(Math.random())
+}
+
+/** Reports every input of a set to a sink. */
+export function forwardInputs(set: readonly StoredInput[], root: Root, sink: Sink): void {
+  for (const [kind, name] of set) {
+    if (kind === 'env') sink.variable(name, false)
+    else if (kind === 'names') sink.variables(name)
+    else sink.read(kind, root.absolute(name))
+  }
 }

@@ -8,7 +8,7 @@ import { installModules } from './modules.ts'
 import { installNetwork } from './network.ts'
 import { installOpaque } from './opaque.ts'
 import { measureClock } from '../inputs/stamp.ts'
-import { hostDisk } from './kinds.ts'
+import { hostDisk } from '../inputs/input.ts'
 import { type Installation, installation, makeInstallation, removeInstallation, unrecordedNow } from './sink.ts'
 import { StartUp } from './start-up.ts'
 

@@ -7,7 +7,7 @@
  * Versions are those of the package that has the native file, such as `@esbuild/linux-x64`.
  */
 import { builtin } from '../host/builtin.ts'
-import { hostDisk } from './kinds.ts'
+import { hostDisk } from '../inputs/input.ts'
 import { type Opaque, unrecordedNow } from './sink.ts'
 import { packageOf } from './stack.ts'
 

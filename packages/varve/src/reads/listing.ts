@@ -9,7 +9,7 @@
  * To ask for names reads names. A value that is asked for as part of a listing is read, too, but code that lists has not named
  * the variable: those of terminals do not count then. Only the stack shows who lists, and whether by `getOwnPropertyDescriptors`.
  */
-import { isOfTerminal } from './counted.ts'
+import { isOfTerminal } from '../inputs/variables.ts'
 import { linesAbove, packageIn } from './stack.ts'
 import type { Sink } from './sink.ts'
 

@@ -1,9 +1,9 @@
 /** Modules that are loaded: what they were then, and what they have loaded. */
 import { builtin } from '../host/builtin.ts'
-import { hostDisk } from './kinds.ts'
+import { type Disk, hostDisk, type ReadKind } from '../inputs/input.ts'
 import { Observed } from './observed.ts'
 import { fileOf, isInPackage, type Resolver } from './resolution.ts'
-import { type Installation, installation as shared, unrecordedNow } from './sink.ts'
+import { type Installation, installation as shared, type Noted, unrecordedNow } from './sink.ts'
 import { isCallable } from './wrapper.ts'
 
 /** Parts of `node:module` that are public in fact and missing in its types. */
@@ -57,4 +57,39 @@ function isLoader(value: unknown): value is Loader {
     isCallable(value) &&
     ['_resolveFilename', '_nodeModulePaths', '_extensions', '_cache'].every((part) => part in value)
   )
+}
+
+/** A look at what is read. Code is what it was when the process loaded it, whatever is in its file now. */
+export function lookedAt(disk: Disk, kind: ReadKind, path: string): Noted {
+  return (kind === 'module' ? shared()?.modules.get(path) : undefined) ?? new Observed(disk, kind, path)
+}
+
+/** The modules of one scope. */
+export class FollowedModules {
+  readonly #paths: Set<string> = new Set()
+
+  /** Adds a module. Returns the modules below it that are new. */
+  follow(path: string): readonly string[] {
+    if (this.#paths.has(path)) return []
+    this.#paths.add(path)
+    return this.#below([path])
+  }
+
+  /** What modules have loaded since they were added, such as those of two scopes that import one module at the same time. */
+  followAll(): readonly string[] {
+    return this.#below([...this.#paths])
+  }
+
+  #below(pending: string[]): readonly string[] {
+    const found: string[] = []
+    for (const path of pending) {
+      for (const imported of importsOf(path)) {
+        if (this.#paths.has(imported)) continue
+        this.#paths.add(imported)
+        pending.push(imported)
+        found.push(imported)
+      }
+    }
+    return found
+  }
 }

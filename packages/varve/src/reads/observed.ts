@@ -2,18 +2,8 @@
  * One read of a file or folder, as it was when it was made. What costs little is digested at once. A content is only looked
  * at, and digested when the set is sealed: it is what was read if size, times and inode are the same then.
  */
-import {
-  fileNowMs,
-  isSameLook,
-  isSameStamp,
-  isYoungAt,
-  lookAt,
-  type Look,
-  NO_STAMP,
-  type Stamp,
-  stampOf,
-} from '../inputs/stamp.ts'
-import { type Disk, digestNow, type Found, hostDisk, type ReadKind } from './kinds.ts'
+import { fileNowMs, isSameLook, isYoungAt, lookAt, type Look, NO_STAMP, stampOf } from '../inputs/stamp.ts'
+import { type Disk, digestOrOther, type Found, hasStamp, hostDisk, type ReadKind } from '../inputs/input.ts'
 import { type Noted, unrecordedNow } from './sink.ts'
 
 /** One read. */
@@ -91,35 +81,7 @@ export function freezeAround(reads: ReadonlyMap<string, Noted>, disk: Disk, path
   return keys
 }
 
-/** How a stored read compares with the present: not at all different, only in its stamp, or another content. */
-export function compareNow(disk: Disk, { kind, path, digest, stamp }: Found): 'same' | 'moved' | 'changed' {
-  if (!hasStamp(kind)) return digestOrOther(disk, kind, path) === digest ? 'same' : 'changed'
-  const look = lookAt(disk.fs, path)
-  if (stamp[1] !== 0 && isSameStamp(stampOf(look), stamp)) return 'same'
-  if (digestOrOther(disk, kind, path) !== digest) return 'changed'
-  return typeof look === 'object' && !isYoungAt(look, fileNowMs()) ? 'moved' : 'same'
-}
-
-/** The digest of a read now; that of something unreadable is 'other'. */
-export function digestOrOther(disk: Disk, kind: ReadKind, path: string): string {
-  try {
-    return digestNow(disk, kind, path)
-  } catch {
-    return 'other'
-  }
-}
-
-/** The stamp of what is there now; zeros for what has none, or is young. */
-export function stampNow(disk: Disk, { kind, path }: Found): Stamp {
-  const look = hasStamp(kind) ? lookAt(disk.fs, path) : undefined
-  return look === undefined || isYoungAt(look, fileNowMs()) ? NO_STAMP : stampOf(look)
-}
-
 /** Whether it is a folder. A read of its content fails, whatever is in it. */
 function isFolder(look: Look): boolean {
   return typeof look === 'object' && look.isDirectory()
-}
-
-function hasStamp(kind: ReadKind): boolean {
-  return kind === 'content' || kind === 'module' || kind === 'list'
 }

@@ -1,6 +1,6 @@
 /** What the work of a scope wrote. What it reads of that afterwards is no input. */
 import { lookAt } from '../inputs/stamp.ts'
-import { type Disk, type Found, isOfFolder, type ReadKind } from './kinds.ts'
+import { type Disk, type Found, isOfFolder, type ReadKind } from '../inputs/input.ts'
 import { freezeAround } from './observed.ts'
 import type { Noted } from './sink.ts'
 

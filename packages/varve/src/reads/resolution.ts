@@ -10,7 +10,7 @@
 import type * as nodePath from 'node:path'
 import { builtin } from '../host/builtin.ts'
 import { lookAt } from '../inputs/stamp.ts'
-import { type Disk, hostDisk, type ReadKind } from './kinds.ts'
+import { type Disk, hostDisk, type ReadKind } from '../inputs/input.ts'
 import { type Sink, unrecordedNow } from './sink.ts'
 
 /** Parts of `node:module` that are public in fact and missing in its types. */

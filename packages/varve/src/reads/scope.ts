@@ -16,18 +16,19 @@ import { Root } from '../inputs/root.ts'
 import { VarveError } from '../errors.ts'
 import { type OwnFile, ReadCall } from './call.ts'
 import { CountedPaths } from './counted.ts'
-import { Generations, type ReadStore, type Verdict } from './generations.ts'
-import { FollowedModules, lookedAt } from './followed.ts'
+import { forwardInputs, Generations, type ReadStore, type Verdict } from './generations.ts'
+import { FollowedModules, lookedAt } from './loaded.ts'
 import { lookAt, type Look } from '../inputs/stamp.ts'
-import { type Disk, hostDisk, keyOf, type ReadKind } from './kinds.ts'
+import { type Disk, hostDisk, keyOf, type ReadKind } from '../inputs/input.ts'
 import { installResolution } from './imports.ts'
 import { hiddenReads, packageToTrust } from './known.ts'
 import { OwnWrites } from './own-writes.ts'
-import { type ChangedRead, Comparison, forwardReads, namesOf, type StoredRead, storedRead } from './set.ts'
-import type { ReadScopeOptions } from './scope-options.ts'
+import { type ChangedInput, Comparison } from '../inputs/check.ts'
+import { namesOf, type StoredInput, storedInput } from '../inputs/set.ts'
 import {
   type Installation,
   installation,
+  isOutdated,
   isOutput,
   type Noted,
   type Opaque,
@@ -37,6 +38,29 @@ import {
   unrecordedNow,
 } from './sink.ts'
 import { ReadVariables } from './variables.ts'
+
+/** What a scope is made with. */
+export interface ReadScopeOptions {
+  /** Name for messages: of the plugin or the task. */
+  readonly name: string
+  /** The folder that stored paths are relative to. */
+  readonly root: string
+  /** The caller declared the inputs of what cannot be seen: results are stored all the same. */
+  readonly isDeclared?: boolean | undefined
+  /** Packages whose reads in processes, workers and addons the caller vouches for. */
+  readonly trust?: readonly string[] | undefined
+  /** Whether code of any kind runs in it, so that imports are noted from its start; otherwise the caller follows those of local modules. */
+  readonly notesImports?: boolean | undefined
+  /**
+   * Whether the files that runs are about are inputs of all results: `'shared'` for work that keeps them in memory and uses them in other
+   * runs. The default is to share them once a run shows that.
+   */
+  readonly ownFiles?: 'shared' | undefined
+  /** Called for each result that is not stored because of what its work did, with that in two words. */
+  readonly onNotStored?: ((did: string) => void) | undefined
+  /** Called once, with a sentence, when results are not stored from now on. */
+  readonly onOpaque?: ((message: string) => void) | undefined
+}
 
 /** Work whose reads count together. */
 export class ReadScope implements Sink {
@@ -53,7 +77,7 @@ export class ReadScope implements Sink {
   /** Reads of earlier generations that changed meanwhile: nothing is stored until they are made again. */
   readonly #lost: Set<string> = new Set()
   /** What earlier generations read, by the same keys. */
-  #earlier: Map<string, StoredRead> = new Map()
+  #earlier: Map<string, StoredInput> = new Map()
   /** Keys of what the program read while it started. */
   readonly #startUp: Set<string> = new Set()
   readonly #variables: ReadVariables = new ReadVariables()
@@ -131,7 +155,8 @@ export class ReadScope implements Sink {
     if (this.reason !== undefined) return false
     const earlier = [...this.#earlier.values(), ...this.#variables.reads.values()]
     return unrecordedNow(
-      () => this.#set() !== undefined && new Comparison(this.#disk, this.#root).compare(earlier) !== 'changed',
+      () =>
+        this.#set() !== undefined && new Comparison(this.#disk, this.#root, isOutdated).compare(earlier) !== 'changed',
     )
   }
 
@@ -267,7 +292,7 @@ export class ReadScope implements Sink {
   forward(generation: string, outer: Sink): void {
     if (generation !== this.#generations.current)
       return unrecordedNow(() => this.#generations.forward(generation, outer))
-    forwardReads([...this.#earlier.values(), ...this.#variables.reads.values()], this.#root, outer)
+    forwardInputs([...this.#earlier.values(), ...this.#variables.reads.values()], this.#root, outer)
     for (const key of this.#inputs) {
       const read = this.#reads.get(key)
       if (read !== undefined) outer.read(read.kind, read.path)
@@ -275,7 +300,7 @@ export class ReadScope implements Sink {
   }
 
   /** What differs for results of that generation. */
-  changes(generation: string): readonly ChangedRead[] {
+  changes(generation: string): readonly ChangedInput[] {
     return unrecordedNow(() => this.#generations.changes(generation))
   }
 
@@ -316,21 +341,21 @@ export class ReadScope implements Sink {
     const noted = [...this.#inputs].flatMap((key) => (this.#isOfOutput(key) ? [] : (this.#reads.get(key) ?? [])))
     if (!noted.every((read) => own(keyOf(read), read.path) || read.isCurrent(this.#disk))) return false
     // A call that was under way when these were sealed depends on them.
-    const isLeft = ([key, [, name]]: [string, StoredRead]): boolean =>
+    const isLeft = ([key, [, name]]: [string, StoredInput]): boolean =>
       !this.#inputs.has(key) && !own(key, this.#root.absolute(name))
     const earlier = [...new Map([...this.#earlier, ...this.#variables.reads])].filter(isLeft).map(([, read]) => read)
-    return new Comparison(this.#disk, this.#root).compare(earlier) !== 'changed'
+    return new Comparison(this.#disk, this.#root, isOutdated).compare(earlier) !== 'changed'
   }
 
   /** All reads; undefined if one of them changed since it was made. */
-  #set(): Map<string, StoredRead> | undefined {
+  #set(): Map<string, StoredInput> | undefined {
     if (this.#lost.size > 0 || this.#variables.isMixed || this.#isSpoiled || this.#hasOutdated()) return undefined
     const set = new Map([...this.#earlier, ...this.#variables.reads])
     for (const key of this.#inputs) {
       if (this.#isOfOutput(key)) continue
       const sealed = this.#reads.get(key)?.seal(this.#disk)
       if (sealed === undefined) return undefined
-      if (!this.#written.hadTemporarily(sealed)) set.set(keyOf(sealed), storedRead(sealed, this.#root))
+      if (!this.#written.hadTemporarily(sealed)) set.set(keyOf(sealed), storedInput(sealed, this.#root))
     }
     return set
   }

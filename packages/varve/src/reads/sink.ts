@@ -4,7 +4,7 @@
  */
 import type { AsyncLocalStorage, AsyncResource } from 'node:async_hooks'
 import { builtin } from '../host/builtin.ts'
-import type { Disk, Found, ReadKind } from './kinds.ts'
+import { type Disk, type Found, hostDisk, type ReadKind } from '../inputs/input.ts'
 
 /** Receives the reads of the code that runs now. No method throws. */
 export interface Sink {
@@ -131,9 +131,11 @@ export function outerSink(installed: Installation | undefined = installation()):
   return installed?.storage.getStore() ?? undefined
 }
 
-/** What the program read while it started. */
-export function ambientRead(kind: ReadKind, path: string): Noted | undefined {
-  return installation()?.ambient?.reads.get(`${kind} ${path}`)
+/** Whether the program read this while it started, and it has changed since. */
+export function isOutdated(kind: ReadKind, path: string): boolean {
+  const read = installation()?.ambient?.reads.get(`${kind} ${path}`)
+  const disk = hostDisk()
+  return read !== undefined && disk !== undefined && read.hasChanged(disk)
 }
 
 /**

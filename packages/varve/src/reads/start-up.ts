@@ -9,9 +9,8 @@
  * can find again. A content that the program read and that has changed since is in its memory only: `ReadScope` refuses.
  */
 import { lookAt } from '../inputs/stamp.ts'
-import { lookedAt } from './followed.ts'
-import { forEachLoaded } from './loaded.ts'
-import { type Disk, hostDisk, isOfFolder, READ_KINDS, type ReadKind } from './kinds.ts'
+import { forEachLoaded, lookedAt } from './loaded.ts'
+import { type Disk, hostDisk, isOfFolder, READ_KINDS, type ReadKind } from '../inputs/input.ts'
 import { freezeAround, Observed } from './observed.ts'
 import { isInPackage } from './resolution.ts'
 import { type Ambient, type Noted, type Opaque, unrecordedNow } from './sink.ts'

@@ -4,8 +4,8 @@
  * work itself changed is no input from then on: the next run finds it as the first read did, and changes it again.
  */
 import { variable } from '../host/permission.ts'
-import { countedVariables, isCountedVariable } from './counted.ts'
-import { type StoredRead, storedNames, storedVariable } from './set.ts'
+import { countedVariables, isCountedVariable } from '../inputs/variables.ts'
+import { type StoredInput, storedNames, storedVariable } from '../inputs/set.ts'
 import { unrecordedNow } from './sink.ts'
 
 /** The key of the names of variables begins with this, and ends with how they begin. */
@@ -14,7 +14,7 @@ const NAMES = 'names '
 /** What was read: the value of a variable, or the names of all. */
 interface Seen {
   readonly found: string | undefined | readonly string[]
-  readonly read: StoredRead
+  readonly read: StoredInput
 }
 
 /** The variables of one generation. */
@@ -26,7 +26,7 @@ export class ReadVariables {
   isMixed = false
 
   /** What was read, by the keys of a set. */
-  get reads(): ReadonlyMap<string, StoredRead> {
+  get reads(): ReadonlyMap<string, StoredInput> {
     return new Map([...this.#seen].map(([key, { read }]) => [key, read]))
   }
 
@@ -58,7 +58,7 @@ export class ReadVariables {
     this.#seen.clear()
   }
 
-  #note(key: string, store: () => StoredRead): void {
+  #note(key: string, store: () => StoredInput): void {
     const before = this.#seen.get(key)
     if (before !== undefined && this.#isCurrent(key, before)) return
     this.isMixed ||= before !== undefined

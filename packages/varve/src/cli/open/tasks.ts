@@ -6,8 +6,8 @@ import type { NamespaceStats } from '../../reports.ts'
 import type { Session } from '../../session/session.ts'
 import { suggest } from '../../checks/suggest.ts'
 import { Generations } from '../../reads/generations.ts'
-import type { Disk } from '../../reads/kinds.ts'
-import type { ChangedRead } from '../../reads/set.ts'
+import type { Disk } from '../../inputs/input.ts'
+import type { ChangedInput } from '../../inputs/check.ts'
 import { READS_PREFIX, RECORDS_PREFIX, RESULTS_PREFIX } from '../../task/names.ts'
 import { readVariants, resultKey, UNDEFINED_RESULT, type Variant } from '../../task/record.ts'
 import { keyOf } from '../../task/request.ts'
@@ -87,7 +87,7 @@ export async function readChangesOf(
   session: Session,
   disk: Disk,
   root: Root,
-): Promise<(generation: string) => readonly ChangedRead[] | undefined> {
+): Promise<(generation: string) => readonly ChangedInput[] | undefined> {
   const namespaces = (await namespacesOf(session, undefined)).filter(({ name }) => name.startsWith(READS_PREFIX))
   const stores = namespaces.map((namespace) => {
     const generations = new Generations(root, disk)

@@ -9,8 +9,8 @@
  * Every package that a package loads is read as well, so together they cover all that code of packages gets from each other.
  */
 import { builtin } from '../host/builtin.ts'
-import { digestOfFile } from '../inputs/digest.ts'
-import { packageOf } from '../inputs/literal.ts'
+import { digestOfFile } from './digest.ts'
+import { packageOf } from './literal.ts'
 
 /** Name and reference of a package, such as `npm:4.2.0`. */
 interface Locator {

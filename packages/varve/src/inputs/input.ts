@@ -1,5 +1,5 @@
 /**
- * What code can learn from a file system, and one digest for each: what the recorder stores and what is compared later.
+ * Inputs on disk: what code can learn from a file system, and one digest for each kind.
  *
  *   content  what is in a file                      digest of the bytes
  *   module   what is in a file that is loaded as code    the same; code stays in memory, so its first load in a process counts
@@ -16,9 +16,9 @@ import type * as fs from 'node:fs'
 import type * as nodePath from 'node:path'
 import { builtin } from '../host/builtin.ts'
 import { FORMAT_FILES, FORMAT_FOLDER, SECRET_FOLDER } from '../host/format.ts'
-import { digestOfFile, digestOfNames, digestOfPieces } from '../inputs/digest.ts'
-import { PIECE_BYTES, pieces } from '../inputs/files.ts'
-import { lookAt, type Stamp } from '../inputs/stamp.ts'
+import { digestOfFile, digestOfNames, digestOfPieces } from './digest.ts'
+import { PIECE_BYTES, pieces } from './files.ts'
+import { lookAt, type Stamp } from './stamp.ts'
 import { digestOfPlugged } from './plugged.ts'
 
 /** The kinds of reads. */
@@ -43,6 +43,11 @@ export interface Found {
   readonly digest: string
   /** Zeros if the time is too young to be sure that the next write changes it. */
   readonly stamp: Stamp
+}
+
+/** Whether times and size of the path show that an input has not changed. */
+export function hasStamp(kind: ReadKind): boolean {
+  return kind === 'content' || kind === 'module' || kind === 'list'
 }
 
 /** Folders that a tree leaves out: large, and covered by other inputs. */
@@ -89,7 +94,16 @@ function linkOf(files: typeof fs, path: string): string {
   }
 }
 
-/** The same on the disk of this host. Throws if it cannot be read. */
+/** The digest of an input now; that of something unreadable is 'other'. */
+export function digestOrOther(disk: Disk, kind: ReadKind, path: string): string {
+  try {
+    return digestNow(disk, kind, path)
+  } catch {
+    return 'other'
+  }
+}
+
+/** The digest of an input on the disk of this host. Throws if it cannot be read. */
 export function digestOfRead(kind: ReadKind, path: string): string {
   const disk = hostDisk()
   return disk === undefined ? 'missing' : digestNow(disk, kind, path)
