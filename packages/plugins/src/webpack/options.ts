@@ -50,7 +50,7 @@ export interface VarveWebpackOptions {
   readonly trackReads?: boolean | undefined
   /**
    * Vouches that plugins make their files, errors and warnings of the modules of a build, and not of what loaders did besides their
-   * results. Set it if a warning says that nothing of a build is stored, and you know that the plugin it names needs no loader to run.
+   * results. Set it if a warning reports that nothing of a build is stored, and you know that the plugin it names needs no loader to run.
    * @defaultValue `false`: what a build with modules from the cache could not repeat is found out, and such builds are not stored
    */
   readonly stateless?: boolean | undefined

@@ -124,7 +124,7 @@ function whyNot({ files }: Host, path: string): string | undefined {
   const isArchived = globalThis.process.versions['pnp'] !== undefined
   if (!isArchived && files.statSync(path, { throwIfNoEntry: false })?.isFile() !== true)
     return `'${path}' is not a file`
-  if (typeof user !== 'number') return undefined // the system has no owners, or does not tell
+  if (typeof user !== 'number') return undefined // the system reports no owners
   const opener = { files, user, isShared: false }
   const components = componentsOf(path, files)
   for (let step = components.next(); step.done !== true; step = components.next()) {

@@ -163,7 +163,7 @@ function programPath(): string {
   }
 }
 
-/** Whether Node.js was told to load a module before the program. */
+/** Whether an option of Node.js loads a module before the program. */
 function isPreloaded(path: string): boolean {
   const paths = builtin('node:path')
   const { execArgv } = globalThis.process
