@@ -1,5 +1,5 @@
 /** `varve why` and `varve ls --task`: reports about tasks, from the cache alone. */
-import { existsSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openCache } from 'varve'
 import { describe, expect, it } from 'vitest'
@@ -149,6 +149,52 @@ describe('varve why', () => {
       expect(existsSync(dir)).toBe(false)
     },
   )
+
+  /**
+   * The root of Vite in a monorepo has no package.json, and Vite sets NODE_ENV itself. In the shell, hundreds of files were gone and NODE_ENV
+   * was no longer set, though the next build hit.
+   */
+  it('varve why compares with the root and the variables of the build, wherever it runs', async () => {
+    const root = realpathSync(makeFolder())
+    const app = join(root, 'app')
+    mkdirSync(join(app, 'src'), { recursive: true })
+    writeFileSync(join(root, 'package.json'), '{}')
+    for (const name of ['a.js', 'words.txt']) writeFileSync(join(app, 'src', name), name)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    process.env['TESTED_OF_BUILD'] = 'production'
+    const cache = await openCache({ name: 'tool', dir: join(root, 'node_modules/.cache/varve/tool') })
+    await cache
+      .task('plugin', { root: app, trackReads: true })
+      .run({ id: join(app, 'src/a.js'), files: ['src/a.js'] }, () => {
+        // As code does that goes through all variables, and names one.
+        return [
+          readFileSync(join(app, 'src/words.txt'), 'utf8'),
+          process.env['TESTED_OF_BUILD'],
+          Object.keys(process.env).length,
+        ]
+      })
+    await cache.close()
+    delete process.env['TESTED_OF_BUILD']
+    const why = (cwd: string, id: string, env = {}): string => runVarve(['why', id], { cwd, env }).out
+    const places: readonly [string, string][] = [
+      [app, 'src/a.js'],
+      [join(app, 'src'), 'a.js'],
+      [root, 'app/src/a.js'],
+      [app, join(app, 'src/a.js')],
+    ]
+    for (const [cwd, id] of places) {
+      expect(why(cwd, id), id).toContain(
+        'a hit, if its inputs are the same (which variables are set, TESTED_OF_BUILD production)',
+      )
+    }
+    expect(why(app, 'src/a.js', { TESTED_OF_BUILD: 'other' })).toContain('TESTED_OF_BUILD production -> other')
+    writeFileSync(join(app, 'src/words.txt'), 'edited')
+    for (const cwd of [app, root]) {
+      const out = why(cwd, join(app, 'src/a.js'))
+      expect(out).toContain('a miss: src/words.txt changed')
+      expect(out).not.toMatch(/is gone|no longer set/)
+    }
+  })
 
   it('varve why reports a missing result', async () => {
     const { root, varve } = await project()

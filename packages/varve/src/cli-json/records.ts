@@ -23,6 +23,8 @@ export interface VariantJson {
   /** Why its work was done, with short values: `'NODE_ENV development -> production'`. Older records do not have it. */
   readonly why?: string
   readonly differences: readonly Difference[]
+  /** Variables that are not set here, which the build may set itself. They are assumed to be as they were. */
+  readonly assumed: readonly DependencyJson[]
   readonly inputs: readonly DependencyJson[]
   /** Environment variables. */
   readonly env: readonly DependencyJson[]

@@ -26,7 +26,7 @@ export const viewCommand: Command = command(
 )
   .option('--out <file>', 'write one file with everything in it instead of serving the page', pathOf)
   .option('--port <number>', 'port of the server; 0 is any free one', portOf, 0)
-  .option('--root <directory>', 'root of the tasks (default: the project directory)', pathOf)
+  .option('--root <directory>', 'root of the tasks (default: the directory above that has their files)', pathOf)
   .option('--verify', 'with --out or --json: read every byte and report damage')
   .action(run)
 

@@ -1,12 +1,13 @@
 /**
  * `varve why <id>`: the stored variants of an id, the dependencies that changed, and how the two newest variants differ.
- * Files and environment are compared with the present ones. Only the build knows its inputs, so variants are compared.
+ * Files and environment are compared with the present ones. Only the build knows its inputs, so variants are compared, and what it sets of the
+ * environment.
  */
 import type { Command } from 'commander'
 import * as fs from 'node:fs'
 import * as paths from 'node:path'
 import type { DependencyJson, RecordJson, VariantJson } from '../cli-json.ts'
-import { projectDirectory } from '../health/directory.ts'
+import { UNDEFINED_DIGEST } from '../inputs/digest.ts'
 import {
   type Difference,
   differencesAround,
@@ -18,13 +19,14 @@ import type { Digests } from '../task/named.ts'
 import { Present } from '../task/present.ts'
 import { reasonIn, type Variant } from '../task/record.ts'
 import { shownOf } from '../inputs/literal.ts'
-import { Root } from '../inputs/root.ts'
+import type { Root } from '../inputs/root.ts'
 import type { Session } from '../session/session.ts'
 import { command, type CommonOptions } from './command.ts'
 import { pathOf } from './open/entries.ts'
 import { escapeKey, escapeText } from './output/escape.ts'
 import { NEGATIVE } from './output/exit.ts'
 import { findCache, findReadable, inspect } from './open/folder.ts'
+import { candidateRoots, rootOf } from './open/roots.ts'
 import { parseKey } from './get.ts'
 import { age, counted, write, writeJson } from './output/output.ts'
 import { table } from './output/table.ts'
@@ -39,43 +41,62 @@ export const whyCommand: Command = command(
   'why',
   'explain hits and misses: compare stored results of an id with the present, and with one another',
 )
-  .argument('<id>', "the id as 'varve ls --task' prints it, or an absolute path below the root")
+  .argument('<id>', "the id as 'varve ls --task' prints it, or the path of a file")
   .option('--task <name>', 'only this task')
-  .option('--root <directory>', 'root of the task (default: the project directory)', pathOf)
+  .option('--root <directory>', 'root of the task (default: the directory above that has its files)', pathOf)
   .action(run)
 
 async function run(given: string, options: WhyOptions): Promise<void> {
   await inspect(findCache(options.dir, findReadable), async ({ session }) => {
-    const root = new Root(paths.resolve(options.root ?? projectDirectory()), paths)
     const isWindowsPath = paths.sep === '\\' && paths.isAbsolute(given) // no backslash of it begins an escape
-    const ids = keysOf(isWindowsPath ? given : String(parseKey(given)), root)
-    const [id = ''] = ids
+    const id = isWindowsPath ? given : String(parseKey(given))
+    const file = fileOf(id)
+    const roots = candidateRoots(options.root, file)
+    const keysIn = (root: Root): readonly string[] =>
+      [id, ...(file === undefined ? [] : [paths.resolve(id)])].flatMap((one) => keysOf(one, root))
+    const keys = [...new Set(roots.flatMap(keysIn))]
     const tasks = await tasksOf(session, options.task)
     const found = tasks
-      .flatMap((task) => ids.map((one) => recordOf(session, task, one)))
-      .filter(({ variants }) => variants.length > 0)
+      .flatMap((task) => keys.map((key) => recordOf(session, task, key)))
+      .filter((record) => record.variants.length > 0 && keysIn(rootOf(record, roots)).includes(record.id))
     if (found.length === 0) {
       process.exitCode = NEGATIVE
       if (options.json === true) return writeJson('why', { records: [] })
       process.stderr.write(
-        `varve: nothing is stored for id '${escapeKey(id)}'${nearIds(recordsOf(session, tasks), id)}\n`,
+        `varve: nothing is stored for id '${escapeKey(keys[0] ?? id)}'${nearIds(recordsOf(session, tasks), keys[0] ?? id)}\n`,
       )
       return
     }
-    const records = await explain(session, found, root)
+    const records = await explain(session, found, roots)
     if (options.json === true) return writeJson('why', { records })
     for (const one of records) await write(textOf(one))
   })
 }
 
-/** The variants of these ids, compared with the present and with one another. */
-export async function explain(session: Session, found: readonly IdRecord[], root: Root): Promise<RecordJson[]> {
-  const readChanges = await readChangesOf(session, { fs, paths }, root)
+/** The file that an id names from the working directory, without the query of a bundler; undefined if there is none. */
+function fileOf(id: string): string | undefined {
+  const path = paths.resolve(id.replace(/[?#].*$/, ''))
+  return id !== '' && fs.existsSync(path) ? path : undefined
+}
+
+/** The variants of these ids, compared with the present and with one another; `roots`: those that their tasks may have. */
+export async function explain(
+  session: Session,
+  found: readonly IdRecord[],
+  roots: readonly Root[],
+): Promise<RecordJson[]> {
+  const changesBelow = new Map<Root, Known['readChanges']>()
   const results = new Map<string, Known['placeOfResult']>()
-  for (const { task } of found) if (!results.has(task)) results.set(task, await resultsOf(session, task))
-  return found.map((record) =>
-    describe(record, root, { placeOfResult: results.get(record.task) ?? (() => undefined), readChanges }),
-  )
+  const records: RecordJson[] = []
+  for (const record of found) {
+    const root = rootOf(record, roots)
+    const readChanges = changesBelow.get(root) ?? (await readChangesOf(session, { fs, paths }, root))
+    changesBelow.set(root, readChanges)
+    const placeOfResult = results.get(record.task) ?? (await resultsOf(session, record.task))
+    results.set(record.task, placeOfResult)
+    records.push(describe(record, root, { placeOfResult, readChanges }))
+  }
+  return records
 }
 
 /** What is known of variants besides their records. */
@@ -101,12 +122,22 @@ function describe({ task, id, variants }: IdRecord, root: Root, { placeOfResult,
   }
 }
 
+/**
+ * Whether only the build knows a variable: it is not set here, as NODE_ENV, which bundlers set themselves. Which other variables are set
+ * differs in each process.
+ */
+function isOfBuild({ kind, name }: Difference): boolean {
+  return kind === 'env' && (name.endsWith('*') || process.env[name] === undefined)
+}
+
 /** What the work of a variant read and finds no longer. */
 function readDifferences({ reads }: Variant, changes: Known['readChanges']): readonly Difference[] {
   return reads === undefined ? [] : (changes(reads) ?? [READS_NOT_STORED])
 }
 
-function tellVariant(variant: Variant, differences: readonly Difference[], place: string | undefined): VariantJson {
+function tellVariant(variant: Variant, all: readonly Difference[], place: string | undefined): VariantJson {
+  const differences = all.filter((one) => !isOfBuild(one))
+  const assumed = all.filter(isOfBuild).map(({ name, before }) => ({ name, digest: before ?? UNDEFINED_DIGEST }))
   const isLost = place === undefined
   const files = variant.files.map(([name, digest]) => ({ name, digest }))
   const depends = { inputs: dependencies([...variant.inputs, ...variant.added]), env: dependencies(variant.env), files }
@@ -118,6 +149,7 @@ function tellVariant(variant: Variant, differences: readonly Difference[], place
     layer: place || null,
     ...(why === undefined ? {} : { why }),
     differences,
+    assumed,
     ...depends,
   }
 }
@@ -139,10 +171,16 @@ function textOf({ task, id, variants, between }: RecordJson): string {
   return `${head}${lines.join('')}${pair}`
 }
 
-function verdictOf({ holds, isLost, inputs, differences }: VariantJson): string {
-  const names = inputs.map(({ name }) => escapeText(name)).join(', ')
-  if (holds) return `a hit, if its inputs are the same${names === '' ? '' : ` (${names})`}`
+function verdictOf({ holds, isLost, inputs, assumed, differences }: VariantJson): string {
+  const names = [...inputs.map(({ name }) => name), ...assumed.map(({ name, digest }) => assumption(name, digest))]
+  if (holds) return `a hit, if its inputs are the same${names.length === 0 ? '' : ` (${escapeText(names.join(', '))})`}`
   return isLost ? 'a miss: its result is gone' : `a miss: ${escapeText(differences.map(sentenceOf).join(', '))}`
+}
+
+/** A variable that the build sets, and to what. */
+function assumption(name: string, digest: string): string {
+  if (name.endsWith('*')) return name === '*' ? 'which variables are set' : `which variables ${name} are set`
+  return [name, shownOf(digest)].filter((part) => part !== undefined).join(' ')
 }
 
 function tableOf(differences: readonly Difference[]): string {

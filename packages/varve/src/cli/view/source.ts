@@ -1,5 +1,4 @@
 /** What the page of `varve view` asks of the caches. Each call opens a cache read-only and closes it, so that files stay free. */
-import * as paths from 'node:path'
 import {
   CLI_JSON_FORMAT,
   type ContentsJson,
@@ -10,13 +9,13 @@ import {
 } from '../../cli-json.ts'
 import type { EngineControl } from '../../engine/engine.ts'
 import { VarveError } from '../../errors.ts'
-import { projectDirectory } from '../../health/directory.ts'
 import { readHistory } from '../../history/history.ts'
-import { Root } from '../../inputs/root.ts'
+import type { Root } from '../../inputs/root.ts'
 import { isOffline } from '../../remote/attach.ts'
 import type { VerifyReport } from '../../reports.ts'
 import { findingsOf } from '../doctor.ts'
 import { findReadable, inspect, type OpenFolder } from '../open/folder.ts'
+import { candidateRoots } from '../open/roots.ts'
 import { keysOf, recordOf, tasksOf } from '../open/tasks.ts'
 import { explain } from '../why.ts'
 import { contentsOf } from './contents.ts'
@@ -27,11 +26,11 @@ const RECORDS_MAX = 50
 /** Reads the caches that `--dir` names. */
 export class ViewSource {
   readonly #given: string | undefined
-  readonly #root: Root
+  readonly #roots: readonly Root[]
 
   constructor(given: string | undefined, root: string | undefined) {
     this.#given = given
-    this.#root = new Root(paths.resolve(root ?? projectDirectory()), paths)
+    this.#roots = candidateRoots(root)
   }
 
   /** Everything that needs no look at single entries. */
@@ -62,15 +61,16 @@ export class ViewSource {
   ): Promise<readonly RecordJson[]> {
     return this.#inspect(dir, async ({ session }) => {
       const tasks = await tasksOf(session, undefined)
+      const keys = (id: string): Set<string> => new Set(this.#roots.flatMap((root) => keysOf(id, root)))
       const found = ids.flatMap(({ task, id }) =>
         tasks
           .filter(({ name }) => task === undefined || name === `task:${task}`)
-          .flatMap((each) => keysOf(id, this.#root).map((key) => recordOf(session, each, key))),
+          .flatMap((each) => [...keys(id)].map((key) => recordOf(session, each, key))),
       )
       return explain(
         session,
         found.filter(({ variants }) => variants.length > 0),
-        this.#root,
+        this.#roots,
       )
     })
   }
