@@ -31,7 +31,7 @@ const compilers: WeakSet<Compiler> = new WeakSet()
 /** Persists webpack's cache in Varve. Use it together with `cache: { type: 'memory' }`. */
 export class VarveWebpackPlugin {
   /** Counts of all compilers since the plugin was constructed. */
-  readonly stats: VarveWebpackStats = { hits: 0, misses: 0, stored: 0, skipped: 0, bytesWritten: 0, changed: [] }
+  readonly stats: VarveWebpackStats = { hits: 0, misses: 0, stored: 0, skipped: [], bytesWritten: 0, changed: [] }
   readonly #options: VarveWebpackOptions
   readonly #makers: readonly string[] = makersOf(VarveWebpackPlugin)
 

@@ -36,6 +36,9 @@ import { type Target, Writing } from './writing.ts'
 const IDLE_TIMEOUT_MS = 5000
 const IDLE_TIMEOUT_FOR_INITIAL_STORE_MS = 1000
 
+/** Generated code of runtime modules. webpack 5.104 to 5.109 stores it under hashes that do not cover it, and making it costs next to nothing. */
+const RUNTIME_CODE = /Compilation\/codeGeneration\|webpack\/runtime\//
+
 /** Ends a warning about what the next build could not repeat. */
 const STATELESS =
   'Loaders do not run for modules from the cache. If plugins need no loader for that, set stateless: true'
@@ -141,6 +144,7 @@ export class DiskLayer {
     gotHandlers: GotHandler[],
     callback: (error: null, value: unknown) => void,
   ): void {
+    if (RUNTIME_CODE.test(identifier)) return callback(null, undefined)
     const answer = (value: unknown): void => {
       if (value === undefined) {
         this.#stats.misses += 1
@@ -155,7 +159,7 @@ export class DiskLayer {
       callback(null, value)
     }
     const pending = this.#writing.pending.get(identifier)
-    if (pending !== undefined) answer(textOf(pending.etag) === textOf(etag) ? pending.data : undefined)
+    if (pending !== undefined) answer(isEqual(pending.etag, etag) ? pending.data : undefined)
     else if (this.#open !== undefined) settle(this.#read(this.#open, identifier, etag), answer)
     else if (this.#beginning === undefined) answer(undefined)
     else
@@ -166,7 +170,8 @@ export class DiskLayer {
   }
 
   store(identifier: string, etag: Etag | null, data: unknown): void {
-    if (this.#options.readOnly !== true && data !== undefined) this.#writing.pending.set(identifier, { etag, data })
+    if (this.#options.readOnly === true || data === undefined || RUNTIME_CODE.test(identifier)) return
+    this.#writing.pending.set(identifier, { etag, data })
   }
 
   /** Adds the dependencies of the build besides its modules: loaders, plugins and the files that these reported. */
@@ -379,7 +384,7 @@ export class DiskLayer {
       this.#warnings.failed(`has an entry that cannot be restored (${identifier})`, error)
     try {
       const pointer = packs.find(identifier)
-      if (pointer?.etag !== textOf(etag)) return undefined
+      if (pointer === undefined || pointer.etag !== textOf(etag)) return undefined
       const isValid = environments.isValid(pointer.environment)
       const read = (verdict: boolean): unknown => (verdict ? packs.read(identifier, pointer) : undefined)
       const value = typeof isValid === 'boolean' ? read(isValid) : isValid.then(read)
@@ -421,4 +426,9 @@ export class DiskLayer {
     this.#isInitialStore = false
     this.#logger.log(`wrote ${(await this.#writing.commit(open)).entries} entries`)
   }
+}
+
+function isEqual(one: Etag | null, other: Etag | null): boolean {
+  const text = textOf(one)
+  return text !== undefined && text === textOf(other)
 }

@@ -43,9 +43,16 @@ export function isOf(id: string, bytes: Uint8Array): boolean {
   return Buffer.from(id, 'latin1').readUInt32LE(0) === crc32(bytes)
 }
 
-/** The text of an etag, by which etags are compared. webpack computes it on demand; it may be a hash of a whole source. */
-export function textOf(etag: Etag | null): string | null {
-  return etag === null ? null : etag.toString()
+/**
+ * The text of an etag, by which etags are compared. webpack computes it on demand; it may be a hash of a whole source. Undefined if that
+ * fails, as for etags of some plugins: such a value is equal to no other one.
+ */
+export function textOf(etag: Etag | null): string | null | undefined {
+  try {
+    return etag === null ? null : etag.toString()
+  } catch {
+    return undefined
+  }
 }
 
 export function encodePointer({ environment, pack, packBytes, packItems, place, etag }: Pointer): Buffer {

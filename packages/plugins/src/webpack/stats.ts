@@ -8,8 +8,8 @@ export interface VarveWebpackStats {
   misses: number
   /** Entries written. */
   stored: number
-  /** Values that were not stored: webpack cannot serialise them, or they exceed 512 MiB. */
-  skipped: number
+  /** Identifiers of values that were not stored: webpack cannot serialise them, their etag cannot be computed, or they exceed 512 MiB. */
+  skipped: string[]
   /** Bytes of values written, as webpack serialised them. */
   bytesWritten: number
   /**

@@ -116,8 +116,10 @@ export class Writing {
     const heavy: Item[] = []
     for (const [identifier, { etag, data }] of group) {
       const weight = weightOf(data)
-      const item = { identifier, etag: textOf(etag), data }
-      if (weight > VALUE_BYTES_MAX) this.#skip(identifier, `more than ${VALUE_BYTES_MAX >> 20} MiB`)
+      const text = textOf(etag)
+      const item = { identifier, etag: text ?? null, data }
+      if (text === undefined) this.#skip(identifier, 'its etag cannot be computed')
+      else if (weight > VALUE_BYTES_MAX) this.#skip(identifier, `more than ${VALUE_BYTES_MAX >> 20} MiB`)
       else if (weight >= HEAVY_BYTES) heavy.push(item)
       else light.push(item)
     }
@@ -145,7 +147,7 @@ export class Writing {
   }
 
   #skip(identifier: string, reason: string): void {
-    this.#stats.skipped += 1
+    this.#stats.skipped.push(identifier)
     this.#debug(`skipped ${identifier}: ${reason}`)
   }
 }
