@@ -166,6 +166,47 @@ if (fs.existsSync(old)) {
   expect(await build(folder, { requires: ['config.cjs'] })).toEqual({ built: 0, error: null })
 })
 
+describe('a package that a config can do without is an input while it is not installed', () => {
+  const CONFIGS: Readonly<Record<string, readonly [file: string, text: string]>> = {
+    'by require': ['config.cjs', "exports.word = 'none'\ntry { exports.word = require('@scope/word') } catch {}\n"],
+    'by require.resolve': [
+      'config.cjs',
+      "exports.word = 'none'\ntry { require.resolve('@scope/word/more'); exports.word = 'installed' } catch {}\n",
+    ],
+    'by import': [
+      'config.mjs',
+      "const found = await import('@scope/word').catch(() => ({ default: 'none' }))\nexport default () => found.default\n",
+    ],
+  }
+
+  it.each(Object.entries(CONFIGS))('%s', slow, async (_name, [file, text]) => {
+    const folder = makeProject({ [file]: text })
+    const order = file.endsWith('.mjs') ? { imports: [file] } : { requires: [file] }
+    const ofPackage = {
+      'package.json': '{ "name": "@scope/word", "version": "1.0.0" }',
+      'index.js': "module.exports = 'installed'\n",
+      'more.js': '',
+    }
+    const home = join(folder, 'node_modules/@scope/word')
+    const install = (): void => {
+      mkdirSync(home, { recursive: true })
+      for (const [name, content] of Object.entries(ofPackage)) writeFileSync(join(home, name), content)
+    }
+    for (const [word, built] of [
+      ['none', 2],
+      ['none', 0],
+      ['installed', 2],
+      ['installed', 0],
+      ['none', 0], // as in the first environment
+    ] as const) {
+      if (word === 'installed') install()
+      else rmSync(home, { recursive: true, force: true })
+      expect(await build(folder, order)).toEqual({ built, error: null })
+      expect(readFileSync(join(folder, 'dist', 'main.js'), 'utf8')).toContain(word)
+    }
+  })
+})
+
 it('trackReads: false counts only what is named', slow, async () => {
   const { files, order, changed } = CASES['a config that webpack-cli was made to extend'] ?? {
     files: {},

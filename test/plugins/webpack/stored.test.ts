@@ -117,7 +117,10 @@ it('a value that cannot be serialised costs no other', async () => {
   const cold = await buildOnce(folder, caching(values, {}))
   const found = {}
   await buildOnce(folder, caching(values, found))
-  expect([cold.stats.skipped, found]).toEqual([['caching|function'], { before: { a: 1 }, function: undefined, after: { b: 2 } }])
+  expect([cold.stats.skipped, found]).toEqual([
+    ['caching|function'],
+    { before: { a: 1 }, function: undefined, after: { b: 2 } },
+  ])
 })
 
 /** Otherwise everything that webpack stored later was lost in each build, such as the minimised bundle. */

@@ -1,6 +1,6 @@
 /**
  * What a program reads outside of recorded work: its configuration, mostly. It counts for all recorded work that begins
- * later. Files of installed packages are left out here, and so are variables, processes, workers and the network: what the program
+ * later. Files of installed packages are left out here, but not that a package is missing, and so are variables, processes, workers and the network: what the program
  * makes of those is seen only if it does so inside of recorded work.
  *
  * A file that the program wrote is its output, not its configuration: what it reads of it afterwards does not count, nor that
@@ -14,6 +14,10 @@ import { type Disk, hostDisk, isOfFolder, READ_KINDS, type ReadKind } from '../i
 import { freezeAround, Observed } from './observed.ts'
 import { isInPackage } from './resolution.ts'
 import { type Ambient, type Noted, type Opaque, unrecordedNow } from './sink.ts'
+
+/** The manifest of a package that the project may install, and not one inside of another package. */
+const MANIFEST =
+  /^(?!.*[\\/]node_modules[\\/].*[\\/]node_modules[\\/]).*[\\/]node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+[\\/]package\.json$/
 
 /** More paths than any configuration reads; later ones are not noted, and recorded work is not stored. */
 const PATHS_MAX = 20_000
@@ -62,7 +66,7 @@ export class StartUp implements Ambient {
   /** Returns whether the read is new. */
   #note(kind: ReadKind, path: string): boolean {
     const key = `${kind} ${path}`
-    if (this.scopes > 0 || this.#reads.has(key) || isInPackage(path)) return false
+    if (this.scopes > 0 || this.#reads.has(key) || (isInPackage(path) && !isOfMissingPackage(path))) return false
     if (this.#written.has(path) && !isOfFolder(kind)) return false
     if (this.#reads.size >= PATHS_MAX) {
       this.isTooLong = true
@@ -111,4 +115,10 @@ export class StartUp implements Ambient {
 function isIn(folders: ReadonlySet<string>, path: string, disk: Disk): boolean {
   const above = disk.paths.dirname(path)
   return folders.has(path) || (above !== path && isIn(folders, above, disk))
+}
+
+/** Whether a path is the manifest of a package that was looked for and not found. A program that can do without it uses it once it is there. */
+function isOfMissingPackage(path: string): boolean {
+  const disk = MANIFEST.test(path) ? hostDisk() : undefined
+  return disk !== undefined && unrecordedNow(() => lookAt(disk.fs, path)) === 'missing'
 }
