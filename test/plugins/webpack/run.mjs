@@ -30,7 +30,7 @@ async function build(order) {
   const { errors = [], warnings = [] } =
     stats?.toJson({ all: false, errors: true, warnings: true, moduleTrace: false }) ?? {}
   const total = (/** @type {'hits' | 'misses' | 'skipped' | 'stored'} */ name) =>
-    plugins.reduce((sum, { stats }) => sum + (name === 'skipped' ? stats.skipped.length : stats[name]), 0)
+    plugins.reduce((sum, { stats: own }) => sum + (name === 'skipped' ? own.skipped.length : own[name]), 0)
   return {
     ...counts,
     ...Object.fromEntries(

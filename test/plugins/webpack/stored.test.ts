@@ -1,5 +1,5 @@
 /** What is stored: results of builds that fail, values of every kind, values of every size. */
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openCache } from 'varve'
 import { describe, expect, it, vi } from 'vitest'
@@ -85,6 +85,31 @@ it('a list of environments that damage has taken is written again by a build tha
   const { counts, complaints } = await buildOnce(folder)
   expect([counts.built, complaints, await withList(false)]).toEqual([0, [], 1])
 })
+
+/** `rm -rf node_modules/.cache`, or `npm ci`. Otherwise nothing that the process writes from then on had an environment. */
+describe.each(['native', 'wasm'] as const)(
+  'a cache that is removed while a process builds again and again: %s',
+  (engine) => {
+    it.each(['the first', 'a later'])('has what %s process writes afterwards', async (order) => {
+      const folder = makeProject()
+      if (order === 'a later') await buildOnce(folder, {}, { engine })
+      const host = makeHost(folder, {}, { engine, idleTimeoutForInitialStore: 0 })
+      await host.run()
+      if (order === 'the first') await vi.waitFor(() => expect(host.stats.stored).toBeGreaterThan(0), 10_000)
+      rmSync(join(folder, 'cache'), { recursive: true })
+      for (const name of ['part-0.js', 'part-1.js']) {
+        writeFileSync(join(folder, name), `console.log('changed ${name}')\n`)
+        await host.run()
+      }
+      await host.close()
+      const { counts, complaints } = await buildOnce(folder, {}, { engine })
+      // A pack that was in memory may be written again as a whole.
+    expect(counts.built).toBeLessThanOrEqual(MODULES - 2)
+    expect([complaints, host.complaints]).toEqual([[], []])
+      expect((await buildOnce(folder, {}, { engine })).counts.built).toBe(0)
+    })
+  },
+)
 
 /** Gets and stores values as plugins of webpack do. */
 function caching(values: Record<string, unknown>, found: Record<string, unknown>): Configuration {

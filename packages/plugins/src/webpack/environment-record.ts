@@ -17,6 +17,9 @@ export interface Dependencies {
 /** The environment of new entries. */
 export interface CurrentEnvironment {
   readonly id: string
+  /** The record, and whether it is bound to this checkout: it is put again if the cache has been removed. */
+  readonly bytes: Buffer
+  readonly isBound: boolean
   readonly dependencies: ReadonlySet<string>
   readonly inputs: Digests
   readonly above: ReadonlySet<string>

@@ -208,10 +208,11 @@ export class Environments {
     const id = idOf(bytes)
     const known = this.#generations()
     if (!this.#isListed(known)) this.#forgetReplaced()
-    this.#records.put(this.#recordName(id), bytes, isBound || this.#codec.isAlwaysBound)
+    const stored = { id, bytes, isBound: isBound || this.#codec.isAlwaysBound }
+    this.#records.put(this.#recordName(id), bytes, stored.isBound)
     this.#list(id, known)
     this.#verdicts.set(id, true)
-    this.#current = this.#currentOf(id, record, true)
+    this.#current = this.#currentOf(stored, record, true)
     return id
   }
 
@@ -231,7 +232,7 @@ export class Environments {
     const { outdated } = this.#reads
     const isEqual = isSame && outdated === undefined && found.length === 0 && isUnchanged(record.inputs)
     const isValid = isEqual && (isFresh || (await this.#resolvesAsBefore(record)))
-    if (isValid) this.#current ??= this.#currentOf(id, record, isFresh)
+    if (isValid) this.#current ??= this.#currentOf({ id, bytes: Buffer.from(bytes), isBound: true }, record, isFresh)
     else {
       const held = outdated === undefined ? [] : [outdated]
       const changed = [...(isSame ? resolving : contents), ...found, ...held, ...changedInputs(record.inputs)]
@@ -254,11 +255,18 @@ export class Environments {
     return [...new Set([...known.values(), ...others])]
   }
 
-  /** Lists the environment of this build again if damage has taken the list, and nothing else would write it. True if it did. */
-  relist(): boolean {
+  /**
+   * Puts the environment of this build again if the cache has lost it or its list: damage, or a program that removes the directory while
+   * webpack watches. Nothing else would, and what the process writes later would be of no use. Returns whether it did.
+   */
+  putAgain(): boolean {
+    const current = this.#current
     const known = this.#generations()
-    if (this.#current === undefined || this.#isListed(known)) return false
-    this.#list(this.#current.id, known)
+    if (current === undefined) return false
+    const isLost = this.#records.get(this.#recordName(current.id)) === undefined
+    if (isLost) this.#records.put(this.#recordName(current.id), current.bytes, current.isBound)
+    if (!isLost && this.#isListed(known)) return false
+    this.#list(current.id, known)
     return true
   }
 
@@ -299,9 +307,13 @@ export class Environments {
     }
   }
 
-  #currentOf(id: string, { dependencies, inputs, above }: EnvironmentRecord, isFresh: boolean): CurrentEnvironment {
+  #currentOf(
+    stored: Pick<CurrentEnvironment, 'id' | 'bytes' | 'isBound'>,
+    { dependencies, inputs, above }: EnvironmentRecord,
+    isFresh: boolean,
+  ): CurrentEnvironment {
     const known = new Set([...inputs.keys(), ...inputsOfMissing(pathsAbove(this.#root, above))])
-    return { id, dependencies, inputs, above, known, isFresh }
+    return { ...stored, dependencies, inputs, above, known, isFresh }
   }
 
   #resolve(dependencies: ReadonlySet<string>, optional: ReadonlySet<string>): Promise<Resolution> {

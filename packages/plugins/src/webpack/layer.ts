@@ -407,7 +407,7 @@ export class DiskLayer {
     if (open === undefined) return this.#writing.pending.clear()
     if (this.#compilation !== undefined) return
     const isNoted = this.#putNote(open)
-    if (this.#writing.isDone && !isNoted && (this.#options.readOnly === true || !open.environments.relist())) return
+    if (this.#writing.isDone && !isNoted && (this.#options.readOnly === true || !open.environments.putAgain())) return
     if (this.#writing.pending.size > 0) {
       const {
         why,
@@ -425,6 +425,7 @@ export class DiskLayer {
     if (!isSliced) await open.packs.tidy((id) => open.environments.isValid(id))
     this.#isInitialStore = false
     this.#logger.log(`wrote ${(await this.#writing.commit(open)).entries} entries`)
+    if (this.#options.readOnly !== true && open.environments.putAgain()) await this.#writing.commit(open)
   }
 }
 
