@@ -104,7 +104,7 @@ describe('the store', () => {
 
   it.each([
     ['is down', undefined, 'connection', 'ECONNREFUSED'],
-    ['refuses the credentials', 403, 'connection', 'Check the credentials'],
+    ['refuses the credentials', 403, 'connection', 'check the credentials'],
     ['answers 500', 500, 'connection', 'status 500'],
   ])('a server that %s is a finding with the cause', async (_, status, what, advice) => {
     const faulty = await new HttpServer().start()

@@ -6,6 +6,11 @@ export function codeOf(error: unknown): unknown {
   return typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined
 }
 
+/** What did not happen in time, as the `cause` of an error: waiting longer may help, unlike after other failures. */
+export class Timeout extends Error {
+  override readonly name = 'TimeoutError'
+}
+
 /** The system's code of a failed connection: messages of other layers may contain the address with its query. */
 export function transportCode(error: unknown): string {
   for (

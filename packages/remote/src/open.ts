@@ -27,6 +27,9 @@ import {
 import type { SigningKey } from './keys.ts'
 import type { BlobStore } from './stores/store.ts'
 
+/** Failures after which publishing would fail, too, because it begins with the head. */
+const NO_HEAD: ReadonlySet<string> = new Set(['REMOTE_UNAVAILABLE', 'REMOTE_DENIED'])
+
 const HEAD_MS = 2000
 const WAIT_MS = 10_000
 const PUBLISH_MS = 30_000
@@ -139,7 +142,7 @@ export class OpenRemote implements Remote, CacheRemote {
       const headBudget = { ...this, budgetMs: Math.min(HEAD_MS, leftMs()) }
       const heads = await withinBudget(headBudget, undefined, (signal) => manifestsOf(this, [], signal)).catch(
         (error: unknown) => {
-          if (error instanceof VarveError && error.code === 'REMOTE_UNAVAILABLE') this.#isPublishing = false
+          if (error instanceof VarveError && NO_HEAD.has(error.code)) this.#isPublishing = false
           throw error
         },
       )

@@ -14,6 +14,7 @@
 import { VarveError } from 'varve'
 import { unrecorded } from 'varve/reads'
 import { recentCommits } from './commits.ts'
+import { Timeout } from './error-code.ts'
 import { type PublicKey, readPublicKey, readSigningKey, type SigningKey } from './keys.ts'
 import { checkOptions, checkValues, type Field, invalidOption, MS, TEXT, TEXTS } from './options.ts'
 import { type BlobStore, segmentsOf } from './stores/store.ts'
@@ -260,7 +261,8 @@ export async function withinBudget<T>(
   if (mode === 'off')
     throw new VarveError('INVALID_OPTION', `${store.label} is not used: option 'mode' is 'off'. Set it to 'read'`)
   const controller = new AbortController()
-  const spent = new VarveError('REMOTE_UNAVAILABLE', `${store.label}: not done within ${budgetMs} ms`)
+  const late = `not done within ${budgetMs} ms`
+  const spent = new VarveError('REMOTE_UNAVAILABLE', `${store.label}: ${late}`, { cause: new Timeout(late) })
   const timer = setTimeout(() => controller.abort(spent), budgetMs)
   const signal = caller === undefined ? controller.signal : AbortSignal.any([caller, controller.signal])
   let grace: NodeJS.Timeout | undefined

@@ -6,11 +6,12 @@
  *      head of the answer; then the same again for the body of the answer. One that is late is not repeated.
  *   2. Transport errors and the statuses 409, 429 and 5xx are repeated, up to `ATTEMPTS` in all, after a jittered delay or
  *      after Retry-After, unless that is longer than `DELAY_MS_MAX`.
- *   3. 401 and 403 are REMOTE_DENIED at once. Redirects are not followed: they would carry credentials elsewhere.
+ *   3. Each other status is an error with advice, also an expected one in which the service names a cause that `explain` knows.
+ *      401 and 403 are REMOTE_DENIED at once. Redirects are not followed: they would carry credentials elsewhere.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { VarveError } from 'varve'
-import { transportCode } from '../error-code.ts'
+import { Timeout, transportCode } from '../error-code.ts'
 import { invalidOption } from '../options.ts'
 import { CONNECT_MS, exchange, type Exchange, type Response } from './connect.ts'
 import { budgetOf, type Fetched, type GetOptions, type Head, tooLarge } from './store.ts'
@@ -30,9 +31,27 @@ export interface Call extends Pick<Exchange, 'url' | 'method' | 'body'> {
   readonly headers: () => Promise<Readonly<Record<string, string>>> | Readonly<Record<string, string>>
   /** Most bytes of the answer. */
   readonly bytesMax?: number | undefined
-  /** Statuses that the caller handles; all others are errors. */
+  /** Statuses that the caller handles, unless `explain` knows the answer; all others are errors. */
   readonly expected: readonly number[]
+  /** What the answers of this service mean. */
+  readonly explain?: (error: ServerError) => Explained | undefined
   readonly signal?: AbortSignal | undefined
+}
+
+/** An answer that may be an error. */
+export interface ServerError {
+  readonly status: number
+  /** The word by which S3 names the cause; the rest of its text repeats the request. */
+  readonly word: string | undefined
+  readonly headers: Response['headers']
+  /** How far the clock of the server is ahead of that of this machine. */
+  readonly aheadMs: number | undefined
+}
+
+/** What an error is for the user, and what to do. */
+export interface Explained {
+  readonly code: 'REMOTE_UNAVAILABLE' | 'REMOTE_DENIED'
+  readonly advice: string
 }
 
 /** An answer with its body. */
@@ -133,15 +152,20 @@ async function tryOnce(call: Call, server: Server): Promise<Answer | Refusal> {
     noteClock(server, headers)
     budget.start(Math.min(bytesMax, Number(headers['content-length'] ?? bytesMax)))
     const isExpected = call.expected.includes(status)
-    const bytes = await bodyOf(response, name, isExpected && method !== 'HEAD' ? bytesMax : ERROR_MAX, isExpected)
-    if (isExpected) return { status, headers, bytes }
-    const error = statusError(status, failed, bytes)
+    const isContent = isExpected && status < 300 && method !== 'HEAD'
+    const bytes = await bodyOf(response, name, isContent ? bytesMax : ERROR_MAX, isContent)
+    const found = { status, word: wordIn(bytes, status), headers, aheadMs: clocks.get(server) }
+    const explained = status < 300 ? undefined : call.explain?.(found)
+    if (isExpected && explained === undefined) return { status, headers, bytes }
+    const error = statusError(found, failed, explained ?? explainStatus(status))
     return new Refusal(error, REPEATED.has(status), retryAfterMs(headers))
   } catch (error) {
     if (error instanceof VarveError) throw error
     if (call.signal?.aborted === true) throw call.signal.reason
-    const why = budget.late ?? transportCode(error)
-    return new Refusal(new VarveError('REMOTE_UNAVAILABLE', `${failed}: ${why}`), budget.late === undefined)
+    const { late } = budget
+    const why = late === undefined ? transportCode(error) : late
+    const cause = late === undefined ? {} : { cause: new Timeout(late) }
+    return new Refusal(new VarveError('REMOTE_UNAVAILABLE', `${failed}: ${why}`, cause), late === undefined)
   } finally {
     budget.stop()
   }
@@ -179,13 +203,28 @@ class Budget {
   }
 }
 
-function statusError(status: number, failed: string, body: Uint8Array): VarveError {
-  // S3 names the cause in one word; the rest of its answer repeats the request.
-  const [, cause] = /<Code>([A-Za-z]{1,60})<\/Code>/.exec(new TextDecoder().decode(body)) ?? []
-  const text = `${failed}: status ${status}${cause === undefined ? '' : ` (${cause})`}`
-  if (status === 401 || status === 403)
-    return new VarveError('REMOTE_DENIED', `${text}. Check the credentials and what they allow`)
-  return new VarveError('REMOTE_UNAVAILABLE', text)
+function statusError({ status, word }: ServerError, failed: string, { code, advice }: Explained): VarveError {
+  const text = `${failed}: status ${status}${word === undefined ? '' : ` (${word})`}`
+  return new VarveError(code, `${text}: ${advice}`)
+}
+
+function wordIn(body: Uint8Array, status: number): string | undefined {
+  const text = status < 300 ? '' : new TextDecoder().decode(body.subarray(0, ERROR_MAX))
+  return /<Code>([A-Za-z][A-Za-z0-9.]{0,59})<\/Code>/.exec(text)?.[1]
+}
+
+/** What a status says if the service says no more. */
+function explainStatus(status: number): Explained {
+  const code = status === 401 || status === 403 ? 'REMOTE_DENIED' : 'REMOTE_UNAVAILABLE'
+  const advice =
+    code === 'REMOTE_DENIED'
+      ? 'check the credentials and what they allow'
+      : status === 429
+        ? 'the server gets too many requests. Try again later'
+        : status >= 500
+          ? 'the server has a problem of its own. Try again later, or look at its log'
+          : 'check the address in VARVE_REMOTE, and whether it is that of such a store'
+  return { code, advice }
 }
 
 /** The body, as long as it is not larger than allowed; of an answer that is not expected, its beginning. Leaving the loop ends the connection. */

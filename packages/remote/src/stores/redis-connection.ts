@@ -7,7 +7,7 @@
  *   4. Only commands that are under way keep the process running. Once no caller waits for any of them, the connection is closed.
  */
 import { VarveError } from 'varve'
-import { transportCode } from '../error-code.ts'
+import { Timeout, transportCode } from '../error-code.ts'
 import { invalidOption } from '../options.ts'
 import { isLoopback } from './http.ts'
 import {
@@ -85,7 +85,7 @@ export class RedisConnection {
           continue
         }
         if (reply === undefined) this.#close(client)
-        if (reply !== undefined || error instanceof Overdue || attempt === ATTEMPTS)
+        if (reply !== undefined || error instanceof Timeout || attempt === ATTEMPTS)
           throw this.#failure(name, args[0], reply, error)
       } finally {
         // A server that owes a reply to no caller would keep the process running.
@@ -149,19 +149,17 @@ export class RedisConnection {
     }
     return new VarveError(
       'REMOTE_UNAVAILABLE',
-      `${failed}: ${reply ?? (error instanceof Overdue ? error.message : transportCode(error))}`,
+      `${failed}: ${reply ?? (error instanceof Timeout ? error.message : transportCode(error))}`,
+      error instanceof Timeout ? { cause: error } : {},
     )
   }
 }
-
-/** A command that has taken longer than its budget. */
-class Overdue extends Error {}
 
 /** The outcome of `work`; rejects after `ms`, or when the signal aborts. The work goes on. */
 async function within<T>(work: Promise<T>, ms: number, signal: AbortSignal | undefined): Promise<T> {
   let end: (error: unknown) => void = () => undefined
   const ended = new Promise<never>((_, reject) => (end = reject))
-  const timer = setTimeout(() => end(new Overdue(`no complete answer within ${Math.ceil(ms)} ms`)), ms)
+  const timer = setTimeout(() => end(new Timeout(`no complete answer within ${Math.ceil(ms)} ms`)), ms)
   const stop = (): void => end(signal?.reason)
   signal?.addEventListener('abort', stop, { once: true })
   try {

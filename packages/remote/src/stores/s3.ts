@@ -7,6 +7,7 @@
 import { createHash } from 'node:crypto'
 import { ANY_TEXT, checkOptions, checkValues, invalidOption, SERVER, TEXT } from '../options.ts'
 import { type Answer, type Call, fetchedIn, getCall, headIn, send, serverUrl } from './http.ts'
+import { explainS3 } from './s3-errors.ts'
 import { type S3Credentials, signed } from './sigv4.ts'
 import {
   type BlobStore,
@@ -191,7 +192,7 @@ class S3Store implements BlobStore {
       if (credentials === undefined) return headers
       return signed({ method, url, headers, sha256: digest, region: this.#region }, credentials)
     }
-    return send({ ...call, url: url.href, headers: signedHeaders }, this)
+    return send({ ...call, url: url.href, headers: signedHeaders, explain: explainS3 }, this)
   }
 }
 

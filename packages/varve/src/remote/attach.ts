@@ -100,6 +100,7 @@ function failed(problem: VarveError, startMs: number, domain: TrustDomain): Atta
 }
 
 const MORE_TIME = ". Run 'npx varve remote pull' to wait longer, or set VARVE_OFFLINE=1 to build without it"
+const WITHOUT = '. Set VARVE_OFFLINE=1 to build without it'
 
 const NOT_NEWEST = 'its newest state is not used'
 
@@ -107,9 +108,9 @@ function warningOf(effect: string, problem: Error | undefined): VarveError | und
   if (problem === undefined || reported.has(problem)) return undefined
   reported.add(problem)
   const { code, message } = toVarveError(problem)
-  return new VarveError(code, `remote: ${effect}: ${message}${code === 'REMOTE_UNAVAILABLE' ? MORE_TIME : ''}`, {
-    cause: problem,
-  })
+  const isLate = problem.cause instanceof Error && problem.cause.name === 'TimeoutError'
+  const fix = code !== 'REMOTE_UNAVAILABLE' ? '' : isLate ? MORE_TIME : WITHOUT
+  return new VarveError(code, `remote: ${effect}: ${message}${fix}`, { cause: problem })
 }
 
 function unpublished(error: unknown): VarveError {
