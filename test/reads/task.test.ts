@@ -6,12 +6,16 @@ import {
   cpSync,
   createReadStream,
   existsSync,
+  lstatSync,
   mkdirSync,
   openSync,
-  readdirSync,
+  promises,
   readFileSync,
+  readdirSync,
   renameSync,
   rmSync,
+  stat,
+  statSync,
   symlinkSync,
   writeFileSync,
   writeSync,
@@ -21,6 +25,7 @@ import { readFile, rm, writeFile } from 'node:fs/promises'
 import { setImmediate as tick } from 'node:timers/promises'
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
 import type { VarveError } from 'varve'
 import { Counted, onEngine, type Project, type Subject, withCache } from '../task/subject.ts'
@@ -90,6 +95,32 @@ const ROWS: readonly [name: string, work: (project: Project) => unknown, change:
   ['a file that is missing and appears', ({ path }) => existsSync(path('b.txt')), ({ write }) => write('b.txt', '')],
   ['a file that is there and goes', ({ path }) => existsSync(path('a.txt')), ({ path }) => rmSync(path('a.txt'))],
   ['a file whose reading failed', ({ path }) => textOrNothing(path('b.txt')), ({ write }) => write('b.txt', '')],
+  ['the size of a file', ({ path }) => statSync(path('a.txt')).size, ({ write }) => write('a.txt', 'longer')],
+  [
+    'the size of a file, by lstat',
+    ({ path }) => lstatSync(path('a.txt')).size,
+    ({ write }) => write('a.txt', 'longer'),
+  ],
+  [
+    'the size of a file, as a large number',
+    ({ path }) => statSync(path('a.txt'), { bigint: true }).size,
+    ({ write }) => write('a.txt', 'longer'),
+  ],
+  [
+    'the size of a file, by a promise',
+    async ({ path }) => (await promises.stat(path('a.txt'))).size,
+    ({ write }) => write('a.txt', 'longer'),
+  ],
+  [
+    'the size of a file, by a callback',
+    ({ path }) => new Promise((resolve) => stat(path('a.txt'), (_, { size }) => resolve(size))),
+    ({ write }) => write('a.txt', 'longer'),
+  ],
+  [
+    'the size of a file, by a callback made a promise',
+    async ({ path }) => ({ ...(await promisify(stat)(path('a.txt'))) }),
+    ({ write }) => write('a.txt', 'longer'),
+  ],
   ['the list of a folder', ({ path }) => readdirSync(path('list')), ({ write }) => write('list/b', '')],
   [
     'a folder in place of a file',

@@ -76,10 +76,10 @@ export class ReadCall implements Sink {
     return { hasReadOwn: this.#ownReads > 0, written: [...this.#written.keys()].find((path) => this.#isLeft(path)) }
   }
 
-  read(kind: ReadKind, path: string): void {
-    this.#outer?.read(kind, path)
+  read(kind: ReadKind, path: string, isSize = false): void {
+    this.#outer?.read(kind, path, isSize)
     if (path === this.#own?.path) {
-      if (kind !== 'content' && kind !== 'module') return
+      if (isSize || (kind !== 'content' && kind !== 'module')) return
       this.#ownReads += 1
       if (this.#hasResult) this.#ownKey ??= this.#scope.look('content', path)
       return

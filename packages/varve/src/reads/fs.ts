@@ -9,6 +9,7 @@ import { builtin } from '../host/builtin.ts'
 import { lookAt } from '../inputs/stamp.ts'
 import type { ReadKind } from '../inputs/input.ts'
 import { type Installation, type Sink, unrecordedNow } from './sink.ts'
+import { noteSize } from './sizes.ts'
 import { type Note, replace } from './wrapper.ts'
 
 /** What a function does with its first arguments. */
@@ -16,6 +17,7 @@ type Access =
   | ReadKind
   | 'open'
   | 'stream'
+  | 'look'
   | 'write'
   | 'symlink'
   | 'copy'
@@ -34,8 +36,8 @@ const ACCESS: Readonly<Record<string, Access>> = {
   createReadStream: 'stream',
   openAsBlob: 'content',
   open: 'open',
-  stat: 'type',
-  lstat: 'type',
+  stat: 'look',
+  lstat: 'look',
   access: 'type',
   exists: 'type',
   readdir: 'list',
@@ -152,6 +154,13 @@ function noteOf(access: Access, modules: Modules): Note {
       return (sink, [target = '.env']) => {
         read(sink, 'content', target)
         noteVariables(modules, sink, path(target))
+      }
+    case 'look':
+      return (sink, args) => {
+        const target = path(args[0])
+        if (target === undefined) return undefined
+        sink.read('type', target)
+        return noteSize(sink, target, args)
       }
     case 'list':
       return (sink, [target, options]) => read(sink, optionOf(options, 'recursive') === true ? 'tree' : 'list', target)

@@ -8,8 +8,8 @@ import { type Disk, type Found, hostDisk, type ReadKind } from '../inputs/input.
 
 /** Receives the reads of the code that runs now. No method throws. */
 export interface Sink {
-  /** A read of this path, absolute, is about to be made. */
-  read(kind: ReadKind, path: string): void
+  /** A read of this path, absolute, is about to be made; `isSize`: only its size is used. */
+  read(kind: ReadKind, path: string, isSize?: boolean): void
   /** This path, absolute, is about to be written or removed. */
   wrote(path: string): void
   /** A variable of the environment is read; `isListed`: by code that goes through all of them. */

@@ -28,8 +28,9 @@ function defineRecorded(view: object, files: object, method: string, note: Note)
     return (...args: unknown[]): unknown => {
       const installed = installation()
       const sink = installed === undefined ? undefined : sinkNow(installed)
-      if (sink !== undefined) note(sink, args)
-      return Reflect.apply(original, files, args)
+      const after = sink === undefined ? undefined : note(sink, args)
+      const result: unknown = Reflect.apply(original, files, args)
+      return isCallable(after) ? after(result) : result
     }
   }
   const set = (given: unknown): void => {
