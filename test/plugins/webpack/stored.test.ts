@@ -104,8 +104,8 @@ describe.each(['native', 'wasm'] as const)(
       await host.close()
       const { counts, complaints } = await buildOnce(folder, {}, { engine })
       // A pack that was in memory may be written again as a whole.
-    expect(counts.built).toBeLessThanOrEqual(MODULES - 2)
-    expect([complaints, host.complaints]).toEqual([[], []])
+      expect(counts.built).toBeLessThanOrEqual(MODULES - 2)
+      expect([complaints, host.complaints]).toEqual([[], []])
       expect((await buildOnce(folder, {}, { engine })).counts.built).toBe(0)
     })
   },

@@ -60,7 +60,8 @@ export function explainS3({ status, word, headers, aheadMs }: ServerError): Expl
   const unavailable = Object.hasOwn(UNAVAILABLE, name) ? UNAVAILABLE[name] : undefined
   const advice = denied ?? unavailable
   if (advice === undefined) return undefined
-  const code = denied === undefined ? 'REMOTE_UNAVAILABLE' : 'REMOTE_DENIED'
+  const isDenied = denied !== undefined || status === 401 || status === 403
+  const code = isDenied ? 'REMOTE_DENIED' : 'REMOTE_UNAVAILABLE'
   if (OF_REGION.has(name)) return { code, advice: `${advice}; ${regionFix(headers['x-amz-bucket-region'])}` }
   if (name === 'RequestTimeTooSkewed' && aheadMs !== undefined) {
     const seconds = Math.round(Math.abs(aheadMs) / 1000)
