@@ -69,9 +69,25 @@ impl Batch {
         key: &[u8],
         value: &[u8],
     ) -> Result<()> {
+        self.add_if(id, kind, key, value, |_| Ok(()))
+    }
+
+    /// Adds an entry. `check` is called with the batch before its first entry of a namespace.
+    #[inline]
+    pub(crate) fn add_if(
+        &mut self,
+        id: &Arc<NamespaceId>,
+        kind: Kind,
+        key: &[u8],
+        value: &[u8],
+        check: impl FnOnce(&Self) -> Result<()>,
+    ) -> Result<()> {
         let namespace = match self.position(id.number) {
             Some(position) => position,
-            None => self.add_part(id)?,
+            None => {
+                check(self)?;
+                self.add_part(id)?
+            }
         };
         let entry = Entry { kind, namespace, key, value };
         let bytes = entry.bytes();

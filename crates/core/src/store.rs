@@ -17,7 +17,9 @@ use crate::commit::Committer;
 use crate::commit::reload::{Replaced, advance, look_ahead, renew, replace};
 use crate::compact::{Extent, compact};
 use crate::error::{Error, Result};
+use crate::format::NAMESPACES_MAX;
 use crate::format::digest::BlobRef;
+use crate::format::namespace_ids::NamespaceId;
 use crate::maintain::repair::repair;
 use crate::maintain::verify::verify;
 use crate::options::{Durability, LayerSource, Options, Watch};
@@ -159,6 +161,22 @@ impl Store {
         let pin = context.blobs.pin();
         let writer = self.sound_committer()?.pin(context, &self.state)?;
         Ok((writer, pin))
+    }
+
+    /// Whether the cache has room for the namespace `id` beside those of the batch.
+    pub(crate) fn check_room(&self, id: &NamespaceId, batch: &Batch) -> Result<()> {
+        let state = self.state()?;
+        let is_new = |id: &NamespaceId| !id.is_reserved() && !state.current.contains_key(&id.name);
+        let buffered = batch.namespaces().count();
+        if state.current.len() + buffered < NAMESPACES_MAX || !is_new(id) {
+            return Ok(());
+        }
+        let new = batch.namespaces().filter(|id| is_new(id)).count();
+        let known = state.current.values().filter(|current| !current.id.is_reserved()).count();
+        if known + new < NAMESPACES_MAX {
+            return Ok(());
+        }
+        Err(Error::Exhausted { field: "namespaces", limit: NAMESPACES_MAX as u64 }.boxed())
     }
 
     /// Lists every stored blob, whether or not an entry names it.

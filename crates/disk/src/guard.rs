@@ -17,24 +17,24 @@ use std::mem::MaybeUninit;
 use std::ptr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
-use table::{Slot, TABLE};
+use table::{Range, TABLE};
 
 /// A watched range. It has to be dropped before the range is unmapped.
 #[derive(Debug)]
 pub(crate) struct Watched {
-    slot: &'static Slot,
+    range: Range,
 }
 
 /// Watches `length` bytes from `start`, the first byte of a map. Returns `None` if faults cannot be caught.
 pub(crate) fn watch(start: usize, length: usize) -> Option<Watched> {
     let page_bytes = (*INSTALLED.get_or_init(install))?.page_bytes;
     let end = start.checked_add(length)?.checked_next_multiple_of(page_bytes)?;
-    Some(Watched { slot: TABLE.take(start, end) })
+    Some(Watched { range: TABLE.take(start, end) })
 }
 
 impl Drop for Watched {
     fn drop(&mut self) {
-        self.slot.free();
+        self.range.free();
     }
 }
 

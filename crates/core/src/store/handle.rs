@@ -230,10 +230,10 @@ impl Handle {
                 .boxed());
             }
         }
-        let Self { namespaces, pending, .. } = self;
+        let Self { namespaces, pending, store, .. } = self;
         let id =
             namespaces.get(namespace as usize).ok_or(Error::UnknownNamespace { id: namespace })?;
-        pending.add(id, kind, key, value)
+        pending.add_if(id, kind, key, value, |batch| store.check_room(id, batch))
     }
 
     #[inline]

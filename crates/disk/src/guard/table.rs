@@ -4,15 +4,16 @@
     reason = "the table grows by leaked parts, behind a pointer that the handler can follow"
 )]
 
+use std::fmt;
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
 const FREE: usize = 0;
 const RESERVED: usize = 1;
 
 /// One range. `start` is `FREE`, or `RESERVED` while `end` is written, or the address, which is never 0 or 1 for a map.
 #[derive(Debug)]
-pub(super) struct Slot {
+struct Slot {
     start: AtomicUsize,
     end: AtomicUsize,
 }
@@ -32,10 +33,6 @@ impl Slot {
         free
     }
 
-    pub(super) fn free(&self) {
-        self.start.store(FREE, Ordering::SeqCst);
-    }
-
     /// Reads `start` twice, since the slot may be reused for another range in between.
     fn contains(&self, address: usize) -> bool {
         let start = self.start.load(Ordering::SeqCst);
@@ -46,17 +43,41 @@ impl Slot {
     }
 }
 
+/// A range that is watched, until it is freed.
+#[derive(Debug)]
+pub(super) struct Range {
+    table: &'static Table,
+    slot: &'static Slot,
+}
+
+impl Range {
+    pub(super) fn free(&self) {
+        self.slot.start.store(FREE, Ordering::SeqCst);
+        self.table.full.store(false, Ordering::SeqCst);
+    }
+}
+
 /// A table of slots. It grows by adding another table and never shrinks.
 pub(super) struct Table {
     slots: [Slot; 256],
+    /// No slot was free when the table was last searched, and none was freed since. A race may leave it set although a
+    /// slot is free, until the next one is freed.
+    full: AtomicBool,
     next: AtomicPtr<Table>,
 }
 
 pub(super) static TABLE: Table = Table::new();
 
+impl fmt::Debug for Table {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Table").finish_non_exhaustive()
+    }
+}
+
 impl Table {
     const fn new() -> Self {
-        Self { slots: [const { Slot::new() }; 256], next: AtomicPtr::new(ptr::null_mut()) }
+        let (full, next) = (AtomicBool::new(false), AtomicPtr::new(ptr::null_mut()));
+        Self { slots: [const { Slot::new() }; 256], full, next }
     }
 
     fn next(&self) -> Option<&'static Self> {
@@ -64,11 +85,15 @@ impl Table {
         unsafe { self.next.load(Ordering::SeqCst).as_ref() }
     }
 
-    pub(super) fn take(&'static self, start: usize, end: usize) -> &'static Slot {
+    /// Full tables are skipped: a cache of thousands of tables maps each of them.
+    pub(super) fn take(&'static self, start: usize, end: usize) -> Range {
         let mut table = self;
         loop {
-            if let Some(slot) = table.slots.iter().find(|slot| slot.take(start, end)) {
-                return slot;
+            if !table.full.load(Ordering::SeqCst) {
+                if let Some(slot) = table.slots.iter().find(|slot| slot.take(start, end)) {
+                    return Range { table, slot };
+                }
+                table.full.store(true, Ordering::SeqCst);
             }
             table = table.next().unwrap_or_else(|| table.grow());
         }
@@ -121,7 +146,7 @@ mod tests {
         thread::scope(|scope| {
             for thread in 0..2 {
                 scope.spawn(move || {
-                    let slots: Vec<_> = (0..RANGES)
+                    let ranges: Vec<_> = (0..RANGES)
                         .map(|index| {
                             table.take(start_of(thread, index), start_of(thread, index) + 4096)
                         })
@@ -130,7 +155,7 @@ mod tests {
                         assert!(table.contains(start_of(thread, index)));
                         assert!(table.contains(start_of(thread, index) + 4095));
                     }
-                    slots.iter().for_each(|slot| slot.free());
+                    ranges.iter().for_each(Range::free);
                     assert!(
                         (0..RANGES)
                             .step_by(37)
