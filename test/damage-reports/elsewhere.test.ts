@@ -10,7 +10,7 @@ it('damage that a compaction in another thread finds is reported once', () => {
   const { stdout, stderr } = spawnSync(process.execPath, [program, join(makeFolder(), 'cache')], { encoding: 'utf8' })
   expect(stderr).toBe('')
   const { table, reported, damage, left } = JSON.parse(stdout)
-  expect(reported).toMatchObject([{ file: table, offset: 0, what: 'block of values' }])
+  expect(reported).toMatchObject([{ file: table, offset: 8, what: 'block of values' }])
   expect(damage).toEqual(reported)
   expect(left).toContain(`${table}.bad`)
 })

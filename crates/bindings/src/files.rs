@@ -16,7 +16,7 @@ use varve_archive::tar::{
     Content, ExportOptions, FileRecord, ImportOptions, Links, check_sorted, export, import,
 };
 use varve_core::order;
-use varve_core::{BlobRef, Digest, Error, Pool, Store, Watch};
+use varve_core::{BlobRef, Digest, Error, FILE_BYTES_MAX, Pool, Store, Watch};
 
 /// A file, link or empty directory of a manifest.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -144,7 +144,7 @@ pub fn import_archive(
     let options = ImportOptions {
         links: if request.links { Links::Inside } else { Links::Refuse },
         bytes_max: or(request.max_bytes, default.bytes_max),
-        file_bytes_max: or(request.max_file_bytes, default.file_bytes_max),
+        file_bytes_max: or(request.max_file_bytes, default.file_bytes_max).min(FILE_BYTES_MAX),
         files_max: or(request.max_files, default.files_max),
         input_bytes: request.input_bytes,
         ..default
@@ -199,6 +199,21 @@ impl StoredItem {
     pub fn of(file: &BlobRef, executable: bool) -> Self {
         Self { digest: file.digest.to_string(), size: file.bytes, executable }
     }
+}
+
+/// Fails with `FileLost` unless the store has all contents. They are not read; the watch counts records.
+pub fn check_contents(records: &[FileRecord], store: &Store, watch: Watch<'_>) -> Result<()> {
+    for (index, record) in records.iter().enumerate() {
+        if watch(index as u64, records.len() as u64) == ControlFlow::Break(()) {
+            return Err(Error::Cancelled.into());
+        }
+        if let Content::File { digest, bytes, .. } = record.content
+            && !store.has_blob(&BlobRef { digest, bytes })?
+        {
+            return Err(Error::FileLost { path: record.path.clone() }.boxed().into());
+        }
+    }
+    Ok(())
 }
 
 /// Reads blobs and checks them. The watch counts files.

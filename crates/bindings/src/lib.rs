@@ -34,8 +34,8 @@ pub use commit::{Alone, Begun, Commit, Committed, commit_alone, durability, dura
 pub use export::{Export, ExportOptions, ExportProgress};
 pub use failure::{Failure, Result, answer};
 pub use files::{
-    ArchiveRequest, FileItem, ImportReport, StoredItem, VerifiedItem, export_archive,
-    import_archive, records_of, request, stored_files, verify_files,
+    ArchiveRequest, FileItem, ImportReport, StoredItem, VerifiedItem, check_contents,
+    export_archive, import_archive, records_of, request, stored_files, verify_files,
 };
 pub use guard::{Guard, guarded};
 pub use handle::JsHandle;

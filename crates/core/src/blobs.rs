@@ -23,11 +23,12 @@ pub(crate) use read::Content;
 pub(crate) use shard::BlobName;
 pub(crate) use write::each_in_parallel;
 
+use self::shard::path_of;
 use crate::error::{Error, Result};
 use crate::format::digest::{BlobRef, Digest};
 use crate::platform::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use crate::platform::sync::{Mutex, MutexGuard};
-use crate::platform::vfs::{MemVfs, Vfs};
+use crate::platform::vfs::{MemVfs, Vfs, is_gone_or_in_use};
 use crate::report::damage_list::DamageList;
 use std::collections::{BTreeSet, HashSet};
 use std::fmt;
@@ -151,6 +152,17 @@ impl Blobs {
             names.extend(listed.iter().filter_map(|name| Some((index, BlobName::parse(name)?))));
         }
         Ok(names)
+    }
+
+    /// Removes a file. No start shows who wrote it, so the caller has read a manifest of this cache, which is created
+    /// only where no other files have such names (`writer/foreign.rs`).
+    /// `false` = another process was faster, or has the file open on a system that locks open files.
+    pub(crate) fn remove(&self, shard: u8, name: BlobName) -> Result<bool> {
+        match self.shard(shard)?.remove(&name.to_string()) {
+            Ok(()) => Ok(true),
+            Err(error) if is_gone_or_in_use(&error) => Ok(false),
+            Err(source) => Err(Error::io("remove", &path_of(name, shard), source)),
+        }
     }
 
     /// Quarantines what blocks the name of a directory: a link, a FIFO, a file.

@@ -87,7 +87,7 @@ pub(crate) fn compact(
         if !may_write(context, state, &claimed.state, &mut log)? {
             continue;
         }
-        if claimed.has_unbegun(log.writer) {
+        if claimed.has_unbegun(context, log.writer)? {
             claim = Some(log);
             continue;
         }
@@ -110,6 +110,7 @@ pub(crate) fn compact(
                 prune_usage_records(context, &newest, marks, full || goal.is_evicting());
                 remove_obsolete(context, names, &newest, Some(manifest))?;
                 report.blobs_removed = collect_blobs(context, &newest.known(), full)?;
+                report.foreign_files = context.foreign.names();
                 return Ok(report);
             }
             Checkpoint::Over => tries += 1,
@@ -137,7 +138,8 @@ fn tidy(
     remove_obsolete(context, names, state, None)?;
     context.usage_folder.remove_damaged(state.manifest.cache_id);
     let blobs_removed = collect_blobs(context, &state.known(), full)?;
-    Ok(CompactReport { blobs_removed, ..CompactReport::default() })
+    let foreign_files = context.foreign.names();
+    Ok(CompactReport { blobs_removed, foreign_files, ..CompactReport::default() })
 }
 
 /// The log that reserves the number of this compaction: that of the last try, or a new one. `None` = the cache was

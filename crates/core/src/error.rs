@@ -23,6 +23,8 @@ pub enum Error {
     Io { operation: &'static str, name: String, source: io::Error },
     /// An argument is longer than the format can hold.
     TooLong { field: &'static str, bytes: u64, bytes_max: u64 },
+    /// A file of a tree that is too long to be stored.
+    LongFile { path: String, bytes: u64, bytes_max: u64 },
     /// A secret short enough to be guessed.
     ShortSecret { bytes: usize, bytes_min: usize },
     /// A namespace id that this handle has not issued.
@@ -35,6 +37,8 @@ pub enum Error {
     FileLost { path: String },
     /// The store was opened with `read_only`.
     ReadOnly,
+    /// The directory has files with names of the format, and none that Varve wrote.
+    Foreign { name: String },
     /// The directory of a new layer has a cache or a layer.
     Occupied { name: String },
     /// A base of a delta that cannot be opened.
@@ -47,7 +51,7 @@ pub enum Error {
     Cancelled,
     /// Other processes changed the cache faster than this call could follow.
     Busy { operation: &'static str, attempts: u32 },
-    /// All numbers of writers or commits are used, or a commit is too large.
+    /// All numbers of writers or commits are used, the cache has too many namespaces, or a commit is too large.
     Exhausted { field: &'static str, limit: u64 },
     /// A path of a manifest, directory or archive that is not safe to write on every system.
     UnsafePath { path: String, problem: PathProblem },
@@ -88,13 +92,14 @@ impl Error {
                 _ => "IO",
             },
             Self::TooLong { field: "key", .. } => "KEY_TOO_LONG",
-            Self::TooLong { field: "value", .. } => "VALUE_TOO_LONG",
+            Self::TooLong { field: "value", .. } | Self::LongFile { .. } => "VALUE_TOO_LONG",
             Self::TooLong { .. }
             | Self::ShortSecret { .. }
             | Self::UnknownNamespace { .. }
             | Self::Occupied { .. }
             | Self::NoLayer { .. } => "INVALID_ARGUMENT",
             Self::NewerFormat { .. } => "NEWER_FORMAT",
+            Self::Foreign { .. } => "NOT_A_CACHE",
             Self::Damaged { .. } => "DAMAGED",
             Self::FileLost { .. } => "FILES_DAMAGED",
             Self::ReadOnly => "READ_ONLY",
@@ -105,6 +110,34 @@ impl Error {
             Self::Exhausted { .. } => "EXHAUSTED",
             Self::UnsafePath { .. } => "UNSAFE_PATH",
             Self::Archive { .. } => "BAD_ARCHIVE",
+        }
+    }
+}
+
+const LONG_FILE: &str = "the limit of a stored file is";
+const SPLIT: &str = "leave it out or split it";
+const FOREIGN: &str = "so the directory is not used as a cache and its files stay as they are; choose another \
+     directory with `dir`";
+const NAMESPACES: &str = "which is the limit, because each has files of its own; put the names into the keys of one \
+     namespace, or remove the cache directory";
+
+impl Error {
+    /// The text for files and archives that are refused.
+    fn fmt_refusal(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::LongFile { path, bytes, bytes_max } => {
+                write!(out, "{} has {bytes} bytes, {LONG_FILE} {bytes_max}; {SPLIT}", Shown(path))
+            }
+            Self::UnsafePath { path, problem } => {
+                write!(out, "{} is refused: it {problem}", Shown(path))
+            }
+            Self::Archive { entry, problem } if entry.is_empty() => {
+                write!(out, "the archive is refused: {problem}")
+            }
+            Self::Archive { entry, problem } => {
+                write!(out, "the archive is refused at {}: {problem}", Shown(entry))
+            }
+            other => write!(out, "{}", other.code()),
         }
     }
 }
@@ -150,6 +183,7 @@ impl fmt::Display for Error {
                     "the cache was opened with readOnly: true, or is a sealed layer; open a writable one"
                 )
             }
+            Self::Foreign { name } => write!(out, "Varve did not write '{name}', {FOREIGN}"),
             Self::Occupied { name } => {
                 write!(
                     out,
@@ -177,20 +211,17 @@ impl fmt::Display for Error {
                     "cannot {operation}: other processes changed the cache {attempts} times meanwhile; try again"
                 )
             }
+            Self::Exhausted { field: "namespaces", limit } => {
+                write!(out, "the cache has {limit} namespaces, {NAMESPACES}")
+            }
             Self::Exhausted { field, limit } => {
                 write!(
                     out,
                     "the cache has used all of its {limit} {field}; remove its directory to start again"
                 )
             }
-            Self::UnsafePath { path, problem } => {
-                write!(out, "{} is refused: it {problem}", Shown(path))
-            }
-            Self::Archive { entry, problem } if entry.is_empty() => {
-                write!(out, "the archive is refused: {problem}")
-            }
-            Self::Archive { entry, problem } => {
-                write!(out, "the archive is refused at {}: {problem}", Shown(entry))
+            Self::UnsafePath { .. } | Self::Archive { .. } | Self::LongFile { .. } => {
+                self.fmt_refusal(out)
             }
         }
     }

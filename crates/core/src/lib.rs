@@ -49,7 +49,7 @@ pub use error::{ArchiveProblem, Error, PathProblem, Result, Shown};
 pub use format::digest::{BlobRef, Digest};
 pub use format::mac_key::{MacKey, SECRET_BYTES_MIN, folder_of};
 pub use format::order;
-pub use format::{KEY_BYTES_MAX, NAME_BYTES_MAX, VALUE_BYTES_MAX};
+pub use format::{FILE_BYTES_MAX, KEY_BYTES_MAX, NAME_BYTES_MAX, VALUE_BYTES_MAX};
 pub use options::{Durability, LayerSource, Options, Watch};
 pub use platform::clock::Clock;
 pub use platform::pool::{Pool, SerialPool};

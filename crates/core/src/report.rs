@@ -1,6 +1,7 @@
 //! What the store reports. Plain numbers, which the bindings convert to JSON.
 
 pub(crate) mod damage_list;
+pub(crate) mod foreign_files;
 
 use serde::{Deserialize, Serialize};
 
@@ -36,6 +37,8 @@ pub struct CompactReport {
     pub bytes_after: u64,
     /// Blobs removed that no entry names any more.
     pub blobs_removed: u64,
+    /// Files that have a name of the format and were not written by Varve, found so far. They stay.
+    pub foreign_files: Vec<String>,
 }
 
 /// Sizes and counts of the whole cache.
@@ -209,6 +212,8 @@ pub struct RepairReport {
     pub entries_after: u64,
     /// Damage that remains because its files belong to a writer that lives.
     pub remaining: Vec<Damage>,
+    /// Files that have a name of the format and were not written by Varve. They stay.
+    pub foreign_files: Vec<String>,
 }
 
 /// The outcome of reading every byte.

@@ -1,12 +1,14 @@
 //! Seals what a cache and its layers hold as a new layer: a directory in the format of a cache that is never written
 //! again (FORMAT.md, "Layers").
 //!
-//! 1. The target has neither a manifest nor a log. What an interrupted seal left there is removed.
+//! 1. The target has neither a manifest nor a log, and no files that Varve did not write. What an interrupted seal left
+//!    there is removed.
+//!    The temporary file of the manifest is created first: its start shows later seals whose blobs these are.
 //! 2. For each namespace, one pass over all keys writes a table and copies the blobs that its entries name. A delta has
 //!    what differs from its base: entries that the base lacks or has with another value, and a delete for each key of
 //!    the base that the cache does not have.
 //! 3. Tables, blobs and names are synced.
-//! 4. The manifest is written under a temporary name, synced, renamed and synced. A directory without a manifest is no
+//! 4. The manifest is written again under its temporary name, synced, renamed and synced. A directory without a manifest is no
 //!    layer, so a crash never leaves a part of one.
 //!
 //! Nothing in a layer depends on when or by whom it was written: there are no sequence numbers, times or random ids.
@@ -16,6 +18,7 @@ use crate::error::{Error, Result};
 use crate::format::blob_refs::BlobRefs;
 use crate::format::checksum::Checksum;
 use crate::format::file_names::{FileName, TableName};
+use crate::format::file_start::{self, FileStart, Removal, start_of_name};
 use crate::format::hash::key_hash;
 use crate::format::namespace_ids::NamespaceId;
 use crate::format::order;
@@ -60,6 +63,7 @@ pub(crate) fn seal(
     let blobs = Blobs::new(Arc::clone(target), Arc::clone(&context.damage), true);
     clear_target(&**target, &blobs)?;
     let checksum = Checksum::new(context.options.mac_key.as_ref());
+    mark_target(&**target, &checksum)?;
     let total = state.visible_ids().map(|id| bytes_of(state, id)).sum();
     let mut sealing = Sealing {
         context,
@@ -117,7 +121,8 @@ fn report_of(manifest: &Manifest, blobs: &Blobs) -> Result<SealReport> {
     Ok(SealReport { id: manifest.layer_id(), entries, deletes, bytes, blobs: stored.len() as u64 })
 }
 
-/// Removes what an interrupted seal left. Fails if the directory has a cache or a layer.
+/// Removes what an interrupted seal left, which has a file with a start of Varve. Fails if the directory has a cache, a
+/// layer, or files that Varve did not write.
 fn clear_target(target: &dyn Vfs, blobs: &Blobs) -> Result<()> {
     let names =
         target.list().map_err(|source| Error::io("list", "the directory of the layer", source))?;
@@ -126,15 +131,35 @@ fn clear_target(target: &dyn Vfs, blobs: &Blobs) -> Result<()> {
     if let Some(name) = names.iter().find(|name| !is_ours(name)) {
         return Err(Error::Occupied { name: name.to_string() }.boxed());
     }
+    let mut is_ours = false;
     for name in names {
         let name = name.to_string();
-        target.remove(&name).map_err(|source| Error::io("remove", &name, source))?;
+        let wrap = |source| Error::io("remove", &name, source);
+        let start = start_of_name(target, &name).map_err(wrap)?;
+        if file_start::remove(target, &name).map_err(wrap)? == Removal::Foreign {
+            return Err(Error::Occupied { name }.boxed());
+        }
+        is_ours |= start == Some(FileStart::Varve);
+    }
+    if !is_ours && let Some(name) = blobs.foreign()? {
+        return Err(Error::Occupied { name }.boxed());
     }
     for (shard, name) in blobs.names()? {
-        let name = name.to_string();
-        blobs.shard(shard)?.remove(&name).map_err(|source| Error::io("remove", &name, source))?;
+        blobs.remove(shard, name)?;
     }
     Ok(())
+}
+
+/// Writes the temporary file of the manifest, whose start shows that blobs beside it are of an interrupted seal.
+fn mark_target(target: &dyn Vfs, checksum: &Checksum) -> Result<()> {
+    let name = FileName::Temporary(WRITER).to_string();
+    let mark = || {
+        let file = target.create_new(&name)?;
+        file.append(&[&encode(checksum, &Manifest::default())])?;
+        file.sync()?;
+        target.sync_folder()
+    };
+    mark().map_err(|source| Error::io("write", &name, source))
 }
 
 /// Makes the directory a layer.
@@ -142,6 +167,9 @@ fn publish(target: &dyn Vfs, checksum: &Checksum, manifest: &Manifest) -> Result
     let (temporary, name) =
         (FileName::Temporary(WRITER).to_string(), FileName::Manifest(1).to_string());
     let write = || -> io::Result<()> {
+        // The names of the tables are durable before that of the mark is gone.
+        target.sync_folder()?;
+        file_start::remove(target, &temporary)?;
         let file = target.create_new(&temporary)?;
         file.append(&[&encode(checksum, manifest)])?;
         file.sync()?;

@@ -3,5 +3,6 @@
 pub(crate) mod claim;
 pub(crate) mod create;
 pub(crate) mod exhausted;
+pub(crate) mod foreign;
 pub(crate) mod quarantine;
 pub(crate) mod reset;

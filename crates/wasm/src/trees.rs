@@ -3,8 +3,8 @@
 use crate::store::WasmStore;
 use crate::watch::{Watcher, watched};
 use varve_bindings::{
-    Failure, FileItem, Result, StoredItem, answer, commit_alone, records_of, request, stored_files,
-    verify_files,
+    Failure, FileItem, Result, StoredItem, answer, check_contents, commit_alone, records_of,
+    request, stored_files, verify_files,
 };
 use varve_core::{BlobRef, BlobWriter, Digest};
 use wasm_bindgen::prelude::*;
@@ -67,6 +67,17 @@ impl WasmStore {
             watched(watcher, |watch| verify_files(&items, store, watch))
         };
         answer(verify())
+    }
+
+    /// Checks that all contents of a manifest exist.
+    #[wasm_bindgen(js_name = checkContents)]
+    pub fn check_contents(&self, json: &str, watcher: Watcher) -> String {
+        let check = || {
+            let (items, store) = (request::<Vec<FileItem>>(json)?, self.handle.store()?);
+            let records = records_of(items)?;
+            watched(watcher, |watch| check_contents(&records, store, watch))
+        };
+        answer(check())
     }
 
     /// Commits one entry separately.

@@ -45,7 +45,7 @@ export type ErrorCode =
   | 'ENGINE_UNAVAILABLE'
   /** A secret is required, or `VARVE_SECRET` is empty (as a warning). See option `requireSecret`. */
   | 'SECRET_MISSING'
-  /** The directory contains no cache (command line only: the library creates one). */
+  /** The directory has files with names of a cache that Varve did not write. In the command line, also: it contains no cache. */
   | 'NOT_A_CACHE'
   /** Varve cannot see what the work of a task reads, so its results are not stored (as a warning). See option `trackReads`. */
   | 'UNTRACKED'

@@ -33,6 +33,8 @@ export interface CompactReport {
   readonly bytesBefore: number
   /** Bytes of all files after. */
   readonly bytesAfter: number
+  /** Files with a name of the format that Varve did not write. They stay as they are. */
+  readonly foreignFiles: readonly string[]
 }
 
 /** The outcome of an export. */
@@ -182,6 +184,8 @@ export interface RepairReport {
   readonly entriesAfter: number
   /** Damage that remains, because its files belong to a running build. */
   readonly remaining: readonly Damage[]
+  /** Files with a name of the format that Varve did not write. They stay as they are. */
+  readonly foreignFiles: readonly string[]
 }
 
 /** The outcome of reading every byte. */

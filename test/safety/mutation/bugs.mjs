@@ -73,6 +73,7 @@ const DEFECTS = /** @type {const} */ ({
   'names-no-option': 'units of archive',
   'wait-for-fifo': 'API files',
   'pairs-for-good': 'core',
+  'remove-by-name': 'core',
 })
 
 /** @param {Order} order @returns {Promise<Outcome>} */

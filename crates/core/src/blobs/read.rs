@@ -32,6 +32,9 @@ const LOOKS: u32 = 2;
 /// length.
 const JUDGED_BYTES_MAX: u64 = VALUE_BYTES_MAX as u64;
 
+/// Most blobs that are read to learn whether Varve wrote them.
+const JUDGED_BLOBS_MAX: usize = 16;
+
 impl Blobs {
     /// Reads a blob that an entry names.
     pub(crate) fn read(&self, file: &BlobRef) -> Result<Content> {
@@ -95,6 +98,18 @@ impl Blobs {
         }
     }
 
+    /// Whether the cache or a layer has the blob with its full length. Its content is not read.
+    pub(crate) fn has(&self, file: &BlobRef) -> Result<bool> {
+        if let Some(Some(open)) = self.open(&file.digest)? {
+            let path = || path_of(BlobName::Content(file.digest), file.digest.shard());
+            let bytes = open.len().map_err(|source| Error::io("check", &path(), source))?;
+            if bytes == file.bytes {
+                return Ok(true);
+            }
+        }
+        Ok(self.below.iter().any(|layer| layer.has(file).unwrap_or(false)))
+    }
+
     /// The value of an entry whose stored value is `stored`.
     pub(crate) fn value(&self, refs: &[u8]) -> Result<Content> {
         let Some(parsed) = BlobRefs::parse(refs) else { return Ok(Content::Damaged) };
@@ -155,6 +170,26 @@ impl Blobs {
         }
         order::sort_by(&mut found, Ord::cmp);
         Ok(found)
+    }
+
+    /// A file that Varve may not have written: there are blobs, and none of the first ones has the content that its name
+    /// requires.
+    pub(crate) fn foreign(&self) -> Result<Option<String>> {
+        let names = self.names()?;
+        for (shard, name) in names.iter().take(JUDGED_BLOBS_MAX) {
+            let (BlobName::Content(digest) | BlobName::Gone { digest, .. }) = name else {
+                continue;
+            };
+            let wrap = |source| Error::io("read", &path_of(*name, *shard), source);
+            let Some(Some(file)) = open_named(self.shard(*shard)?, *name, digest)? else {
+                continue;
+            };
+            let bytes = file.len().map_err(wrap)?;
+            if is_sound(&*file, bytes, digest).map_err(wrap)? == Some(true) {
+                return Ok(None);
+            }
+        }
+        Ok(names.first().map(|(shard, name)| path_of(*name, *shard)))
     }
 
     fn damaged(&self, file: &BlobRef, what: &str) -> Result<Content> {

@@ -5,6 +5,7 @@ use crate::commit::reload::keep_newer;
 use crate::error::{Error, Result};
 use crate::format::digest::BlobRef;
 use crate::format::file_names::FileName;
+use crate::format::file_start::{FileStart, start_of};
 use crate::log::Stop;
 use crate::platform::failpoints;
 use crate::platform::sync::{Mutex, RwLock};
@@ -58,12 +59,13 @@ pub(crate) fn survey(
     for view in state.logs.iter().filter(|view| !is_ours(view.writer)) {
         let is_free = match view.name {
             FileName::Claimed { .. } => is_taken_over(context, &state, view, claim, patience)?,
+            _ if is_not_ours(context, view)? => false,
             _ => view.is_done()? || !patience.unbegun && view.start().is_none(),
         };
         if is_free {
             writers.insert(view.writer);
         } else if matches!(view.name, FileName::Log(_)) && !view.is_lock_testable() {
-            untested.push(view.writer);
+            untested.extend((!is_not_ours(context, view)?).then_some(view.writer));
         }
     }
     untested.sort_unstable();
@@ -71,6 +73,19 @@ pub(crate) fn survey(
     untested.truncate(untested.len().saturating_sub(left));
     writers.extend(untested);
     Ok(ClaimedLogs::new(state, writers, claim, context.blobs.missing()?))
+}
+
+/// Whether Varve did not write a file with the name of a log. It is too short to be a damaged log, and stays.
+fn is_not_ours(context: &Context, view: &LogView) -> Result<bool> {
+    if view.start().is_some() {
+        return Ok(false);
+    }
+    let name = view.name.to_string();
+    let start = start_of(&*view.file).map_err(|source| Error::io("read", &name, source))?;
+    if start == FileStart::Foreign {
+        context.foreign.add(&name);
+    }
+    Ok(start == FileStart::Foreign)
 }
 
 /// A state over the layers of this process. If it has none and other processes had some, it does not know which keys
@@ -199,11 +214,15 @@ impl ClaimedLogs {
     }
 
     /// Whether a log below *next writer* has no whole start yet. The next manifest could not list it.
-    pub(crate) fn has_unbegun(&self, own: u32) -> bool {
+    pub(crate) fn has_unbegun(&self, context: &Context, own: u32) -> Result<bool> {
         let next = self.next_writer(own);
-        let is_unbegun =
-            |view: &LogView| view.start().is_none() && matches!(view.name, FileName::Log(_));
-        self.state.logs.iter().any(|view| is_unbegun(view) && view.writer < next)
+        for view in self.state.logs.iter().filter(|view| view.writer < next) {
+            let is_unbegun = view.start().is_none() && matches!(view.name, FileName::Log(_));
+            if is_unbegun && !is_not_ours(context, view)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Whether a table may be merged: the manifest names it, or the log that attached it is claimed.

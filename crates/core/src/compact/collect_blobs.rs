@@ -62,7 +62,7 @@ pub(crate) fn collect(context: &Context, known: &Known) -> Result<u64> {
             }
             BlobName::Temporary { writer, .. } if needed.writers.contains(&writer) => {}
             BlobName::Temporary { .. } | BlobName::Bad(_) => {
-                removed += u64::from(remove(folder, name)?)
+                removed += u64::from(blobs.remove(shard, name)?)
             }
         }
     }
@@ -81,10 +81,10 @@ pub(crate) fn collect(context: &Context, known: &Known) -> Result<u64> {
     // Otherwise a power failure could take the names that were restored, and not those that are removed now.
     blobs.sync_these(&*context.pool, &kept)?;
     for digest in kept {
-        remove(blobs.shard(digest.shard())?, gone_name(digest))?;
+        blobs.remove(digest.shard(), gone_name(digest))?;
     }
     for digest in obsolete {
-        removed += u64::from(remove(blobs.shard(digest.shard())?, gone_name(digest))?);
+        removed += u64::from(blobs.remove(digest.shard(), gone_name(digest))?);
     }
     let is_done = needed.is_some_and(|needed| !needed.pinned);
     blobs.set_collect_due(!is_done);
@@ -92,7 +92,7 @@ pub(crate) fn collect(context: &Context, known: &Known) -> Result<u64> {
 }
 
 impl Needed {
-    /// Reads what is needed. `None` = a table cannot be read, so that is unknown.
+    /// Reads what is needed. `None` = a table cannot be read, or there is no manifest, so that is unknown.
     fn read(context: &Context, known: &Known) -> Result<Option<Self>> {
         Self::of(&load(context, known)?)
     }
@@ -105,7 +105,8 @@ impl Needed {
     }
 
     fn of(state: &State) -> Result<Option<Self>> {
-        if state.unrecoverable {
+        // Without a manifest, the files may not be blobs of Varve.
+        if state.unrecoverable || state.manifest.number == 0 {
             return Ok(None);
         }
         if state.live_tables().any(|live| live.table.directory().is_none()) {
@@ -138,11 +139,6 @@ fn restore_name(folder: &dyn Vfs, gone: BlobName, content: BlobName) -> Result<(
 fn rename(folder: &dyn Vfs, source: BlobName, target: BlobName) -> Result<bool> {
     let outcome = folder.rename(&source.to_string(), &target.to_string());
     is_ours(outcome).map_err(|error| Error::io("rename", &source.to_string(), error))
-}
-
-fn remove(folder: &dyn Vfs, name: BlobName) -> Result<bool> {
-    is_ours(folder.remove(&name.to_string()))
-        .map_err(|error| Error::io("remove", &name.to_string(), error))
 }
 
 /// `false` = another process was faster, or has the file open on a system that locks open files. The next collection

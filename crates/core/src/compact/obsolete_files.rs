@@ -6,11 +6,14 @@
 //!
 //! The directory is listed before the manifest is loaded. So a log that is missing from the list was checkpointed by
 //! that manifest or an older one. The manifest must be sure (`manifest/publish.rs`) and durable.
+//!
+//! A file whose start shows that Varve did not write it stays, and is reported (`format/file_start.rs`).
 
 use crate::error::{Error, Result};
 use crate::format::file_names::{FileName, TableName};
+use crate::format::file_start::{self, Removal};
 use crate::log::LogWriter;
-use crate::manifest::Manifest;
+use crate::manifest::{Manifest, ManifestFile};
 use crate::platform::failpoints;
 use crate::platform::vfs::is_gone_or_in_use;
 use crate::state::context::Context;
@@ -18,6 +21,7 @@ use crate::state::{State, list};
 use crate::writer::create::make_durable;
 use crate::writer::quarantine::{quarantine, trim};
 use std::collections::HashSet;
+use std::io;
 
 /// Removes the obsolete files among `names`, which were listed before `state` was loaded, and quarantines damaged ones.
 /// `published` is the number of the manifest that this process has just published.
@@ -37,18 +41,17 @@ pub(crate) fn remove_obsolete(
     for name in names {
         let name = name.to_string();
         // Another process has published a newer manifest, or the directory was removed and has files of another cache.
-        if !file
-            .is_in_place(&*context.vfs)
-            .map_err(|source| Error::io("check", &file.name(), source))?
-        {
+        let is_in_place = || file.is_in_place(&*context.vfs);
+        // A file that another process has open keeps its name for now, on a system that locks open files.
+        let outcome = if context.damage.has(&name) {
+            quarantine(context, &name, None, is_in_place)?
+        } else {
+            remove(context, &name, is_in_place)?
+        };
+        if outcome == Removal::Replaced {
             break;
         }
-        // A file that another process has open keeps its name for now, on a system that locks open files.
-        if context.damage.has(&name) {
-            is_any_quarantined |= quarantine(context, &name, None)?;
-        } else {
-            remove(context, &name)?;
-        }
+        is_any_quarantined |= context.damage.has(&name) && outcome == Removal::Removed;
     }
     if is_any_quarantined { trim(context) } else { Ok(()) }
 }
@@ -81,11 +84,15 @@ fn obsolete(names: Vec<FileName>, state: &State, published: Option<u64>) -> Vec<
 /// Removes manifests older than the published one, unless that is gone: the directory was removed, and has manifests of
 /// another cache.
 pub(crate) fn remove_older_manifests(context: &Context, published: u64) -> Result<()> {
+    let name = FileName::Manifest(published).to_string();
+    let stat = context.vfs.stat(&name).map_err(|source| Error::io("check", &name, source))?;
+    let Some(stat) = stat else { return Ok(()) };
+    let file = ManifestFile { number: published, stat };
     let names = list(context)?;
-    if names.contains(&FileName::Manifest(published)) {
-        let older =
-            names.iter().filter(|name| name.manifest().is_some_and(|number| number < published));
-        older.map(ToString::to_string).try_for_each(|name| remove(context, &name))?;
+    let older =
+        names.iter().filter(|name| name.manifest().is_some_and(|number| number < published));
+    for name in older {
+        remove(context, &name.to_string(), || file.is_in_place(&*context.vfs))?;
     }
     Ok(())
 }
@@ -93,19 +100,26 @@ pub(crate) fn remove_older_manifests(context: &Context, published: u64) -> Resul
 /// Removes the tables of a compaction that did not try to publish. `log` is the one that reserves its number; if it is
 /// gone, these names may be of another cache.
 pub(crate) fn discard_tables(context: &Context, log: &mut LogWriter) -> Result<()> {
-    let is_ours =
-        log.is_in_place(&*context.vfs).map_err(|source| Error::io("check", &log.name, source))?;
-    let mut tables = log.tables.take().into_iter().filter(|_| is_ours);
-    tables.try_for_each(|name| remove(context, &name.to_string()))
+    for name in log.tables.take() {
+        remove(context, &name.to_string(), || log.is_in_place(&*context.vfs))?;
+    }
+    Ok(())
 }
 
-fn remove(context: &Context, name: &str) -> Result<()> {
-    match context.vfs.remove(name) {
-        // Another process removed it, or has it open on a system that locks open files.
-        Err(error) if is_gone_or_in_use(&error) => Ok(()),
-        Err(source) => Err(Error::io("remove", name, source)),
-        Ok(()) => Ok(()),
+fn remove(
+    context: &Context,
+    name: &str,
+    is_in_place: impl FnOnce() -> io::Result<bool>,
+) -> Result<Removal> {
+    let removal = match file_start::remove_if(&*context.vfs, name, is_in_place) {
+        // A process has it open on a system that locks open files.
+        Err(error) if is_gone_or_in_use(&error) => Removal::Missing,
+        removal => removal.map_err(|source| Error::io("remove", name, source))?,
+    };
+    if removal == Removal::Foreign {
+        context.foreign.add(name);
     }
+    Ok(removal)
 }
 
 /// Evicts whole tables until tables and blobs are below the size limit, those written to longest ago first. What an

@@ -37,6 +37,7 @@ pub(crate) fn repair(
         entries_before: found.entries,
         entries_after: found.entries,
         remaining: Vec::new(),
+        foreign_files: Vec::new(),
     };
     if found.sound || dry_run {
         return Ok(report);
@@ -66,6 +67,7 @@ pub(crate) fn repair(
     report.sound = after.sound;
     report.entries_after = after.entries;
     report.remaining = after.damage;
+    report.foreign_files = context.foreign.names();
     Ok(report)
 }
 

@@ -42,6 +42,7 @@ use crate::error::{Error, Result};
 use crate::format::FORMAT;
 use crate::format::checksum::{Checksum, FramePlace};
 use crate::format::file_names::{FileName, highest_manifest};
+use crate::format::file_start;
 use crate::format::frame::{Found, FrameKind, FrameReader, Label, seal_parts};
 use crate::platform::failpoints;
 use crate::platform::vfs::{Access, Vfs};
@@ -231,16 +232,13 @@ fn stat_of(vfs: &dyn Vfs, number: u64) -> io::Result<ManifestFile> {
 /// Removes a manifest of this publisher, unless its name has another file by now: the directory was removed, and the
 /// cache created again.
 fn withdraw(vfs: &dyn Vfs, file: ManifestFile) -> io::Result<()> {
-    let is_ours = file.is_in_place(vfs)? || failpoints::bug("withdraw-by-name");
-    if is_ours { remove(vfs, &file.name()) } else { Ok(()) }
+    let is_ours = || Ok(file.is_in_place(vfs)? || failpoints::bug("withdraw-by-name"));
+    file_start::remove_if(vfs, &file.name(), is_ours).map(drop)
 }
 
-/// Removes a file; another process may have removed it already.
+/// Removes a file of Varve; another process may have removed it already.
 fn remove(vfs: &dyn Vfs, name: &str) -> io::Result<()> {
-    match vfs.remove(name) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
+    file_start::remove(vfs, name).map(drop)
 }
 
 /// Whether a manifest of these numbers exists and is whole. If one vanishes meanwhile, it was withdrawn or replaced by

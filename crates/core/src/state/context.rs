@@ -9,6 +9,7 @@ use crate::platform::failpoints;
 use crate::platform::pool::Pool;
 use crate::platform::vfs::Vfs;
 use crate::report::damage_list::DamageList;
+use crate::report::foreign_files::ForeignFiles;
 use crate::state::failed_syncs::FailedSyncs;
 use crate::table::block_cache::BlockCache;
 use crate::usage::{UsageFolder, UsageTracker};
@@ -23,6 +24,7 @@ pub(crate) struct Context {
     pub(crate) checksum: Checksum,
     pub(crate) namespace_ids: NamespaceIds,
     pub(crate) damage: Arc<DamageList>,
+    pub(crate) foreign: ForeignFiles,
     pub(crate) failed_syncs: FailedSyncs,
     pub(crate) blocks: Arc<BlockCache>,
     pub(crate) blobs: Arc<Blobs>,
@@ -55,6 +57,7 @@ impl Context {
             checksum,
             namespace_ids,
             damage,
+            foreign: ForeignFiles::default(),
             failed_syncs,
             blocks,
             blobs,

@@ -157,6 +157,11 @@ impl Store {
         Ok((state.known(), state.layers.clone()))
     }
 
+    /// Whether the cache or a layer has the blob. Its content may be damaged.
+    pub fn has_blob(&self, file: &BlobRef) -> Result<bool> {
+        self.open_context()?.blobs.has(file)
+    }
+
     /// The content of a blob that an entry names; `None` = it is missing or damaged.
     pub fn read_blob(&self, file: &BlobRef) -> Result<Option<Vec<u8>>> {
         let context = self.open_context()?;

@@ -21,6 +21,7 @@ use crate::format::blob_refs::{BLOB_REF_BYTES, read_blob_refs};
 use crate::format::bytes::Reader;
 use crate::format::checksum::{Checksum, Kind};
 use crate::format::digest::BlobRef;
+use crate::format::file_start::TABLE_START;
 use crate::format::lz4;
 use crate::format::search;
 use crate::platform::failpoints;
@@ -36,7 +37,6 @@ pub(super) const PAGE_ROWS: usize = 128;
 pub(super) const PAGE_BYTES_MAX: usize = PAGE_ROWS * ROW_BYTES;
 /// Every key block but the last has at least this: the hashes of its most entries, or longer keys and values.
 const KEY_BLOCK_BYTES_MIN: u64 = (ENTRIES_MAX * HASH_BYTES) as u64;
-const MAGIC: &[u8; 8] = b"varvetbl";
 
 /// Longest valid block before compression.
 const RAW_BYTES_MAX: u32 = (VALUE_BYTES_MAX + (1 << 20)) as u32;
@@ -97,7 +97,7 @@ impl Footer {
     /// The footer's bytes; the last eight are the root checksum.
     pub(crate) fn write(&self, checksum: &Checksum) -> (Vec<u8>, u64) {
         let mut out = Vec::with_capacity(FOOTER_BYTES);
-        out.extend_from_slice(MAGIC);
+        out.extend_from_slice(TABLE_START);
         for number in [FORMAT, self.key_blocks, self.value_blocks, self.blobs] {
             out.extend_from_slice(&number.to_le_bytes());
         }
@@ -129,7 +129,7 @@ impl Footer {
     /// Parses the 88 bytes before the root checksum.
     pub(crate) fn parse(head: &[u8]) -> Option<Self> {
         let mut reader = Reader::new(head);
-        let known = reader.take(8)? == MAGIC && reader.u32()? == FORMAT;
+        let known = reader.take(8)? == TABLE_START && reader.u32()? == FORMAT;
         let (key_blocks, value_blocks, blobs) = (reader.u32()?, reader.u32()?, reader.u32()?);
         let footer = Self {
             key_blocks,

@@ -7,6 +7,7 @@ use crate::format::blob_refs::write_blob_ref;
 use crate::format::checksum::{Checksum, Kind};
 use crate::format::digest::BlobRef;
 use crate::format::file_names::TableName;
+use crate::format::file_start::TABLE_START;
 use crate::platform::vfs::File;
 use std::collections::BTreeSet;
 use std::io;
@@ -18,8 +19,10 @@ pub(crate) struct TableFile {
     pub(crate) name: TableName,
     checksum: Checksum,
     file: Arc<dyn File>,
-    /// Offset of the next byte.
+    /// Offset of the next block.
     offset: u64,
+    /// Whether the file has its start.
+    begun: bool,
     key_rows: Vec<BlockRow>,
     value_rows: Vec<BlockRow>,
 }
@@ -38,13 +41,27 @@ pub(crate) struct Ending {
 
 impl TableFile {
     pub(crate) fn new(name: TableName, file: Arc<dyn File>, checksum: Checksum) -> Self {
-        Self { name, checksum, file, offset: 0, key_rows: Vec::new(), value_rows: Vec::new() }
+        let offset = TABLE_START.len() as u64;
+        let (key_rows, value_rows) = (Vec::new(), Vec::new());
+        Self { name, checksum, file, offset, begun: false, key_rows, value_rows }
     }
 
     /// Writes the next stretch, which is packed.
     pub(crate) fn place(&mut self, stretch: &Stretch<'_>) -> io::Result<()> {
         self.add_rows(stretch);
-        self.file.append(&stretch.parts())
+        self.append(&stretch.parts())
+    }
+
+    fn append(&mut self, parts: &[&[u8]]) -> io::Result<()> {
+        if self.begun {
+            return self.file.append(parts);
+        }
+        let mut begun = Vec::with_capacity(parts.len() + 1);
+        begun.push(&TABLE_START[..]);
+        begun.extend_from_slice(parts);
+        self.file.append(&begun)?;
+        self.begun = true;
+        Ok(())
     }
 
     /// Writes the last stretch and the rest, syncs the file and returns its description.
@@ -73,7 +90,7 @@ impl TableFile {
         let (end, root) = footer.write(&self.checksum);
         let mut parts = stretch.parts();
         parts.extend([rows.as_slice(), &directory, &end]);
-        self.file.append(&parts)?;
+        self.append(&parts)?;
         self.file.sync()?;
         Ok(TableMeta {
             name: self.name,

@@ -3,6 +3,7 @@
 use super::directory::PAGE_ROWS;
 use super::key_block::{NAMES_BLOBS, Stored};
 use super::reader::Table;
+use crate::format::file_start::TABLE_START;
 use crate::format::order;
 use crate::report::DamagedKeys;
 
@@ -25,7 +26,10 @@ impl Table {
         });
         let mut rows: Vec<_> = keys.chain(values).collect();
         order::sort_by(&mut rows, |left, right| left.0.offset.cmp(&right.0.offset));
-        let (mut place, mut damaged_values) = (0, Vec::new());
+        let (mut place, mut damaged_values) = (TABLE_START.len() as u64, Vec::new());
+        if !self.has_start() {
+            self.report(0, "start of a table", None);
+        }
         let (mut sound_keys, mut damaged_keys) = (Vec::new(), Vec::new());
         let has_all_rows = rows.len() == directory.key_blocks + directory.value_blocks;
         for (row, block) in rows {

@@ -12,6 +12,7 @@ use super::{Day, MARKS_MAX, Marks, record};
 use crate::format::FORMAT;
 use crate::format::checksum::{Checksum, FramePlace};
 use crate::format::file_names::number_of;
+use crate::format::file_start;
 use crate::format::frame::{
     BODY_BYTES_MAX, Found, FrameKind, FrameReader, HEAD_BYTES, Label, seal_parts,
 };
@@ -156,7 +157,7 @@ impl UsageFolder {
         let Ok(folder) = self.folder() else { return };
         for name in names(folder) {
             if matches!(self.read(folder, cache_id, name), Content::Nothing(_)) {
-                let _ = folder.remove(&name.to_string());
+                let _ = file_start::remove(folder, &name.to_string());
             }
         }
     }
@@ -198,7 +199,7 @@ impl UsageFolder {
         };
         for name in obsolete.into_iter().filter(|name| Some(*name) != written) {
             // Another process was faster, or has it open on a system that locks open files.
-            let _ = folder.remove(&name.to_string());
+            let _ = file_start::remove(folder, &name.to_string());
         }
         Ok(())
     }
@@ -303,7 +304,7 @@ impl UsageFolder {
             return match written {
                 Ok(()) => Ok(name),
                 Err(error) => {
-                    let _ = folder.remove(&name.to_string());
+                    let _ = file_start::remove(folder, &name.to_string());
                     Err(error)
                 }
             };

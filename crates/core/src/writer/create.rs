@@ -1,6 +1,7 @@
 //! Creating a cache; FORMAT.md, "The protocol", section 1. The first manifest is empty except for the ids that later
 //! files refer to.
 //!
+//! 0. A directory that has files of these names, and none that Varve wrote, is refused (`writer/foreign.rs`).
 //! 1. The writer publishes the manifest before anything else is in the directory. With hard links it appears whole, and
 //!    later processes find it. Where a manifest was lost, its number is above those of the lost ones
 //!    (`highest_manifest`).
@@ -10,11 +11,13 @@
 
 use crate::error::{Error, Result};
 use crate::format::file_names::{FileName, highest_manifest};
+use crate::format::file_start;
 use crate::format::sequence::WRITER_MAX;
 use crate::manifest::{Manifest, ManifestFile, Published, publish_as};
 use crate::platform::vfs::Access;
 use crate::state::context::Context;
 use crate::state::{NewestManifest, list, newest_manifest};
+use crate::writer::foreign::refuse_foreign;
 use std::io;
 
 /// Numbers above those of a lost cache that no log gets: writers that have not noticed the loss may create logs under
@@ -31,7 +34,10 @@ pub(crate) fn begin(context: &Context) -> Result<Option<u64>> {
         let names = list(context)?;
         let (newest, base) = match newest_manifest(&*context.vfs, &context.checksum, &names)? {
             NewestManifest::Found(manifest, file) => (manifest, file),
-            NewestManifest::None => (Manifest::default(), ManifestFile::default()),
+            NewestManifest::None => {
+                refuse_foreign(context, &names)?;
+                (Manifest::default(), ManifestFile::default())
+            }
             NewestManifest::Vanished => continue,
             // The next load reports the damage.
             NewestManifest::Damaged(_) => return Ok(None),
@@ -73,7 +79,7 @@ pub(crate) fn publish_unnumbered(
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             outcome => {
                 // If this fails, the next compaction removes the file.
-                let _ = context.vfs.remove(&temporary);
+                let _ = file_start::remove(&*context.vfs, &temporary);
                 return outcome.map_err(|source| Error::io("create", &name, source));
             }
         }

@@ -9,6 +9,7 @@
 
 use crate::error::{Error, Result};
 use crate::format::file_names::{FileName, MANIFESTS_MAX};
+use crate::format::file_start::Removal;
 use crate::format::sequence::is_used_up;
 use crate::platform::failpoints;
 use crate::state::context::Context;
@@ -37,13 +38,14 @@ pub(crate) fn start_over(context: &Context) -> Result<()> {
         let chosen =
             others.into_iter().chain(manifests).filter(|name| !is_in_name || is_beyond(name));
         for name in chosen.filter(|name| !matches!(name, FileName::Temporary(_))) {
-            if !file
-                .is_in_place(&*context.vfs)
-                .map_err(|source| Error::io("check", &file.name(), source))?
-            {
-                break;
+            let text = name.to_string();
+            match quarantine(context, &text, None, || file.is_in_place(&*context.vfs))? {
+                Removal::Replaced => break,
+                Removal::Foreign if is_beyond(&name) => {
+                    return Err(Error::Foreign { name: text }.boxed());
+                }
+                Removal::Foreign | Removal::Removed | Removal::Missing => {}
             }
-            quarantine(context, &name.to_string(), None)?;
         }
         trim(context)?;
     }

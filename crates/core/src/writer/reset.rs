@@ -5,6 +5,9 @@
 //!  logs: rename to <w>-<by>.taken --> publish an empty manifest without a parent --> quarantine what is damaged
 //!   1                                  2                                              3
 //! ```
+//! A directory that has files of these names, and none that Varve wrote, is refused (`writer/foreign.rs`). In a cache,
+//! files that Varve did not write stay; the new manifest has a higher number than theirs.
+//!
 //! 1. The writer claims every log by renaming it. If the owner of a log lives, it finds the name gone after its next
 //!    append and commits again in a new log. Earlier commits are lost with the rest.
 //! 2. The writer publishes a new, empty manifest without a parent. Logs that were begun before belong to no manifest
@@ -16,6 +19,7 @@
 
 use crate::error::{Error, Result};
 use crate::format::file_names::FileName;
+use crate::format::file_start::Removal;
 use crate::log::Stop;
 use crate::manifest::{Manifest, ManifestFile, Published};
 use crate::platform::failpoints;
@@ -24,6 +28,7 @@ use crate::state::context::Context;
 use crate::state::{Known, State, list, load};
 use crate::writer::create::publish_unnumbered;
 use crate::writer::exhausted::{is_exhausted, start_over};
+use crate::writer::foreign::{is_foreign, refuse_foreign};
 use crate::writer::quarantine::{quarantine, trim};
 use std::io;
 
@@ -40,6 +45,7 @@ pub(crate) fn reset(context: &Context, state: &RwLock<State>) -> Result<()> {
             *state = found.over(layers);
             return Ok(());
         }
+        refuse_foreign(context, &list(context)?)?;
         if is_exhausted(&found) {
             start_over(context)?;
             continue;
@@ -71,6 +77,9 @@ fn claim_all(context: &Context, next_writer: u32) -> Result<u32> {
     let logs: Vec<u32> = names.iter().filter_map(|name| name.log_writer()).collect();
     let by = logs.iter().fold(next_writer, |by, writer| by.max(writer + 1));
     for writer in logs {
+        if is_foreign(context, FileName::Log(writer))? {
+            continue;
+        }
         let (source, target) =
             (FileName::Log(writer).to_string(), FileName::Claimed { writer, by }.to_string());
         match context.vfs.rename(&source, &target) {
@@ -90,21 +99,21 @@ fn quarantine_damaged(context: &Context, found: &State, published: u64) -> Resul
     let Some(stat) = context.vfs.stat(&ours).map_err(check)? else { return Ok(()) };
     let ours_file = ManifestFile { number: published, stat };
     for name in list(context)? {
-        // Otherwise the directory was removed, and has files of another cache.
-        if !ours_file.is_in_place(&*context.vfs).map_err(check)? {
-            break;
-        }
-        match name {
-            FileName::Manifest(number) if number <= found.manifest_seen => {
-                quarantine(context, &name.to_string(), None)?
-            }
+        let before = match name {
+            FileName::Manifest(number) if number <= found.manifest_seen => None,
             FileName::Log(writer) | FileName::Claimed { writer, .. }
                 if is_damaged(context, found, name)? =>
             {
-                quarantine(context, &name.to_string(), Some(&FileName::Log(writer).to_string()))?
+                Some(FileName::Log(writer).to_string())
             }
-            _ => false,
+            _ => continue,
         };
+        let is_in_place = || ours_file.is_in_place(&*context.vfs);
+        let outcome = quarantine(context, &name.to_string(), before.as_deref(), is_in_place)?;
+        // The directory was removed, and has files of another cache.
+        if outcome == Removal::Replaced {
+            break;
+        }
     }
     trim(context)
 }

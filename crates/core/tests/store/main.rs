@@ -7,6 +7,7 @@ mod closing;
 mod crash;
 mod damage;
 mod damaged_rows;
+mod foreign_files;
 mod format;
 mod half_copied;
 mod history;

@@ -7,7 +7,7 @@ use super::walker::{Walker, failed};
 use std::io::ErrorKind;
 use std::path::Path;
 use varve_archive::path::{PathProblem, check};
-use varve_core::{BlobRef, BlobWriter, Error, Pool, Result, Watch};
+use varve_core::{BlobRef, BlobWriter, Error, FILE_BYTES_MAX, Pool, Result, Watch};
 
 /// A file as it was when it was stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +44,10 @@ pub fn store_tree(
                 ErrorKind::InvalidInput => Error::unsafe_path(path, PathProblem::NotAFile),
                 _ => failed(path, name, error),
             })?;
+            if stat.bytes > FILE_BYTES_MAX {
+                let (path, bytes) = (path.to_owned(), stat.bytes);
+                return Err(Error::LongFile { path, bytes, bytes_max: FILE_BYTES_MAX }.boxed());
+            }
             let content = read_all(&mut file, stat.bytes)
                 .map_err(|source| Error::io("read", path, source))?;
             Ok(StoredFile { file: intake.store(&content)?, executable: stat.executable })

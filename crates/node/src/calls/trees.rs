@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 use varve_archive::tar::FileRecord;
-use varve_bindings::{FileItem, Restored, Result, StoredItem, records_of, request};
+use varve_bindings::{FileItem, Restored, Result, StoredItem, check_contents, records_of, request};
 use varve_core::{Digest, Store, Watch};
 use varve_disk::{Known, Mode, Outcome, Placed, Restore, remove_tree, store_tree};
 
@@ -32,10 +32,14 @@ struct Tree {
 
 /// What to restore, and where.
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct RestoreRequest {
     target: PathBuf,
     mode: String,
     files: Vec<FileItem>,
+    /// Only checks that all contents exist.
+    #[serde(default)]
+    check_only: bool,
 }
 
 /// What the restore did. `restored` is what to remember, null if that has not changed.
@@ -98,8 +102,12 @@ fn restore(
     watch: Watch<'_>,
 ) -> Result<RestoreAnswer> {
     let begun = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
-    let RestoreRequest { target, mode, files } = request(json)?;
+    let RestoreRequest { target, mode, files, check_only } = request(json)?;
     let records = records_of(files)?;
+    if check_only {
+        check_contents(&records, store, watch)?;
+        return Ok(RestoreAnswer::default());
+    }
     let (known, known_ns) = known_of(Restored::parse(remembered));
     let mode = match mode.as_str() {
         "reflink" => Mode::Reflink,

@@ -19,6 +19,7 @@ const UNUSABLE: ReadonlySet<string> = new Set([
   'PERMISSION',
   'DISK_FULL',
   'IO',
+  'NOT_A_CACHE',
   'DAMAGED',
   'NEWER_FORMAT',
   'BUSY',

@@ -9,7 +9,7 @@ import { readHistory } from '../history/history.ts'
 import { FORMAT_FOLDER, SECRET_FOLDER } from '../host/format.ts'
 import { command, type CommonOptions } from './command.ts'
 import { escapeText } from './output/escape.ts'
-import { inspect, isCache } from './open/folder.ts'
+import { inspect, isCache, isFormat } from './open/folder.ts'
 import { age, counted, grouped, size, write, writeJson } from './output/output.ts'
 import { paint, table } from './output/table.ts'
 
@@ -48,7 +48,8 @@ function cachesIn(folder: string): string[] {
 }
 
 function hasFormat(dir: string): boolean {
-  return namesIn(dir).some((name) => name === FORMAT_FOLDER || SECRET_FOLDER.test(name))
+  const folders = namesIn(dir).filter((name) => name === FORMAT_FOLDER || SECRET_FOLDER.test(name))
+  return folders.some((name) => isFormat(join(dir, name)))
 }
 
 /** Never throws: what cannot be opened is listed with the reason. */

@@ -29,7 +29,7 @@ export function command(name: string, description: string): Command {
     .description(description)
     .option(
       '--dir <directory>',
-      'a cache directory, or a directory of caches (default: the caches of this project)',
+      'a cache directory, or a directory with caches directly in it (default: the caches of this project)',
       pathOf,
     )
     .option('--json', 'write one JSON value to standard output, and nothing else')

@@ -4,7 +4,7 @@ import type { CompactReport } from '../reports.ts'
 import { command, type CommonOptions } from './command.ts'
 import { reportEach } from './open/each.ts'
 import { change } from './open/folder.ts'
-import { counted, size } from './output/output.ts'
+import { counted, foreignText, size } from './output/output.ts'
 import { withProgress } from './output/progress.ts'
 
 interface CompactCommandOptions extends CommonOptions {
@@ -24,7 +24,9 @@ async function run(options: CompactCommandOptions): Promise<void> {
   await reportEach('compact', options, compact, textOf)
 }
 
-function textOf({ changed, bytesBefore, bytesAfter, entriesDropped }: CompactReport): string {
-  if (!changed) return 'nothing to do\n'
-  return `${size(bytesBefore)} -> ${size(bytesAfter)}, ${counted(entriesDropped, 'entry', 'entries')} dropped\n`
+function textOf({ changed, bytesBefore, bytesAfter, entriesDropped, foreignFiles }: CompactReport): string {
+  const foreign = foreignText(foreignFiles)
+  if (!changed) return `nothing to do\n${foreign}`
+  const dropped = `${counted(entriesDropped, 'entry', 'entries')} dropped`
+  return `${size(bytesBefore)} -> ${size(bytesAfter)}, ${dropped}\n${foreign}`
 }

@@ -5,7 +5,7 @@ import { byteSize } from '../checks/size.ts'
 import { command, type CommonOptions } from './command.ts'
 import { reportEach } from './open/each.ts'
 import { change } from './open/folder.ts'
-import { counted, size } from './output/output.ts'
+import { counted, foreignText, size } from './output/output.ts'
 import { withProgress } from './output/progress.ts'
 
 interface GcOptions extends CommonOptions {
@@ -38,7 +38,11 @@ async function collect(dir: string, maxBytes: number | undefined): Promise<GcRep
   return { ...report, bytesFreed: report.bytesBefore - report.bytesAfter }
 }
 
-function textOf({ changed, bytesFreed, bytesBefore, bytesAfter, entriesDropped }: GcReport): string {
+function textOf(report: GcReport): string {
+  return freedText(report) + foreignText(report.foreignFiles)
+}
+
+function freedText({ changed, bytesFreed, bytesBefore, bytesAfter, entriesDropped }: GcReport): string {
   if (!changed) return 'nothing to free\n'
   // A checkpoint writes a table first, so the directory may grow.
   const freed = bytesFreed >= 0 ? `${size(bytesFreed)} freed` : `${size(-bytesFreed)} more`

@@ -7,7 +7,7 @@ import { reportEach } from './open/each.ts'
 import { escapeText } from './output/escape.ts'
 import { NEGATIVE } from './output/exit.ts'
 import { change, inspect } from './open/folder.ts'
-import { counted } from './output/output.ts'
+import { counted, foreignText } from './output/output.ts'
 import { withProgress } from './output/progress.ts'
 
 interface RepairCommandOptions extends CommonOptions {
@@ -42,6 +42,7 @@ function textOf({
   entriesBefore,
   entriesAfter,
   remaining,
+  foreignFiles,
   dryRun,
 }: Repaired): string {
   if (damage.length === 0) return `sound: ${counted(entriesAfter, 'entry', 'entries')}, nothing to repair\n`
@@ -60,5 +61,5 @@ function textOf({
       `${counted(remaining.length, 'place')} still damaged, in files of a running build; repair again when it has ended.`,
     )
   }
-  return `${lines.join('\n')}\n`
+  return `${lines.join('\n')}\n${foreignText(foreignFiles)}`
 }

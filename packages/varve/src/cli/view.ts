@@ -2,7 +2,9 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
 import { VarveError } from '../errors.ts'
+import { intoPlace } from '../files/target.ts'
 import { command, type CommonOptions } from './command.ts'
 import { pathOf, wholeNumber } from './open/entries.ts'
 import { escapeText } from './output/escape.ts'
@@ -39,13 +41,22 @@ async function run({ dir, json, out, port, root, verify = false }: ViewOptions):
   const view = await loadView()
   if (out !== undefined) {
     const page = view.reportPage(await withProgress('view', (control) => source.report(verify, control)))
-    await writeFile(out, page).catch((error: unknown) => Promise.reject(cannotWrite(out, error)))
+    await writePage(out, page)
     return write(`${escapeText(out)}\n`)
   }
   const server = await view.serve(source, { port }).catch((error: unknown) => Promise.reject(cannotServe(port, error)))
   await write(`${server.url}\nCtrl-C ends the server.\n`)
   await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')])
   await server.close()
+}
+
+/** Writes the file completely or not at all. Others may not read it: it has names and keys of the project. */
+async function writePage(out: string, page: string): Promise<void> {
+  try {
+    await intoPlace(resolve(out), (to, creates) => writeFile(to, page, { flag: creates ? 'wx' : 'w', mode: 0o600 }))
+  } catch (error) {
+    throw cannotWrite(out, error)
+  }
 }
 
 function cannotServe(port: number, error: unknown): VarveError {

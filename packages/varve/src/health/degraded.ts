@@ -150,6 +150,7 @@ function whyStopped({ path: at, error, left }: Stopped, dir: string, user: Folde
 
 /** The limit that follows from a failed commit. */
 export function degradedBy({ code, message }: VarveError): Degraded | undefined {
+  if (code === 'NOT_A_CACHE') return { mode: 'unwritable', code, why: message, fix: 'nothing in it was changed' }
   if (code !== 'DISK_FULL' && code !== 'PERMISSION' && code !== 'IO') return undefined
   const fix = code === 'DISK_FULL' ? 'free some space' : `make the directory writable again, or ${NAME_ANOTHER}`
   return { mode: 'unwritable', code, why: message, fix: `${fix}; the next commit writes all buffered entries` }
@@ -206,7 +207,8 @@ function forbids(folder: string, error: unknown): Degraded | undefined {
   const code = errorCode(error)
   if (code !== 'EACCES' && code !== 'EPERM' && code !== 'EROFS') return blocked(folder, error)
   const why = code === 'EROFS' ? `'${folder}' is on a read-only disk` : `'${folder}' may not be written to (${code})`
-  return { mode: 'unwritable', code: 'PERMISSION', why, fix: `make it writable for this user, or ${NAME_ANOTHER}` }
+  const fix = `${takeOver(folder) ?? 'make it writable for this user'}, or ${NAME_ANOTHER}`
+  return { mode: 'unwritable', code: 'PERMISSION', why, fix }
 }
 
 /** The limit of a directory that cannot be examined. The engine reports conditions that may pass. */
@@ -216,7 +218,40 @@ function blocked(folder: string, error: unknown): Degraded | undefined {
   if (code === 'ELOOP') return noFolder(folder, 'a symbolic link that leads to itself')
   if (code !== 'EACCES' && code !== 'EPERM') return undefined
   const why = `'${folder}' may not be read (${code})`
-  return { mode: 'memory', code: 'PERMISSION', why, fix: `give this user access to it, or ${NAME_ANOTHER}` }
+  const fix = `${takeOver(folder) ?? 'give this user access to it'}, or ${NAME_ANOTHER}`
+  return { mode: 'memory', code: 'PERMISSION', why, fix }
+}
+
+/**
+ * The one command that gives this user a directory of another one, such as that of a container which ran as root: it names
+ * the highest directory below one of this user's. Undefined if `folder` is this user's.
+ */
+function takeOver(folder: string): string | undefined {
+  const files = builtin('node:fs')
+  const paths = builtin('node:path')
+  const user = userHere()
+  if (files === undefined || paths === undefined || typeof user !== 'number') return undefined
+  let lowest: string | undefined
+  let highest: string | undefined
+  for (let at = folder; ; at = paths.dirname(at)) {
+    const owner = ownerOf(at, files)
+    if (owner === user) break
+    highest = at
+    if (owner !== undefined) lowest ??= at
+    if (paths.dirname(at) !== at) continue
+    highest = lowest // no directory is this user's
+    break
+  }
+  return highest === undefined ? undefined : `run "sudo chown -R ${user} '${highest.replaceAll("'", "'\\''")}'"`
+}
+
+/** Undefined if a directory above is closed to this user, or nothing is there. */
+function ownerOf(path: string, files: Pick<typeof fs, 'lstatSync'>): number | undefined {
+  try {
+    return files.lstatSync(path, { throwIfNoEntry: false })?.uid
+  } catch {
+    return undefined
+  }
 }
 
 function noFolder(folder: string, what: string): Degraded {

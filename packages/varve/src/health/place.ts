@@ -8,12 +8,13 @@
  *      each use detects a replacement. Only then is it checked again.
  */
 import { builtin } from '../host/builtin.ts'
+import { makeDirectory } from '../host/make-directory.ts'
 import { type Degraded, type Examined, examine } from './degraded.ts'
 import type { CacheOptions } from '../options.ts'
 
 /** The directory of one open cache. */
 export class Place {
-  readonly #dir: string
+  readonly dir: string
   readonly #name: string
   readonly #options: Pick<CacheOptions, 'shared' | 'readOnly'>
   #found: Examined
@@ -21,7 +22,7 @@ export class Place {
 
   /** `name`: of the format's folder in `dir`. */
   constructor(dir: string, name: string, options: Pick<CacheOptions, 'shared' | 'readOnly'>) {
-    this.#dir = dir
+    this.dir = dir
     this.#name = name
     this.#options = options
     this.#found = this.examine()
@@ -39,7 +40,7 @@ export class Place {
 
   /** Checks it. */
   examine(): Examined {
-    this.#found = examine(this.#dir, this.#name, this.#options)
+    this.#found = examine(this.dir, this.#name, this.#options)
     this.#identity = this.#identify()
     return this.#found
   }
@@ -69,7 +70,8 @@ export class Place {
 
   #make(): void {
     try {
-      builtin('node:fs')?.mkdirSync(`${this.#dir}/${this.#name}`, { recursive: true, mode: 0o700 })
+      const files = builtin('node:fs')
+      if (files !== undefined) makeDirectory(files, `${this.dir}/${this.#name}`, 0o700)
     } catch {
       // The engine gets the same error and reports it.
     }
@@ -78,7 +80,7 @@ export class Place {
   #identify(): string | undefined {
     if (!this.#found.isExposed) return undefined
     try {
-      const stats = builtin('node:fs')?.lstatSync(`${this.#dir}/${this.#name}`, { throwIfNoEntry: false })
+      const stats = builtin('node:fs')?.lstatSync(`${this.dir}/${this.#name}`, { throwIfNoEntry: false })
       return stats === undefined ? undefined : `${stats.dev}-${stats.ino}`
     } catch {
       return undefined

@@ -9,7 +9,7 @@
  *
  * Version 0.1 read `VARVE_KEY` instead. If it is left over, the warning or the error has the new name.
  */
-import { isBytes } from '../values/bytes.ts'
+import { isBytes, plainBytes } from '../values/bytes.ts'
 import { VarveError } from '../errors.ts'
 import type { CacheOptions } from '../options.ts'
 import { variable } from '../host/permission.ts'
@@ -74,7 +74,7 @@ function bytesOf(value: unknown, origin: string): Uint8Array {
       `${origin} has the wrong type; expected a Uint8Array or a string: ${WAY_OUT}`,
     )
   }
-  const bytes = typeof value === 'string' ? new TextEncoder().encode(value) : Uint8Array.from(value)
+  const bytes = typeof value === 'string' ? new TextEncoder().encode(value) : Uint8Array.from(plainBytes(value))
   if (bytes.length >= SECRET_BYTES_MIN) return bytes
   throw new VarveError(
     'INVALID_ARGUMENT',

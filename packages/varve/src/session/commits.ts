@@ -11,6 +11,7 @@ import type { Recorder } from '../history/recorder.ts'
 import type { Place } from '../health/place.ts'
 import type { CommitReport } from '../reports.ts'
 import type { Session } from './session.ts'
+import { nowMs } from '../host/now.ts'
 
 /** Milliseconds between two checks of a directory that could not be written. */
 const LOOK_MS = 1000
@@ -26,7 +27,7 @@ export class Commits {
   readonly #unsynced: Degraded | undefined
   readonly #recorder: Recorder
   #degraded: Degraded | undefined
-  #lookedMs = Date.now()
+  #lookedMs = nowMs()
   #hasKept = false
 
   constructor(session: Session, degraded: Degraded | undefined, place: Place | undefined, recorder: Recorder) {
@@ -59,7 +60,12 @@ export class Commits {
     } catch (error) {
       const failure = toVarveError(error)
       this.#degraded = degradedBy(failure) ?? this.#degraded
-      throw failure
+      if (failure.code !== 'NOT_A_CACHE' || this.#degraded === undefined) throw failure
+      // The directory is of another program and stays that, so the cache goes on as in one that may not be written.
+      this.#isFromStart = true
+      this.#lookedMs = nowMs()
+      this.#session.warn(degradedWarning(this.#degraded), 'degraded')
+      return this.#keep(this.#degraded, store, durability)
     }
   }
 
@@ -131,9 +137,9 @@ export class Commits {
 
   /** A directory that is read may have become writable; one that was not opened stays unused. */
   #look(): Degraded | undefined {
-    const isDue = this.#isFromStart && this.#degraded?.mode === 'unwritable' && Date.now() - this.#lookedMs >= LOOK_MS
+    const isDue = this.#isFromStart && this.#degraded?.mode === 'unwritable' && nowMs() - this.#lookedMs >= LOOK_MS
     if (!isDue) return this.#degraded
-    this.#lookedMs = Date.now()
+    this.#lookedMs = nowMs()
     const found = this.#place?.examine().degraded
     this.#isFromStart = found !== undefined
     if (found === undefined) this.#degraded = undefined

@@ -91,6 +91,11 @@ export class Session {
     return this.#store ?? throwClosed()
   }
 
+  /** The directory of the cache; undefined for a cache in memory. */
+  get directory(): string | undefined {
+    return this.#place?.dir
+  }
+
   /** Whether `close` was called. */
   get isClosed(): boolean {
     return this.#store === undefined

@@ -2,6 +2,7 @@
 
 use super::{Found, Keys, Loaded, Table};
 use crate::format::checksum::Kind;
+use crate::format::file_start::TABLE_START;
 use crate::format::lz4;
 use crate::format::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
 use crate::platform::failpoints;
@@ -126,6 +127,14 @@ impl Table {
         let what = if self.file.is_none() { "missing file" } else { "directory of a table" };
         self.report(self.meta.bytes, what, None);
         None
+    }
+
+    /// Whether the file has the start of a table. Lookups do not read it.
+    pub(crate) fn has_start(&self) -> bool {
+        let start = |file: &Arc<dyn File>| {
+            self.retry(|| Ok(*file.read(0, TABLE_START.len())? == *TABLE_START))
+        };
+        self.file.as_ref().is_some_and(|file| start(file).unwrap_or(false))
     }
 
     fn load_directory(&self, file: &dyn File) -> io::Result<Option<Directory>> {

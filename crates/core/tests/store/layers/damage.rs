@@ -33,7 +33,9 @@ fn a_flipped_bit_anywhere_in_a_layer_is_a_miss_and_one_report() {
             let mut handle = over(&SimVfs::new(), &[&damaged]);
             let found = check(&mut handle, &all, &context);
             let report = handle.store().verify(&|_, _| ControlFlow::Continue(())).expect("verify");
-            assert!(!report.sound && found < 3, "{context}: {found} values");
+            // The start of a table only shows who wrote it; lookups do not read it.
+            let is_start = file == "1-1.table" && at < 8;
+            assert!(!report.sound && (found < 3 || is_start), "{context}: {found} values");
             assert!(
                 report.damage[0].file.starts_with("/layer/0"),
                 "{context}: {:?}",

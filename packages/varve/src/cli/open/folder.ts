@@ -1,10 +1,10 @@
 /** Finds and opens the caches that a command names. Commands that only read write nothing. */
-import { existsSync, readdirSync } from 'node:fs'
+import { closeSync, constants, existsSync, fstatSync, openSync, readdirSync, readSync } from 'node:fs'
 import { basename, delimiter, dirname, join, resolve } from 'node:path'
 import { cachesDirectory, GIT } from '../../health/directory.ts'
 import { cachesAbove, domainOf, domainOver, type TrustDomain, untrustedIn } from '../../health/domain.ts'
 import { loadEngine } from '../../engine/load.ts'
-import { FORMAT_FILES, FORMAT_FOLDER, SECRET_FOLDER } from '../../host/format.ts'
+import { FORMAT_FILES, FORMAT_FOLDER, hasVarveStart, SECRET_FOLDER, START_BYTES } from '../../host/format.ts'
 import { toVarveError, VarveError } from '../../errors.ts'
 import { Place } from '../../health/place.ts'
 import { secretOf } from '../../health/secret.ts'
@@ -42,8 +42,24 @@ export function isCache(dir: string): boolean {
   return folders.some((name) => isFormat(join(dir, name)))
 }
 
-function isFormat(folder: string): boolean {
-  return filesIn(folder).some((name) => FORMAT_FILES.test(name))
+/** Whether a directory is one of the format: a name alone does not show who wrote a file. */
+export function isFormat(folder: string): boolean {
+  return filesIn(folder).some((name) => FORMAT_FILES.test(name) && isOfVarve(join(folder, name)))
+}
+
+function isOfVarve(path: string): boolean {
+  try {
+    const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants
+    const file = openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+    try {
+      const start = new Uint8Array(START_BYTES)
+      return fstatSync(file).isFile() && hasVarveStart(start.subarray(0, readSync(file, start)))
+    } finally {
+      closeSync(file)
+    }
+  } catch {
+    return false
+  }
 }
 
 /** Throws INVALID_ARGUMENT if VARVE_SECRET is too short. */
@@ -162,8 +178,8 @@ function notACache(folder: string): VarveError {
   const found = other === undefined ? '' : ` (there is '${other}', of another version of varve)`
   return new VarveError(
     'NOT_A_CACHE',
-    `no cache in '${where}': looked for ${FORMAT_FOLDER}/manifest-<n>, ${FORMAT_FOLDER}/<n>.log or ` +
-      `${FORMAT_FOLDER}/<n>-<k>.table there and in its subdirectories${found}; name another directory with --dir`,
+    `no cache in '${where}': looked there and in the directories directly in it for a manifest, log or table of Varve ` +
+      `in '${FORMAT_FOLDER}'${found}; name another directory with --dir`,
   )
 }
 

@@ -4,11 +4,18 @@
  */
 import { once } from 'node:events'
 import prettyMs from 'pretty-ms'
+import { escapeText } from './escape.ts'
 import { type CacheReport, CLI_JSON_FORMAT, type CliJson, type EachReports } from '../../cli-json.ts'
 
 /** Writes to standard output and waits for a slow reader. */
 export async function write(chunk: string | Uint8Array): Promise<void> {
   if (!process.stdout.write(chunk)) await once(process.stdout, 'drain')
+}
+
+/** A line for files of other programs that a command has left in a cache; none without such files. */
+export function foreignText(files: readonly string[]): string {
+  const names = files.map(escapeText).join(', ')
+  return files.length === 0 ? '' : `left as they are, because Varve did not write them: ${names}\n`
 }
 
 /** Characters that are collected before they are written: a call for each line costs more than all the rest. */
