@@ -21,6 +21,8 @@ export type RestoreMode = 'auto' | 'reflink' | 'hardlink' | 'copy'
 
 /** What to restore, and where. */
 export interface RestoreRequest {
+  /** Writes nothing, and rejects with FILES_DAMAGED unless the cache has all contents. */
+  readonly checkOnly?: boolean
   /** Absolute path of the root; created if it does not exist. */
   readonly target: string
   readonly mode: RestoreMode

@@ -15,12 +15,16 @@ import type {
 import type { EngineControl } from './engine.ts'
 import { byPath, type FileEntry, type FileItem } from '../values/manifest.ts'
 import { refused } from '../errors.ts'
-import { parseJson } from '../values/json.ts'
+import { jsonOf, parseJson } from '../values/json.ts'
 import { EngineFailure, reportOf } from './answer.ts'
 import { inSlices } from './slices.ts'
 import { blockedOr, codeOf, fileFailure, hostFiles, TreeWalker } from './tree-folder.ts'
 import { watcherOf } from './watcher.ts'
 import { type Contents, type Restored, TreeRestore } from './tree-restore.ts'
+import { nowMs } from '../host/now.ts'
+
+/** Longest file that is stored, as in the native engine. */
+const FILE_BYTES_MAX = 2 ** 31 - 1
 
 /** What these calls need of their store. */
 export interface WasmFilesStore {
@@ -59,7 +63,7 @@ export class WasmTrees implements EngineFiles {
   }
 
   check(files: readonly FileEntry[]): void {
-    const json = JSON.stringify(files)
+    const json = jsonOf(files)
     this.#ask((store) => store.checkFiles(json))
   }
 
@@ -79,10 +83,14 @@ export class WasmTrees implements EngineFiles {
 
   async restoreTree(request: RestoreRequest, remembered: string, control: EngineControl): Promise<RestoreAnswer> {
     const files = hostFiles()
-    const at = String(BigInt(Date.now()) * 1_000_000n)
+    const at = String(BigInt(nowMs()) * 1_000_000n)
     const { target, mode } = request
-    this.check(request.files)
     const counts = { unchanged: 0, copied: 0, cloned: 0, linked: 0 }
+    if (request.checkOnly === true) {
+      this.#ask((store) => store.checkContents(jsonOf(request.files), this.#of.watcher(control)))
+      return { ...counts, restored: null }
+    }
+    this.check(request.files)
     const before = restoredOf(remembered)
     const walker = new TreeWalker(files, target, true)
     try {
@@ -90,7 +98,7 @@ export class WasmTrees implements EngineFiles {
       const sorted = [...request.files].sort(byPath)
       await inSlices(sorted, control, (entry) => void counts[restore.place(entry)]++)
       const isKnown = restore.isTrusted && restore.placed.length === before.files.length
-      return { ...counts, restored: isKnown ? null : JSON.stringify({ at, files: restore.placed }) }
+      return { ...counts, restored: isKnown ? null : jsonOf({ at, files: restore.placed }) }
     } finally {
       walker.close()
     }
@@ -150,11 +158,11 @@ export class WasmTrees implements EngineFiles {
     control: EngineControl,
   ): Promise<readonly { readonly digest: string; readonly sound: boolean }[]> {
     const watcher = this.#of.watcher(control)
-    return this.#ask((store) => store.verifyFiles(JSON.stringify(files), watcher))
+    return this.#ask((store) => store.verifyFiles(jsonOf(files), watcher))
   }
 
   async commitAlone(entry: AloneEntry): Promise<void> {
-    this.#ask((store) => store.commitAlone(JSON.stringify(entry), Date.now()))
+    this.#ask((store) => store.commitAlone(jsonOf(entry), nowMs()))
   }
 
   #ask<Report>(question: (store: WasmStore) => string): Report {
@@ -190,6 +198,7 @@ export class WasmTrees implements EngineFiles {
     try {
       const stat = files.fstatSync(handle)
       if (!stat.isFile()) throw notAFile(path)
+      if (stat.size > FILE_BYTES_MAX) throw tooLong(path, stat.size)
       const content = files.readFileSync(handle)
       const stored: StoredContent = this.#ask((store) => store.storeFile(number, content))
       return { ...stored, executable: (stat.mode & 0o111) !== 0 }
@@ -219,6 +228,11 @@ export class WasmTrees implements EngineFiles {
     take(content)
     return content
   }
+}
+
+function tooLong(path: string, bytes: number): EngineFailure {
+  const text = `${JSON.stringify(path)} has ${bytes} bytes, the limit of a stored file is ${FILE_BYTES_MAX}; leave it out or split it`
+  return new EngineFailure('VALUE_TOO_LONG', text)
 }
 
 function notAFile(path: string): EngineFailure {

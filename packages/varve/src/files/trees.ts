@@ -1,15 +1,15 @@
 /** Trees of files and archives, stored by their content: what the calls of `Files` do. */
 import { builtin } from '../host/builtin.ts'
-import { isBytes, isGone } from '../values/bytes.ts'
+import { isBytes, isGone, plainBytes } from '../values/bytes.ts'
 import type { EngineControl } from '../engine/engine.ts'
-import type { RestoreMode, StoredContent } from '../engine/files.ts'
+import type { RestoreMode, RestoreRequest, StoredContent } from '../engine/files.ts'
 import { VarveError } from '../errors.ts'
 import type { WatchOptions } from '../options.ts'
 import type { Session } from '../session/session.ts'
 import { BOOLEAN, checkOptions, describe, type Field, type Fields, oneOf, STRING } from '../checks/validate.ts'
 import { WATCH_FIELDS, watched } from '../session/watch.ts'
-import { findExtra } from './extra.ts'
-import { entriesOf, type FileEntry, type FileManifest, isFile, manifestOf } from '../values/manifest.ts'
+import { findLeftovers, findSurplus, refuseTarget, type Surplus } from './clean.ts'
+import { entriesOf, type FileManifest, isFile, manifestOf } from '../values/manifest.ts'
 import type {
   ExportTarOptions,
   FilesReport,
@@ -92,37 +92,41 @@ export class FileTrees {
     const root = absolute('target', target)
     return watched(options, async (control) => {
       await this.#session.run(async (store) => (await store.files()).check(entries), 'none') // before anything is removed
-      const removed = options.clean === true ? await this.#clean(entries, root, control) : 0
-      const before = remembered(this.#session, root)
       const request = { target: root, mode: this.#modeOf(options), files: entries }
+      const surplus = options.clean === true ? await this.#surplus(request, control) : { blocking: [], others: [] }
+      let removed = await this.#remove(root, surplus.blocking, control)
+      await this.#remove(root, findLeftovers(hostFiles(), root, entries), control)
+      const before = remembered(this.#session, root)
       const { restored, ...counts } = await this.#session.run(async (store) =>
         (await store.files()).restoreTree(request, before, control),
       )
+      removed += await this.#remove(root, surplus.others, control)
       if (restored !== null && !this.#readOnly) await remember(this.#session, root, restored)
       return { entries: entries.length, ...counts, removed }
     })
   }
 
-  async importTar(archive: string | Uint8Array | ByteSource, options: ImportTarOptions): Promise<ImportedTar> {
+  async importTar(given: string | Uint8Array | ByteSource, options: ImportTarOptions): Promise<ImportedTar> {
     checkOptions('files.importTar()', options, IMPORT_FIELDS)
-    if (!isBytes(archive) && isSource(archive)) {
+    if (!isBytes(given) && isSource(given)) {
       return withSpool(async (path) => {
-        await spoolIn(archive, path, options.signal)
+        await spoolIn(given, path, options.signal)
         return this.importTar(path, options)
       })
     }
-    if (typeof archive !== 'string' && !isBytes(archive)) {
+    if (typeof given !== 'string' && !isBytes(given)) {
       throw new VarveError(
         'INVALID_ARGUMENT',
-        `files.importTar() takes a path, bytes or a stream, not ${describe(archive)}`,
+        `files.importTar() takes a path, bytes or a stream, not ${describe(given)}`,
       )
     }
-    if (typeof archive !== 'string' && isGone(archive)) {
+    if (typeof given !== 'string' && isGone(given)) {
       throw new VarveError(
         'INVALID_ARGUMENT',
         'the memory of the archive was transferred; import it before, or a copy of it',
       )
     }
+    const archive = typeof given === 'string' ? given : plainBytes(given)
     const { links, maxBytes = 0, maxFileBytes = 0, maxFiles = 0 } = options
     const inputBytes = typeof archive === 'string' ? await sizeOf(absolute('archive', archive)) : archive.length
     const request = { links: links === 'inside', maxBytes, maxFileBytes, maxFiles, inputBytes }
@@ -188,12 +192,25 @@ export class FileTrees {
     return mode === 'hardlink' && this.#session.call((store) => store.status()).authenticated ? 'auto' : mode
   }
 
-  async #clean(entries: readonly FileEntry[], root: string, control: EngineControl): Promise<number> {
-    const extra = await findExtra(hostFiles(), root, entries, control.signal)
-    if (extra.length === 0) return 0
-    const quiet = { signal: control.signal, onProgress: undefined }
-    return this.#session.run(async (store) => (await store.files()).removeTree(root, extra, quiet))
+  /** What a clean restore removes. Rejects before anything is removed if the target is refused or a content is missing. */
+  async #surplus(request: RestoreRequest, control: EngineControl): Promise<Surplus> {
+    const { target, files } = request
+    refuseTarget(hostFiles(), target, this.#session.directory)
+    await this.#session.run(async (store) =>
+      (await store.files()).restoreTree({ ...request, checkOnly: true }, '', quiet(control)),
+    )
+    return findSurplus(hostFiles(), target, files, control.signal)
   }
+
+  async #remove(root: string, paths: readonly string[], control: EngineControl): Promise<number> {
+    if (paths.length === 0) return 0
+    return this.#session.run(async (store) => (await store.files()).removeTree(root, paths, quiet(control)))
+  }
+}
+
+/** The same without reports of progress. */
+function quiet({ signal }: EngineControl): EngineControl {
+  return { signal, onProgress: undefined }
 }
 
 /** The absolute form of a path. Throws INVALID_ARGUMENT unless it is one. */

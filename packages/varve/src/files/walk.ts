@@ -2,6 +2,7 @@
 import type { Dirent } from 'node:fs'
 import type * as fs from 'node:fs'
 import { refused, VarveError } from '../errors.ts'
+import { codeOf } from '../host/permission.ts'
 
 /** What stands at a path. */
 export interface Found {
@@ -15,8 +16,21 @@ export interface Found {
 /** Folders in folders at most, as in the rules of paths; a loop of mounts has no end. */
 const DEPTH_MAX = 128
 
-/** What a restore that was killed leaves. */
-const LEFTOVER = /^\.varve-\d+-\d+\.tmp$/
+/** The temporary file of a restore or an export, with the number of its process. */
+const TEMPORARY = /^\.varve-(\d+)-\d+\.tmp$/
+
+/** Whether a name is that of a temporary file: one that a dead process left, or one in use. */
+export function isLeftover(name: string): 'left' | 'in use' | undefined {
+  const owner = Number(TEMPORARY.exec(name)?.[1])
+  if (Number.isNaN(owner)) return undefined
+  if (owner === process.pid) return 'in use'
+  try {
+    process.kill(owner, 0)
+    return 'in use'
+  } catch (error) {
+    return codeOf(error) === 'ESRCH' ? 'left' : 'in use'
+  }
+}
 
 /**
  * Everything below `root`, each folder before what it holds. Rejects with UNSAFE_PATH for a name that is not UTF-8, unless
@@ -39,7 +53,7 @@ export async function walk(
         if (skipsForeign) continue
         throw refused(path, 'is not UTF-8')
       }
-      if (!skipsForeign && LEFTOVER.test(entry.name)) continue
+      if (!skipsForeign && TEMPORARY.test(entry.name)) continue
       const kind = kindOf(entry)
       const index = found.push({ path, kind, isEmpty: false }) - 1
       if (kind === 'folder') found[index] = { path, kind, isEmpty: (await visit(path, depth + 1)) === 0 }
