@@ -9,6 +9,7 @@ import { type EngineName, ENGINES } from '../engines.ts'
 import { makeFolder } from '../folders.ts'
 import { attempt, IS_ROOT, made } from './folders.ts'
 
+const DIST = fileURLToPath(new URL('../../packages/varve/dist/index.js', import.meta.url))
 const BUILD = fileURLToPath(new URL('build.mjs', import.meta.url))
 const USER = 12_345
 
@@ -46,6 +47,29 @@ describe.skipIf(!canRun).each(ENGINES)('rights: %s', (engine) => {
     expect([status, stderr]).toEqual([0, ''])
     return JSON.parse(stdout)
   }
+
+  // A container of root that built first left directories that the user of the checkout could not enter.
+  it.skipIf(!IS_ROOT)(
+    'a cache that root made in the checkout of a user names the command that gives it back',
+    async () => {
+      const folder = ownFolder()
+      const dir = join(folder, '.cache', "it's")
+      mkdirSync(join(folder, '.cache'), { mode: 0o700 })
+      renameSync(await made(engine), dir)
+      const program = `import { openCache } from ${JSON.stringify(DIST)}
+      const cache = await openCache({ name: 'x', dir: ${JSON.stringify(dir)}, engine: '${engine}', onWarning() {} })
+      console.log(cache.status().degraded.fix)
+      await cache.close()`
+      const command = `sudo chown -R ${USER} '${join(folder, '.cache')}'`
+      const degraded = (): string => run(folder, ['--input-type=module', '--eval', program]).stdout
+      expect(degraded()).toContain(`run "${command}"`)
+      chmodSync(join(folder, '.cache'), 0o755)
+      chmodSync(dir, 0o755)
+      expect(degraded()).toContain(`run "${command}"`)
+      attempt('sh', ['-c', command.replace('sudo ', '')])
+      expect(build(folder, dir)).toMatchObject({ values: ['safe', 'value'], warnings: [] })
+    },
+  )
 
   it('a cache directory without write permission is read', async () => {
     const folder = ownFolder()

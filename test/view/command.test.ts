@@ -1,7 +1,7 @@
 /** `varve view`: serves the page until it is stopped, or writes one file. */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -37,6 +37,9 @@ describe('varve view', () => {
       status: 0,
       out: `${out}\n`,
     })
+    // It has names and keys of the project, and was readable for all users; a reader could see half of it.
+    const others = readdirSync(folder).filter((name) => name.startsWith('.varve-'))
+    expect([process.platform === 'win32' ? 0o600 : statSync(out).mode & 0o777, others]).toEqual([0o600, []])
     const html = readFileSync(out, 'utf8')
     expect(html).toContain("connect-src 'none'")
     const [, data = ''] = /<script type="application\/json" id="data">([^]*?)<\/script>/.exec(html) ?? []

@@ -7,7 +7,7 @@
  * const storage = createStorage({ driver: varveDriver({ dir: '.cache/pages' }) })
  */
 import { Buffer } from 'node:buffer'
-import { isAnyArrayBuffer } from 'node:util/types'
+import { isAnyArrayBuffer, isDataView } from 'node:util/types'
 import { LazyNamespace } from './adapters/lazy-namespace.ts'
 import { ADAPTER_FIELDS, type AdapterOptions } from './adapters/options.ts'
 import { checkOptions, TEXT } from './build/validate.ts'
@@ -99,5 +99,19 @@ function textOf(value: unknown): string | null {
 /** A buffer, or a view of one, as bytes; any other value unchanged. */
 function bytesOf(value: unknown): unknown {
   if (isAnyArrayBuffer(value)) return new Uint8Array(value)
-  return ArrayBuffer.isView(value) ? new Uint8Array(value.buffer, value.byteOffset, value.byteLength) : value
+  if (!ArrayBuffer.isView(value)) return value
+  const bytes: unknown = Reflect.construct(Uint8Array, [
+    fieldOf(value, 'buffer'),
+    fieldOf(value, 'byteOffset'),
+    fieldOf(value, 'byteLength'),
+  ])
+  return bytes
+}
+
+const typedArray: object = Object.getPrototypeOf(Uint8Array.prototype)
+
+/** A property as the language has it: a subclass may override every one. */
+function fieldOf(view: ArrayBufferView, name: 'buffer' | 'byteOffset' | 'byteLength'): unknown {
+  const prototype = isDataView(view) ? DataView.prototype : typedArray
+  return Reflect.get(prototype, name, view)
 }

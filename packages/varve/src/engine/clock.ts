@@ -1,5 +1,7 @@
 /** The time by which WebAssembly orders commits; the addon asks the system. */
 
+import { nowMs } from '../host/now.ts'
+
 let offsetMs = performance.timeOrigin
 
 /**
@@ -7,8 +9,9 @@ let offsetMs = performance.timeOrigin
  * `performance.now()` gives the fraction.
  */
 export function nowUs(): number {
-  const [ms, runningMs] = [Date.now(), performance.now()]
-  const nowMs = Math.min(Math.max(offsetMs + runningMs, ms), ms + 0.999)
-  offsetMs = nowMs - runningMs
-  return Math.floor(nowMs * 1000)
+  const ms = nowMs()
+  const runningMs = performance.now()
+  const exactMs = Math.min(Math.max(offsetMs + runningMs, ms), ms + 0.999)
+  offsetMs = exactMs - runningMs
+  return Math.floor(exactMs * 1000)
 }

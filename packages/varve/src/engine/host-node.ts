@@ -5,6 +5,7 @@
 import type * as fs from 'node:fs'
 import type { Host } from '../../generated/varve_wasm.js'
 import { nowUs } from './clock.ts'
+import { makeDirectory } from '../host/make-directory.ts'
 import { codeOf, isSyncRefused } from '../host/permission.ts'
 import { unrecordedNow } from '../reads/sink.ts'
 import { errnoOf, EXISTS, FORBIDDEN, INVALID, NO_FOLDER, NOT_FOUND, READ_ONLY, REFUSED, UNSUPPORTED } from './errno.ts'
@@ -55,7 +56,7 @@ export function nodeHost(files: typeof fs, folder: string, above: readonly strin
       const file = done(checkReal) || attempt(() => create(name))
       if (file !== NOT_FOUND) return unlessRemoved(name, file, EXISTS)
       return attempt(() => {
-        files.mkdirSync(folder, { recursive: true, mode: 0o700 })
+        makeDirectory(files, folder, 0o700)
         ownName.isSynced = false
         return create(name)
       })

@@ -12,6 +12,8 @@ import type {
 import type { EngineControl } from './engine.ts'
 import type { FileEntry } from '../values/manifest.ts'
 import { reportOf } from './answer.ts'
+import { nowMs } from '../host/now.ts'
+import { jsonOf } from '../values/json.ts'
 
 /** The functions of an open store that are about files. */
 export interface FileFunctions {
@@ -42,32 +44,32 @@ export class NativeFiles implements EngineFiles {
   }
 
   check(files: readonly FileEntry[]): void {
-    this.#functions.checkFiles(JSON.stringify(files))
+    this.#functions.checkFiles(jsonOf(files))
   }
 
   storeTree(root: string, paths: readonly string[], control: EngineControl): Promise<readonly StoredFile[]> {
-    const tree = JSON.stringify({ root, paths })
+    const tree = jsonOf({ root, paths })
     return this.#storing(control, (watch) => this.#functions.storeTree(tree, watch))
   }
 
   restoreTree(request: RestoreRequest, remembered: string, control: EngineControl): Promise<RestoreAnswer> {
-    const json = JSON.stringify(request)
+    const json = jsonOf(request)
     return this.#watched(control, (watch) => this.#functions.restoreTree(json, watch, remembered))
   }
 
   removeTree(root: string, paths: readonly string[], control: EngineControl): Promise<number> {
-    const tree = JSON.stringify({ root, paths })
+    const tree = jsonOf({ root, paths })
     return this.#watched(control, (watch) => this.#functions.removeTree(tree, watch))
   }
 
   importArchive(input: string | Uint8Array, request: ArchiveRequest, control: EngineControl): Promise<ImportAnswer> {
     const [path, bytes] = typeof input === 'string' ? [input, undefined] : [undefined, input]
-    const json = JSON.stringify({ ...request, path })
+    const json = jsonOf({ ...request, path })
     return this.#storing(control, (watch) => this.#functions.importArchive(json, watch, bytes))
   }
 
   async exportArchive(files: readonly FileEntry[], path: string, gzip: boolean, control: EngineControl): Promise<void> {
-    const json = JSON.stringify({ files, path, gzip })
+    const json = jsonOf({ files, path, gzip })
     await this.#watched(control, (watch) => this.#functions.exportArchive(json, watch))
   }
 
@@ -79,12 +81,12 @@ export class NativeFiles implements EngineFiles {
     files: readonly FileEntry[],
     control: EngineControl,
   ): Promise<readonly { readonly digest: string; readonly sound: boolean }[]> {
-    const json = JSON.stringify(files)
+    const json = jsonOf(files)
     return this.#watched(control, (watch) => this.#functions.verifyFiles(json, watch))
   }
 
   async commitAlone(entry: AloneEntry): Promise<void> {
-    reportOf(await this.#functions.commitAlone(JSON.stringify(entry), Date.now()))
+    reportOf(await this.#functions.commitAlone(jsonOf(entry), nowMs()))
   }
 
   /** The store pins what was stored from the moment the call returns. */

@@ -33,6 +33,8 @@ import type { NativeAddon, StoreFunctions } from './native-calls.ts'
 import type { NativeFiles } from './native-files.ts'
 import { finderOf } from './native-find.ts'
 import { ALL_FOLDERS, commitOf, keysOf, pageOf, sumsOf, valuesOf, viewOf } from './packed.ts'
+import { nowMs } from '../host/now.ts'
+import { jsonOf } from '../values/json.ts'
 
 /** Interval between two reads of the progress of a long call, milliseconds. */
 const PROGRESS_MS = 50
@@ -49,7 +51,7 @@ export function loadNative(): Engine {
     },
     async open(directory, options) {
       const { durability, readOnly, maxBytes, secret, layers } = options
-      const request = JSON.stringify({ folder: directory, durability, readOnly, bytesMax: maxBytes, layers })
+      const request = jsonOf({ folder: directory, durability, readOnly, bytesMax: maxBytes, layers })
       const functions = addon.openSmall(request, secret) ?? (await addon.openStore(request, secret))
       return typeof functions === 'string' ? reportOf<never>(functions) : new NativeStore(functions, addon)
     },
@@ -153,21 +155,20 @@ class NativeStore implements EngineStore {
 
   commit(durability: 'relaxed' | 'durable'): EngineCommit | Promise<EngineCommit> {
     const isDurable = durability === 'durable'
-    const begun = this.#functions.commit(isDurable, Date.now())
+    const begun = this.#functions.commit(isDurable, nowMs())
     if (begun === true) return commitOf(this.#scratchView)
-    const commit =
-      begun === false ? this.#lastCommit.then(() => this.#functions.nextCommit(isDurable, Date.now())) : begun
+    const commit = begun === false ? this.#lastCommit.then(() => this.#functions.nextCommit(isDurable, nowMs())) : begun
     this.#lastCommit = commit.then(ignore, ignore)
     return commit.then((packed) => (typeof packed === 'string' ? reportOf<never>(packed) : commitOf(viewOf(packed))))
   }
 
   async flush(): Promise<void> {
     await this.#lastCommit
-    reportOf(await this.#functions.flush(Date.now()))
+    reportOf(await this.#functions.flush(nowMs()))
   }
 
   beginExport(options: EngineExport): number {
-    return this.#functions.beginExport(JSON.stringify(options))
+    return this.#functions.beginExport(jsonOf(options))
   }
 
   exportChunk(transfer: number): EngineChunk {
@@ -188,7 +189,7 @@ class NativeStore implements EngineStore {
   }
 
   async commitImport(transfer: number): Promise<CommitReport | undefined> {
-    return reportOf<CommitReport | null>(await this.#functions.commitImport(transfer, Date.now())) ?? undefined
+    return reportOf<CommitReport | null>(await this.#functions.commitImport(transfer, nowMs())) ?? undefined
   }
 
   endTransfer(transfer: number): void {
@@ -196,7 +197,7 @@ class NativeStore implements EngineStore {
   }
 
   compact(full: boolean, control: EngineControl): Promise<CompactReport> {
-    return this.#watched(control, (watch) => this.#functions.compact(full, watch, Date.now()))
+    return this.#watched(control, (watch) => this.#functions.compact(full, watch, nowMs()))
   }
 
   async stats(): Promise<Stats> {
@@ -204,7 +205,7 @@ class NativeStore implements EngineStore {
   }
 
   async top(options: EngineTop): Promise<readonly TopItem[]> {
-    return reportOf(await this.#functions.top(JSON.stringify(options)))
+    return reportOf(await this.#functions.top(jsonOf(options)))
   }
 
   verify(control: EngineControl): Promise<VerifyReport> {
@@ -216,7 +217,7 @@ class NativeStore implements EngineStore {
   }
 
   seal(target: string, since: readonly string[], control: EngineControl): Promise<SealReport> {
-    return this.#watched(control, (watch) => this.#functions.seal(JSON.stringify({ target, since }), watch))
+    return this.#watched(control, (watch) => this.#functions.seal(jsonOf({ target, since }), watch))
   }
 
   status(): EngineStatus {
@@ -225,7 +226,7 @@ class NativeStore implements EngineStore {
 
   async close(): Promise<readonly Damage[]> {
     await this.#lastCommit
-    return reportOf(await this.#functions.close(Date.now()))
+    return reportOf(await this.#functions.close(nowMs()))
   }
 
   #taken(length: number): Uint8Array {

@@ -6,6 +6,7 @@
  */
 import type * as fs from 'node:fs'
 import { builtin } from '../host/builtin.ts'
+import { makeDirectory } from '../host/make-directory.ts'
 import { errorCode, refusal } from '../host/permission.ts'
 import { EngineFailure } from './answer.ts'
 
@@ -78,7 +79,7 @@ export class TreeWalker {
     this.#files = files
     this.#creates = creates
     try {
-      if (creates) files.mkdirSync(root, { recursive: true })
+      if (creates) makeDirectory(files, root)
       this.#root = TreeFolder.root(files, root)
     } catch (error) {
       throw fileFailure('open', root, error)

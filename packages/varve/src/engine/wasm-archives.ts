@@ -8,6 +8,7 @@ import { errnoOf, INVALID } from './errno.ts'
 import type { ArchiveRequest, ImportAnswer } from './files.ts'
 import { fileFailure, hostFiles } from './tree-folder.ts'
 import { WasmInstance } from './wasm-instance.ts'
+import { jsonOf } from '../values/json.ts'
 
 type Source = Pick<glue.ArchiveHost, 'read'>
 type Target = Pick<glue.ArchiveHost, 'write'>
@@ -25,7 +26,7 @@ export function importArchive(
   host: Source & Pick<glue.ArchiveHost, 'store'>,
   watcher: glue.Watcher,
 ): ImportAnswer {
-  return call(host, (safe) => glue.importArchive(JSON.stringify(request), safe, watcher))
+  return call(host, (safe) => glue.importArchive(jsonOf(request), safe, watcher))
 }
 
 /** Writes an archive of files whose contents the host returns. */
@@ -35,7 +36,7 @@ export function exportArchive(
   host: Target & Contents,
   watcher: glue.Watcher,
 ): void {
-  call(host, (safe) => glue.exportArchive(JSON.stringify({ files, gzip }), safe, watcher))
+  call(host, (safe) => glue.exportArchive(jsonOf({ files, gzip }), safe, watcher))
 }
 
 /** The bytes of an archive: a file, or all of them. */

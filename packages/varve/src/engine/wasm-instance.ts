@@ -36,6 +36,7 @@ export class WasmInstance {
 
   /** Takes the module that another thread has compiled, or decompresses it: all other calls need that. */
   async prepare(): Promise<void> {
+    if (typeof WebAssembly === 'undefined') throw noWebAssembly()
     if (this.#bytes !== undefined || typeof this.#source !== 'string') return
     this.#module ??= compiledModule(this.#source)
     if (this.#module === undefined) this.#bytes = await decompressed(decode(this.#source))
@@ -109,6 +110,14 @@ export class WasmInstance {
       { cause },
     )
   }
+}
+
+function noWebAssembly(): EngineFailure {
+  const why = 'this process has no WebAssembly, as under --jitless of Node.js'
+  return new EngineFailure(
+    'ENGINE_UNAVAILABLE',
+    `cannot start the WebAssembly engine: ${why}. Use the native engine (npm install varve with optional dependencies)`,
+  )
 }
 
 /** V8 reserves some 10 GB of address space for a memory, so that it need not check each access. */

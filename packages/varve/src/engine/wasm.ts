@@ -38,6 +38,8 @@ import { viewOf as viewAt } from '../values/bytes.ts'
 import { WasmInstance } from './wasm-instance.ts'
 import { LongCalls } from './watcher.ts'
 import type { CompactElsewhere, LayerHosts, WasmPlace, WasmPlaces } from './wasm-place.ts'
+import { nowMs } from '../host/now.ts'
+import { jsonOf } from '../values/json.ts'
 
 /** The instance that all stores of this thread share. */
 const engineInstance: WasmInstance = new WasmInstance(
@@ -93,7 +95,7 @@ class WasmEngineStore implements EngineStore {
     this.#elsewhere = compactElsewhere
     this.#store = this.#call(() => {
       try {
-        const order = JSON.stringify({ ...rest, layers })
+        const order = jsonOf({ ...rest, layers })
         return WasmStore.open(
           heldHost(tableHost(host), engineInstance),
           order,
@@ -223,18 +225,18 @@ class WasmEngineStore implements EngineStore {
   }
 
   commit(durability: 'relaxed' | 'durable'): EngineCommit {
-    this.#number(() => this.#store.commit(durability === 'durable', Date.now()))
+    this.#number(() => this.#store.commit(durability === 'durable', nowMs()))
     const { damageCount, ...committed } = commitOf(viewOf(this.scratch))
     this.#files?.committed()
     return { ...committed, damageCount: damageCount + this.#damage.elsewhere }
   }
 
   async flush(): Promise<void> {
-    reportOf(this.#call(() => this.#store.flush(Date.now())))
+    reportOf(this.#call(() => this.#store.flush(nowMs())))
   }
 
   beginExport(options: EngineExport): number {
-    return reportOf(this.#call(() => this.#store.beginExport(JSON.stringify(options))))
+    return reportOf(this.#call(() => this.#store.beginExport(jsonOf(options))))
   }
 
   exportChunk(transfer: number): EngineChunk {
@@ -255,7 +257,7 @@ class WasmEngineStore implements EngineStore {
   }
 
   async commitImport(transfer: number): Promise<CommitReport | undefined> {
-    return reportOf<CommitReport | null>(this.#call(() => this.#store.commitImport(transfer, Date.now()))) ?? undefined
+    return reportOf<CommitReport | null>(this.#call(() => this.#store.commitImport(transfer, nowMs()))) ?? undefined
   }
 
   endTransfer(transfer: number): void {
@@ -275,7 +277,7 @@ class WasmEngineStore implements EngineStore {
       ? undefined
       : await this.#elsewhere?.(full, control, this.#options, engineInstance.module())
     if (compacted === undefined)
-      return reportOf(this.#call(() => this.#store.compact(full, Date.now(), this.#long.watcherOf(control))))
+      return reportOf(this.#call(() => this.#store.compact(full, nowMs(), this.#long.watcherOf(control))))
     this.#damage.addElsewhere(compacted.damage)
     // The next commit can drop what the worker checkpointed; commits of others stay invisible until then.
     reportOf(this.#call(() => this.#store.lookAhead()))
@@ -287,7 +289,7 @@ class WasmEngineStore implements EngineStore {
   }
 
   async top(options: EngineTop): Promise<readonly TopItem[]> {
-    return reportOf(this.#call(() => this.#store.top(JSON.stringify(options))))
+    return reportOf(this.#call(() => this.#store.top(jsonOf(options))))
   }
 
   async verify(control: EngineControl): Promise<VerifyReport> {
@@ -316,7 +318,7 @@ class WasmEngineStore implements EngineStore {
 
   async close(): Promise<readonly Damage[]> {
     try {
-      return this.#damage.add(reportOf(this.#call(() => this.#store.close(Date.now()))))
+      return this.#damage.add(reportOf(this.#call(() => this.#store.close(nowMs()))))
     } finally {
       // The garbage collector sees only a small object, not its scratch memory in the module, and would free it late.
       this.#call(() => this.#store.free())

@@ -11,7 +11,7 @@
  * Other users of a directory can write to it, so a value of another shape is not a record.
  */
 import { readText } from '../values/bytes.ts'
-import { parseJson } from '../values/json.ts'
+import { jsonOf, parseJson } from '../values/json.ts'
 import { type Counts, isAmount } from './counts.ts'
 
 /** What one build did with a cache, from `openCache` to `close`. */
@@ -113,7 +113,7 @@ function cut(text: string, length: number): string {
 }
 
 function encode(fields: readonly Field[]): Uint8Array {
-  return encoder.encode(JSON.stringify(fields))
+  return encoder.encode(jsonOf(fields))
 }
 
 /** Adds a reason, of which the record has as many characters as fit; undefined if only a few do. */

@@ -6,6 +6,7 @@ import type { HistoryMode } from '../options.ts'
 import { putRecord, recordKey } from './history.ts'
 import { encodeRecord, type RecordedRemote } from './record.ts'
 import type { Tally } from './tally.ts'
+import { nowMs } from '../host/now.ts'
 
 /** The option `history`, which VARVE_HISTORY overrides. Throws INVALID_OPTION. */
 export function historyMode(given: HistoryMode = 'auto'): HistoryMode {
@@ -28,7 +29,7 @@ export interface RecorderParts {
 /** The record of one open cache. */
 export class Recorder {
   readonly #parts: RecorderParts
-  readonly #startMs: number = Date.now()
+  readonly #startMs: number = nowMs()
   readonly #key: string = recordKey(this.#startMs)
   #writtenBytes = 0
   /** Results of the tool that the record counts. */
@@ -66,7 +67,7 @@ export class Recorder {
     const writtenBytes = this.#writtenBytes + store.pendingBytes()
     try {
       const layers = store.status().layers.filter(({ problem }) => problem === null).length
-      const [startMs, durationMs] = [this.#startMs, Math.max(0, Date.now() - this.#startMs)]
+      const [startMs, durationMs] = [this.#startMs, Math.max(0, nowMs() - this.#startMs)]
       const { readBytes, namespaces } = tally
       const facts = { name, startMs, durationMs, readBytes, writtenBytes, engine, layers, remote, namespaces }
       putRecord(store, this.#key, encodeRecord(facts, tally.counts))

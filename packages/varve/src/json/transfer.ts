@@ -1,7 +1,7 @@
 /** What exports and imports share: streams of Node.js and of the web, pauses, and progress reports. */
 import type { EngineControl } from '../engine/engine.ts'
 import { toVarveError, VarveError } from '../errors.ts'
-import { isBytes } from '../values/bytes.ts'
+import { isBytes, plainBytes } from '../values/bytes.ts'
 
 /** The part of `Writable` of Node.js that an export uses. */
 interface NodeTarget {
@@ -108,7 +108,7 @@ export async function* chunksOf(source: ImportSource, signal: AbortSignal | unde
       if (done === true) return
       const chunk: unknown = typeof value === 'string' ? encoder.encode(value) : value
       if (!isBytes(chunk)) throw new VarveError('INVALID_ARGUMENT', 'a chunk of the input is neither bytes nor text')
-      yield chunk
+      yield plainBytes(chunk)
     }
   } finally {
     // A source that never answers must not keep the caller waiting here either.

@@ -15,6 +15,8 @@ import type { CacheOptions } from '../options.ts'
 import { installedPackage } from '../host/installed.ts'
 import { unrecorded } from '../reads/sink.ts'
 import type { CacheRemote, PublishedCache, RemoteReport } from './remote.ts'
+import { nowMs } from '../host/now.ts'
+import { jsonOf } from '../values/json.ts'
 
 /** A remote below a cache. */
 export interface Attachment {
@@ -42,7 +44,7 @@ const opened: Map<string, Promise<CacheRemote | undefined>> = new Map()
 
 /** Undefined if there is no remote. */
 export async function attachRemote(opening: Opening): Promise<Attachment | undefined> {
-  const startMs = Date.now()
+  const startMs = nowMs()
   try {
     const remote = opening.remote === undefined ? await environmentRemote(opening.dir) : opening.remote
     return remote === undefined || remote === false || remote.isOff === true
@@ -74,7 +76,7 @@ async function attachTo(
       problem: problem?.message ?? null,
       layers: paths.length,
       fetchedBytes,
-      waitMs: Date.now() - startMs,
+      waitMs: nowMs() - startMs,
     },
     warning: warningOf(NOT_NEWEST, problem),
     later: later?.then((failure) => warningOf(NOT_NEWEST, failure)),
@@ -94,7 +96,7 @@ function failed(problem: VarveError, startMs: number, domain: TrustDomain): Atta
     problem: problem.message,
     layers: 0,
     fetchedBytes: 0,
-    waitMs: Date.now() - startMs,
+    waitMs: nowMs() - startMs,
   } as const
   return { layers: [], domain, report, warning: warningOf('it is not used', problem), publish: undefined }
 }
@@ -133,7 +135,7 @@ interface RemotePackage {
 function environmentRemote(dir: string): Promise<CacheRemote | undefined> {
   const dirOfLayers = builtin('node:path')?.join(cachesAbove(dir), '.remote') ?? ''
   const deciding = Object.entries(globalThis.process.env).filter(([name]) => /^(?:VARVE|AWS)_/.test(name))
-  const id = JSON.stringify([dirOfLayers, ...deciding])
+  const id = jsonOf([dirOfLayers, ...deciding])
   const found = opened.get(id)
   if (found !== undefined) return found
   const opening = openEnvironmentRemote(dirOfLayers)

@@ -147,15 +147,36 @@ export function viewOf(source: Uint8Array, start: number, size: number): Uint8Ar
   return (keptViews[size] ??= new Uint8Array(keptBuffer, source.byteOffset, size))
 }
 
+// A subclass may override every property, so what decides about memory comes from the getters of the language.
+const typedArray: object = Object.getPrototypeOf(Uint8Array.prototype)
+const kindOf = getter(typedArray, Symbol.toStringTag)
+const bufferOf = getter(typedArray, 'buffer')
+const offsetOf = getter(typedArray, 'byteOffset')
+const lengthOf = getter(typedArray, 'length')
+const OVERRIDES = ['length', 'byteLength', 'byteOffset', 'buffer', 'subarray'] as const
+
 /** Whether `value` is a Uint8Array, also one of another realm (test runners and `node:vm` have several). A proxy of one is not. */
 export function isBytes(value: unknown): value is Uint8Array {
-  if (!ArrayBuffer.isView(value)) return false
-  return value instanceof Uint8Array || Object.prototype.toString.call(value) === '[object Uint8Array]'
+  return ArrayBuffer.isView(value) && kindOf(value) === 'Uint8Array'
+}
+
+/** The same bytes with the length that they have, whatever a subclass or a property of `bytes` claims. */
+export function plainBytes(bytes: Uint8Array): Uint8Array {
+  const prototype: unknown = Object.getPrototypeOf(bytes)
+  const isKnown = prototype === Uint8Array.prototype || prototype === globalThis.Buffer?.prototype
+  if (isKnown && !OVERRIDES.some((name) => Object.hasOwn(bytes, name))) return bytes
+  const plain: unknown = Reflect.construct(Uint8Array, [bufferOf(bytes), offsetOf(bytes), lengthOf(bytes)])
+  return plain as Uint8Array
+}
+
+function getter(prototype: object, name: string | symbol): (of: object) => unknown {
+  const get = Object.getOwnPropertyDescriptor(prototype, name)?.get
+  return (of) => (get === undefined ? Reflect.get(of, name) : Reflect.apply(get, of, []))
 }
 
 /** Whether the memory of `bytes` is gone, as after `postMessage(bytes, [bytes.buffer])`: they look like no bytes at all. */
 export function isGone(bytes: Uint8Array): boolean {
-  if (bytes.length > 0) return false
+  if (lengthOf(bytes) !== 0) return false
   try {
     new Uint8Array(0).set(bytes)
     return false

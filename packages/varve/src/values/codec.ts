@@ -3,9 +3,9 @@
  * namespace, so another codec invalidates the namespace instead of misreading its bytes.
  */
 import { builtin } from '../host/builtin.ts'
-import { copyBytes, encodeText, isBytes, isGone, readText } from './bytes.ts'
+import { copyBytes, encodeText, isBytes, isGone, plainBytes, readText } from './bytes.ts'
 import { type ErrorCode, VarveError } from '../errors.ts'
-import { ELEMENTS_MAX, hasTooMany, parseJson } from './json.ts'
+import { ELEMENTS_MAX, hasTooMany, jsonOf, parseJson } from './json.ts'
 import { type Unlike, unlikeInClone, unlikeInJson } from './plain.ts'
 
 /** Names of the codecs; see `NamespaceOptions.codec`. */
@@ -32,7 +32,7 @@ const bytes: Codec<Uint8Array> = {
   tag: '',
   isRaw: true,
   encode(value) {
-    if (isBytes(value) && !isGone(value)) return value
+    if (isBytes(value) && !isGone(value)) return plainBytes(value)
     if (isBytes(value))
       throw cannotHold('bytes', 'INVALID_ARGUMENT', 'its memory was transferred; put it before, or put a copy')
     throw notEncodable('bytes', 'a Uint8Array', value)
@@ -60,7 +60,7 @@ const json: Codec<unknown> = {
     const encoded = checked(
       'json',
       () => unlikeInJson(value),
-      () => JSON.stringify(value),
+      () => jsonOf(value),
     )
     if (hasTooMany(encoded)) throw cannotHold('json', 'VALUE_TOO_LONG', `it has more than ${ELEMENTS_MAX} elements`)
     return encodeText(encoded)

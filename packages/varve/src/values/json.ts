@@ -9,6 +9,20 @@ export const ELEMENTS_MAX: number = 1 << 22
 
 const [QUOTE, COMMA, ARRAY, OBJECT, BACKSLASH] = [0x22, 0x2c, 0x5b, 0x7b, 0x5c] as const
 
+/** Like `JSON.stringify`, but methods `toJSON` that a program has added to prototypes of the language do not count. */
+export function jsonOf(value: unknown): string {
+  return JSON.stringify('toJSON' in Array.prototype ? withoutMethods(value) : value)
+}
+
+/** A copy whose objects inherit nothing, and whose arrays hide what they inherit. */
+function withoutMethods(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return Object.defineProperty(value.map(withoutMethods), 'toJSON', { value: undefined })
+  const copy: Record<string, unknown> = Object.create(null)
+  for (const [name, member] of Object.entries(value)) copy[name] = withoutMethods(member)
+  return copy
+}
+
 /** Like `JSON.parse`, but throws a SyntaxError if there are too many elements. */
 export function parseJson(text: string): unknown {
   if (hasTooMany(text)) throw new SyntaxError(`the JSON has more than ${ELEMENTS_MAX} elements`)

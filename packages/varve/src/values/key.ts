@@ -2,7 +2,7 @@
  * Keys: strings or bytes of up to 65,535 bytes. A string key is its UTF-8, so 'a' and the byte 0x61 are the same key.
  * Only a string with a lone surrogate has no UTF-8; `bytes.ts` defines its bytes.
  */
-import { isBytes, isGone, readExactText, textBytesMax, writeAscii, writeText } from './bytes.ts'
+import { isBytes, isGone, plainBytes, readExactText, textBytesMax, writeAscii, writeText } from './bytes.ts'
 import { describe } from '../checks/validate.ts'
 import { VarveError } from '../errors.ts'
 
@@ -30,11 +30,12 @@ export function writeKey(target: Uint8Array, key: Key): number {
     return written
   }
   if (!isBytes(key)) throw new VarveError('INVALID_ARGUMENT', `a key is a string or a Uint8Array, not ${typeof key}`)
-  if (key.length > KEY_BYTES_MAX) throw tooLong(key)
   if (isGone(key))
     throw new VarveError('INVALID_ARGUMENT', 'the memory of the key was transferred; use it before, or use a copy')
-  target.set(key)
-  return key.length
+  const bytes = plainBytes(key)
+  if (bytes.length > KEY_BYTES_MAX) throw tooLong(bytes)
+  target.set(bytes)
+  return bytes.length
 }
 
 /**

@@ -14,7 +14,8 @@ export function unlikeInJson(value: unknown): Unlike | undefined {
   if (typeof value === 'number') return Number.isFinite(value) ? undefined : here(String(value))
   if (typeof value !== 'object') return here(typeof value === 'undefined' ? 'undefined' : `a ${typeof value}`)
   if (value === null) return undefined
-  if (Array.isArray(value)) return 'index' in value ? here('a match of a pattern') : unlikeElement(value, unlikeInJson)
+  if (Array.isArray(value))
+    return Object.hasOwn(value, 'index') ? here('a match of a pattern') : unlikeElement(value, unlikeInJson)
   return isPlain(value) ? unlikeMember(value, unlikeInJson) : here(kindOf(value))
 }
 
@@ -94,6 +95,7 @@ function unlikeElement(array: readonly unknown[], look: (value: unknown) => Unli
 function unlikeMember(object: object, look: (value: unknown) => Unlike | undefined): Unlike | undefined {
   // A third of the time of Object.entries.
   for (const name in object) {
+    if (!Object.hasOwn(object, name)) continue // a program may have added it to the prototype of all objects
     const value: unknown = object[name as keyof typeof object]
     const found = value === undefined || typeof value === 'string' ? undefined : look(value)
     if (found !== undefined) return { ...found, path: `.${name}${found.path}` }

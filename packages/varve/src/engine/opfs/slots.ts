@@ -11,6 +11,7 @@ import type { Host } from '../../../generated/varve_wasm.js'
 import { nowUs } from '../clock.ts'
 import { EXISTS, FULL, INVALID, NO_SPACE, NOT_FOUND, UNSUPPORTED } from '../errno.ts'
 import { Slot, type SyncAccess } from './slot.ts'
+import { nowMs } from '../../host/now.ts'
 
 /** The types of this method are those of workers, and only dedicated workers have it. */
 interface SyncFile extends FileSystemFileHandle {
@@ -196,7 +197,7 @@ export class Slots {
   }
 
   #name(slot: Slot, name: string, id: number): number {
-    slot.write({ name, stamp: ++this.#stamp, id, changedMs: Date.now() })
+    slot.write({ name, stamp: ++this.#stamp, id, changedMs: nowMs() })
     if (name !== '') this.#named.set(name, slot)
     this.#renamed.add(slot)
     return 0

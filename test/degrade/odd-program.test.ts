@@ -1,0 +1,54 @@
+/** Programs with odd globals, and directories in which nothing can be made: calls end, and reject only with the cause. */
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import { ENGINES } from '../engines.ts'
+import { makeFolder } from '../folders.ts'
+
+const PROGRAM = fileURLToPath(new URL('odd-program.mjs', import.meta.url))
+/** A call without an end is stopped here; no other takes nearly as long. */
+const ENDLESS_MS = 60_000
+
+function run(args: readonly string[], flags: readonly string[] = []): string {
+  const { stdout, stderr, error } = spawnSync(process.execPath, [...flags, PROGRAM, ...args], {
+    encoding: 'utf8',
+    timeout: ENDLESS_MS,
+    env: { ...process.env, VARVE_ENGINE: undefined },
+  })
+  if (error !== undefined) throw error
+  return stdout.trim() || stderr
+}
+
+describe.each(ENGINES)('odd programs: %s', (engine) => {
+  it.each([
+    'enumerable property',
+    'toJSON of arrays',
+    'toJSON of objects',
+    'toJSON of strings',
+    'clock with a fraction',
+    'clock without a time',
+    'clock of infinity',
+    'clock of text',
+  ])('no call rejects and values come back as they were put: %s', (odd) => {
+    expect(run([engine, join(makeFolder(), 'cache'), odd])).toBe('sound')
+  })
+
+  // The recursion of `mkdirSync` of Node.js never ended there.
+  it.skipIf(process.platform !== 'linux').each(['/proc/self/fd/x', '/proc/self/fd/x/y/z', '/proc/self/task/x'])(
+    'a commit to a directory in which nothing can be made ends: %s',
+    (dir) => {
+      expect(run([engine, dir, ''])).toMatch(/^commit json: IO cannot create /)
+    },
+  )
+
+  it.skipIf(process.platform !== 'linux')('a commit in a working directory that was removed ends', () => {
+    expect(run([engine, '/proc/self/cwd/cache', 'removed directory'])).toMatch(/^commit json: IO cannot create /)
+  })
+})
+
+it('without WebAssembly the engine of that name is unavailable, with the reason', () => {
+  expect(run(['wasm', join(makeFolder(), 'cache'), ''], ['--jitless'])).toMatch(
+    /^open: ENGINE_UNAVAILABLE cannot start the WebAssembly engine: this process has no WebAssembly, as under --jitless/,
+  )
+})
