@@ -7,7 +7,6 @@ import type { Host } from '../../generated/varve_wasm.js'
 import { nowUs } from './clock.ts'
 import { makeDirectory } from '../host/make-directory.ts'
 import { codeOf, isSyncRefused } from '../host/permission.ts'
-import { unrecordedNow } from '../reads/sink.ts'
 import { errnoOf, EXISTS, FORBIDDEN, INVALID, NO_FOLDER, NOT_FOUND, READ_ONLY, REFUSED, UNSUPPORTED } from './errno.ts'
 
 /** Error codes of `link` on file systems without hard links. */
@@ -40,7 +39,7 @@ export function nodeHost(files: typeof fs, folder: string, above: readonly strin
   const create = (name: string): number => openRegular(name, O_CREAT | O_EXCL | O_RDWR)
   const unlessRemoved = (name: string, answer: number, instead = NOT_FOUND): number =>
     isRemoved(files, pathOf(name), answer) ? instead : answer
-  return unrecordedHost({
+  return {
     list: () => namesOf(files, folder, 'file'),
     folders: () => namesOf(files, folder, 'folder'),
     open(name) {
@@ -96,17 +95,7 @@ export function nodeHost(files: typeof fs, folder: string, above: readonly strin
       ),
     close: (file) => closeFile(files, file),
     now: nowUs,
-  })
-}
-
-/** The same host, whose calls are no reads of the program. */
-function unrecordedHost(host: Host): Host {
-  const unrecordedCall =
-    (call: () => unknown) =>
-    (...args: unknown[]): unknown =>
-      unrecordedNow(() => Reflect.apply(call, host, args))
-  const wrapped: unknown = Object.fromEntries(Object.entries(host).map(([name, call]) => [name, unrecordedCall(call)]))
-  return wrapped as Host
+  }
 }
 
 /** A file from this size on takes long to close if that frees its bytes. */

@@ -21,6 +21,7 @@ import type * as util from 'node:util'
 import type * as v8 from 'node:v8'
 import type * as threads from 'node:worker_threads'
 import type * as zlib from 'node:zlib'
+import { ownFiles } from './own.ts'
 
 interface Builtins {
   'node:async_hooks': typeof hooks
@@ -47,8 +48,14 @@ interface Builtins {
   'node:zlib': typeof zlib
 }
 
-/** The module, or undefined if the host does not have it. */
+/** The module, or undefined if the host does not have it. `node:fs` is Varve's own view of it. */
 export function builtin<Name extends keyof Builtins>(name: Name): Builtins[Name] | undefined {
+  const found = hostModule(name)
+  return name === 'node:fs' && found !== undefined ? (ownFiles(found as typeof fs) as Builtins[Name]) : found
+}
+
+/** The module as programs have it, for the recorder, which replaces its functions. */
+export function hostModule<Name extends keyof Builtins>(name: Name): Builtins[Name] | undefined {
   const found: unknown = globalThis.process?.getBuiltinModule?.(name)
   return found as Builtins[Name] | undefined
 }

@@ -3,6 +3,7 @@
  * with their own errors. Varve treats such an error like EACCES: the directory cannot be used, and the build continues.
  */
 import type * as fs from 'node:fs'
+import { ownEnv } from './own.ts'
 
 /** The part of Deno's interface that is used. */
 interface DenoPermissions {
@@ -61,7 +62,7 @@ export function isSyncRefused(files: Pick<typeof fs, 'fsyncSync'>): boolean {
 
 /** An environment variable; undefined also if this process may not read it. */
 export function variable(name: string): string | undefined {
-  return allowed(() => globalThis.process?.env?.[name])
+  return allowed(() => (globalThis.process === undefined ? undefined : ownEnv()[name]))
 }
 
 /** The effective user; 'unknown' if this process may not query it, undefined if the system has none. */

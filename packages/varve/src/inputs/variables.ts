@@ -3,6 +3,7 @@
  * process; and, for code that goes through all variables, those that a CI service sets to a new value for each run, and those of
  * terminals, editors, shells and desktops: such code has not asked for one.
  */
+import { ownEnv } from '../host/own.ts'
 
 /** Variables of terminals, shells and package managers. */
 const IGNORED_VARIABLES: readonly RegExp[] = [
@@ -44,6 +45,6 @@ export function isOfTerminal(name: string): boolean {
 
 /** The names of all variables that begin with a prefix, in whatever case, and count while they are gone through. */
 export function countedVariables(prefix: string): string[] {
-  const names = Object.keys(globalThis.process.env)
+  const names = Object.keys(ownEnv())
   return names.filter((name) => name.toUpperCase().startsWith(prefix) && isCountedVariable(name, true))
 }

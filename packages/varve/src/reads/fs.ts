@@ -5,7 +5,7 @@
 import type * as fs from 'node:fs'
 import type * as nodePath from 'node:path'
 import type * as nodeUrl from 'node:url'
-import { builtin } from '../host/builtin.ts'
+import { builtin, hostModule } from '../host/builtin.ts'
 import { lookAt } from '../inputs/stamp.ts'
 import type { ReadKind } from '../inputs/input.ts'
 import { type Installation, type Sink, unrecordedNow } from './sink.ts'
@@ -99,7 +99,7 @@ export function notes(): (readonly [method: string, note: Note])[] {
 }
 
 function modulesOfHost(): Modules | undefined {
-  const [files, paths, urls] = [builtin('node:fs'), builtin('node:path'), builtin('node:url')]
+  const [files, paths, urls] = [hostModule('node:fs'), builtin('node:path'), builtin('node:url')]
   return files === undefined || paths === undefined || urls === undefined ? undefined : { files, paths, urls }
 }
 

@@ -1,5 +1,5 @@
 /** CommonJS modules that code loads while it is recorded: every `require`, also of a module that is loaded already. */
-import { builtin } from '../host/builtin.ts'
+import { builtin, hostModule } from '../host/builtin.ts'
 import { installClone } from './fs.ts'
 import { type Loader, loaderOfHost, noteLoad } from './loaded.ts'
 import { installLoaded } from './opaque.ts'
@@ -87,7 +87,7 @@ const known: WeakMap<Installation, Map<unknown, unknown>> = new WeakMap()
 function wrappers(installation: Installation): Map<unknown, unknown> {
   const found = known.get(installation)
   if (found !== undefined) return found
-  const files = builtin('node:fs')
+  const files = hostModule('node:fs')
   const values = files === undefined ? [] : [...Object.values(files), ...Object.values(files.promises)]
   const made = new Map<unknown, unknown>(
     values.filter((value) => originalOf(value) !== undefined).map((value) => [originalOf(value), value]),

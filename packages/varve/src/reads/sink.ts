@@ -87,10 +87,10 @@ const NO_TRIGGER = 0
 /** That of the host, which tests may replace later. */
 const { setImmediate: soon } = globalThis
 
-const NAME: unique symbol = Symbol.for('varve.reads.8')
+const NAME: unique symbol = Symbol.for('varve.reads.9')
 
 /** Marks the wrappers of copies that share an installation. Those of another shape are wrapped again, because their notes go elsewhere. */
-export const WRAPPED: unique symbol = Symbol.for('varve.reads.8.wrapped')
+export const WRAPPED: unique symbol = Symbol.for('varve.reads.9.wrapped')
 
 /** The installation, undefined until there is one. */
 export function installation(): Installation | undefined {

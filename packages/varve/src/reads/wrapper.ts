@@ -3,6 +3,7 @@
  * thrown keep their stack, without the line of this file.
  */
 import { packagePath } from '../host/code.ts'
+import { OWN } from '../host/own.ts'
 import { type Installation, type Sink, sinkNow, WRAPPED } from './sink.ts'
 
 type Callable = (...args: unknown[]) => unknown
@@ -52,7 +53,20 @@ export function wrapWith(
   }
   for (const key of Reflect.ownKeys(original)) if (key !== WRAPPED) copyProperty(original, wrapper, key, wrapOwn)
   Object.defineProperty(wrapper, WRAPPED, { value: original })
+  Object.defineProperty(wrapper, OWN, { value: withoutNotes(installation, original) })
   return wrapper
+}
+
+/** The function as Varve calls it: what it calls itself is not noted either. */
+function withoutNotes(installation: Installation, original: Callable): Callable {
+  return function (this: unknown, ...args: unknown[]): unknown {
+    installation.unrecorded += 1
+    try {
+      return Reflect.apply(original, this, args)
+    } finally {
+      installation.unrecorded -= 1
+    }
+  }
 }
 
 /** The function that a wrapper stands for, undefined if it is none. */

@@ -6,7 +6,6 @@ import { VarveError } from '../errors.ts'
 import type { Namespace } from '../session/namespace.ts'
 import { installReads } from '../reads/install.ts'
 import { ReadScope } from '../reads/scope.ts'
-import { unrecordedNow } from '../reads/sink.ts'
 import type { Session } from '../session/session.ts'
 import { checkOptions, describe, type Field, type Fields, FUNCTION, oneOf, STRING } from '../checks/validate.ts'
 import { digestsOf } from './named.ts'
@@ -79,7 +78,7 @@ export function makeTask(host: TaskHost, name: string, options: TaskOptions): Ta
       : new Root(paths.resolve(options.root ?? projectDirectory()), paths)
   const disk = builtin('node:fs')
   const readOnly = session.call((store) => store.status()).readOnly
-  if (disk !== undefined && !readOnly) unrecordedNow(() => measureClock(disk, root.folder, host.dir))
+  if (disk !== undefined && !readOnly) measureClock(disk, root.folder, host.dir)
   const scope = scopeOf(host, name, options, root)
   const codec = options.codec ?? 'json'
   const version = options.version ?? ''

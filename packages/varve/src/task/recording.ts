@@ -12,7 +12,7 @@ import type { TaskContext } from './options.ts'
 import type { Present } from './present.ts'
 import type { Variant } from './record.ts'
 import type { Root } from '../inputs/root.ts'
-import { outerSink, type Sink, unrecordedNow } from '../reads/sink.ts'
+import { outerSink, type Sink } from '../reads/sink.ts'
 import { isBytes } from '../values/bytes.ts'
 
 /** What is known once the work is done. */
@@ -139,7 +139,7 @@ export class Recording implements TaskContext {
   /** To be called once the work is done. */
   finish(): Outcome {
     this.#isOver = true
-    return unrecordedNow(() => this.#outcome())
+    return this.#outcome()
   }
 
   #outcome(): Outcome {
@@ -160,13 +160,13 @@ export class Recording implements TaskContext {
   /** A file that the work depends on, and so does the work around it. */
   #recordOf(path: string): RecordedFile | undefined {
     outerSink()?.read('content', this.#root.absolute(path))
-    return unrecordedNow(() => this.#present.files.record(path))
+    return this.#present.files.record(path)
   }
 
   /** A variable, likewise. */
   #digestOf(name: string): string {
     outerSink()?.variable(name, false)
-    return unrecordedNow(() => this.#present.env(name))
+    return this.#present.env(name)
   }
 
   #checkRunning(call: string): void {

@@ -12,7 +12,7 @@ import type { Counts } from '../history/counts.ts'
 import { Counters, type TaskStats } from './counters.ts'
 import { join, type Outcome } from './in-flight.ts'
 import type { ReadScope } from '../reads/scope.ts'
-import { outerSink, release, type Sink, unrecordedNow } from '../reads/sink.ts'
+import { outerSink, release, type Sink } from '../reads/sink.ts'
 import { type Asked, type Match, match } from './lookup.ts'
 import { type Digests, namesIn } from './named.ts'
 import type { TaskContext, TaskInputs, TaskRequest } from './options.ts'
@@ -161,10 +161,10 @@ export class Task<V> {
     if (reads !== undefined) this.#parts.scope?.forward(reads, outer)
   }
 
-  /** Whether a variant holds, including the reads of its work. What it is compared with is not an input of the work around. */
+  /** Whether a variant holds, including the reads of its work. */
   #match(variant: Variant, asked: Asked, present: Present): Match {
     const { scope } = this.#parts
-    const found = unrecordedNow(() => match(variant, asked, present))
+    const found = match(variant, asked, present)
     if (found === 'changed' || scope === undefined) return found
     return variant.reads !== undefined && scope.verdict(variant.reads) === 'same' ? found : 'changed'
   }
@@ -205,7 +205,7 @@ export class Task<V> {
   /** Does the work and puts its result. Never rejects. */
   async #make({ asked, variants, present }: Search, work: Work<V>): Promise<Outcome> {
     const { root, shelf, scope, findInput } = this.#parts
-    const nearest = unrecordedNow(() => nearestOf(variants, asked, present, scope))
+    const nearest = nearestOf(variants, asked, present, scope)
     const reason = reasonOf(nearest)
     const why = whyOf(nearest, asked.explain)
     this.#counters.missed(reason)

@@ -33,8 +33,8 @@ export default [
   {
     name: 'webpack: only the first checkout looks for configs above it',
     file: 'packages/plugins/src/webpack/environment.ts',
-    find: 'isSame && found.length === 0 && isUnchanged',
-    replace: 'isSame && isUnchanged',
+    find: 'outdated === undefined && found.length === 0',
+    replace: 'outdated === undefined',
     test: TEST,
     only: 'a config that a loader looks for above',
   },

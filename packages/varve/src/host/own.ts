@@ -1,0 +1,36 @@
+/**
+ * The file system and the environment as Varve itself uses them: past the wrappers of the recorder (`reads/`), so that what Varve
+ * reads is no read of the work around. The module is the host's, at each use: Yarn has patched it by then, and tests may replace functions.
+ */
+import type * as fs from 'node:fs'
+
+/**
+ * On each wrapper of the recorder, and on its accessor of the environment: the function as Varve calls it, without notes. Node.js itself
+ * calls some public functions from others (`readFileSync` calls `openSync`), so the original alone would not do.
+ */
+export const OWN: unique symbol = Symbol.for('varve.own')
+
+const views: WeakMap<object, object> = new WeakMap()
+
+/** A file system whose functions are not recorded. */
+export function ownFiles<Files extends typeof fs | typeof fs.promises>(files: Files): Files {
+  const known = views.get(files) as Files | undefined
+  if (known !== undefined) return known
+  const view = new Proxy(files, {
+    get(target, name): unknown {
+      const value: unknown = Reflect.get(target, name)
+      if (name === 'promises') return ownFiles(value as typeof fs.promises)
+      return typeof value === 'function' ? (Reflect.get(value, OWN) ?? value) : value
+    },
+  })
+  views.set(files, view)
+  return view
+}
+
+/** The environment, without notes of what is read. */
+export function ownEnv(): NodeJS.ProcessEnv {
+  const { process } = globalThis
+  const get = Object.getOwnPropertyDescriptor(process, 'env')?.get
+  const current: unknown = get === undefined ? undefined : Reflect.get(get, OWN)
+  return typeof current === 'function' ? (current() as NodeJS.ProcessEnv) : process.env
+}
