@@ -7,7 +7,7 @@
  * In a store without a head, the manifest of the newest known commit takes its place.
  */
 import { randomUUID } from 'node:crypto'
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { VarveError } from 'varve'
 import { ioError } from './error-code.ts'
@@ -15,6 +15,7 @@ import { digestOf } from './layer.ts'
 import { decodeManifest, type Manifest, MANIFEST_MAX, unverified } from './manifest.ts'
 import { headName, isManifestName, manifestName, type Remote, type Scope } from './remote.ts'
 import type { Fetched } from './stores/store.ts'
+import { makeDirectory } from './make-directory.ts'
 
 /** What the names of stored heads begin with. */
 export const STORED_HEAD = 'head-'
@@ -111,7 +112,7 @@ export async function writeStoredHead(remote: Remote, scope: Scope, bytes: Uint8
   if ((await readFile(path).catch(() => undefined))?.equals(bytes) === true) return
   const temporary = join(remote.dir, `.${randomUUID()}.tmp`)
   try {
-    await mkdir(remote.dir, { recursive: true, mode: 0o700 })
+    await makeDirectory(remote.dir, 0o700)
     await writeFile(temporary, bytes, { mode: 0o600 })
     await rename(temporary, path)
   } catch (error) {

@@ -11,10 +11,11 @@
  */
 import { createHash } from 'node:crypto'
 import { constants } from 'node:fs'
-import { mkdir, open, readdir, stat } from 'node:fs/promises'
+import { open, readdir, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { VarveError } from 'varve'
 import type { BlobStore } from './stores/store.ts'
+import { makeDirectory } from './make-directory.ts'
 
 export const CHUNK_MAX: number = 8 << 20
 
@@ -159,7 +160,7 @@ const WRITTEN_AT_ONCE = 64
 /** Blobs verify their content when they are read; the other files are synced. */
 async function writePiece(directory: string, { path, offset }: Piece, content: Uint8Array): Promise<void> {
   const target = join(directory, path)
-  await mkdir(dirname(target), { recursive: true, mode: 0o700 })
+  await makeDirectory(dirname(target), 0o700)
   const file = await open(target, constants.O_CREAT | constants.O_WRONLY, 0o600)
   try {
     for (let written = 0; written < content.length;) {

@@ -13,7 +13,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
+import { rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { VarveError } from 'varve'
 import { allEnded, Gate } from './each.ts'
@@ -24,6 +24,7 @@ import { dropUnused, remove } from './local.ts'
 import { type Chunk, DESCRIPTION_MAX, type Manifest, type RemoteLayer } from './manifest.ts'
 import { checkCall, CONTROL, type Field, TEXTS } from './options.ts'
 import { chunkName, layerName, type Remote, type Scope, withinBudget } from './remote.ts'
+import { makeDirectory } from './make-directory.ts'
 
 /** Options of a call that takes time. */
 export interface RemoteControl {
@@ -183,7 +184,7 @@ async function fetchLayer(fetching: Fetching, named: NamedLayer): Promise<void> 
   const { layer, scope } = named
   const temporary = join(remote.dir, `.${randomUUID()}.tmp`)
   try {
-    const made = mkdir(temporary, { recursive: true, mode: 0o700 }) // meanwhile, so that requests begin in the order of the calls
+    const made = makeDirectory(temporary, 0o700) // meanwhile, so that requests begin in the order of the calls
     const describing = gate.run(async () => {
       const filesMax = FILES_MAX - fetching.files
       const description = await ofLayer(named, readDescription(remote, scope, layer, signal, filesMax))
@@ -228,7 +229,7 @@ const MARK = 'UNTRUSTED'
 export async function install(remote: Remote, named: NamedLayer, complete: string): Promise<void> {
   const target = pathOf(remote, named)
   if (!named.scope.isTrusted) await writeFile(join(complete, MARK), '', { mode: 0o600 })
-  await mkdir(dirname(target), { recursive: true, mode: 0o700 })
+  await makeDirectory(dirname(target), 0o700)
   try {
     await rename(complete, target)
   } catch (error) {

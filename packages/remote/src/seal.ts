@@ -6,7 +6,7 @@
  *
  * A layer that cannot be read whole is never merged, because what it has would be lost for all.
  */
-import { mkdir, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Cache, type CacheOptions, openCache, VarveError } from 'varve'
 import { countToMerge } from './change.ts'
@@ -14,6 +14,7 @@ import type { RemoteLayer } from './manifest.ts'
 import { bytesOf } from './layer.ts'
 import { type NamedLayer, pathOf } from './pull.ts'
 import type { Remote } from './remote.ts'
+import { makeDirectory } from './make-directory.ts'
 
 /** A cache to publish; its other fields are options of `openCache`. */
 export type PushedCache = Pick<CacheOptions, 'name' | 'secret' | 'engine'> & { readonly dir: string }
@@ -106,7 +107,7 @@ async function withCache<T>(
   { shared, temporary }: Pick<Sealing, 'shared' | 'temporary'>,
   work: (open: Cache) => Promise<T>,
 ): Promise<T> {
-  await mkdir(temporary, { recursive: true, mode: 0o700 })
+  await makeDirectory(temporary, 0o700)
   const open = await openCache({ ...cache, layers: pathsOf(remote, own, below), readOnly: true, remote: false, shared })
   try {
     checkDomain(remote, cache, open)

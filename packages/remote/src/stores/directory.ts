@@ -16,7 +16,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { constants } from 'node:fs'
-import { type FileHandle, link, mkdir, open, readdir, rm, stat } from 'node:fs/promises'
+import { type FileHandle, link, open, readdir, rm, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { VarveError } from 'varve'
 import { codeOf } from '../error-code.ts'
@@ -33,6 +33,7 @@ import {
   segmentsOf,
   tooLarge,
 } from './store.ts'
+import { makeDirectory } from '../make-directory.ts'
 
 const TEMPORARY = '.temporary'
 
@@ -164,7 +165,7 @@ class DirectoryStore implements BlobStore {
   async #write(bytes: Uint8Array): Promise<string> {
     const path = join(this.#root, TEMPORARY, randomUUID())
     try {
-      await mkdir(dirname(path), { recursive: true })
+      await makeDirectory(dirname(path))
       const file = await open(path, 'wx', 0o644)
       try {
         await file.writeFile(bytes)
@@ -221,7 +222,7 @@ async function newestVersion(path: string): Promise<number> {
 /** Whether the file became this version. */
 async function publish(temporary: string, path: string, version: number): Promise<boolean> {
   const target = versionPath(path, version)
-  await mkdir(dirname(target), { recursive: true })
+  await makeDirectory(dirname(target))
   try {
     await link(temporary, target)
   } catch (error) {
