@@ -40,7 +40,22 @@ export const cacheOptions = {
 
 /** Notes that the plugin ran for a module. @param {string} path */
 export function noteRun(path) {
-  appendFileSync(join(folder, 'runs.txt'), `${path}\n`)
+  runs.push(path)
+}
+
+/** @type {string[]} */
+const runs = []
+
+/** Not in `noteRun`: a plugin that writes files is not cached. */
+function writeRuns() {
+  if (runs.length > 0)
+    appendFileSync(
+      join(folder, 'runs.txt'),
+      runs
+        .splice(0)
+        .map((path) => `${path}\n`)
+        .join(''),
+    )
 }
 
 /** @param {unknown} text */
@@ -55,6 +70,7 @@ let [hasEnded, hasChanged] = [false, false]
  * end after the change, and without it.
  */
 export function noteEnd() {
+  writeRuns()
   const isBuilt = () =>
     filesIn(join(folder, order.output)).some((path) => readFileSync(path, 'utf8').includes('changed'))
   if (hasChanged && isBuilt()) process.kill(process.pid, 'SIGKILL')
@@ -75,6 +91,7 @@ export async function report(build) {
   /** @type {string | null} */
   let failure = null
   await build().catch((error) => void (failure = String(error?.message ?? error)))
+  writeRuns()
   process.stdout.write(
     JSON.stringify({ failure, warnings: warnings.toSorted(), digest: digestOf(join(folder, order.output)), ...stats }),
   )

@@ -26,7 +26,7 @@ import { Calls } from './build/calls.ts'
 import { digest, lenientDigest } from './build/digest.ts'
 import { callers } from './build/modules.ts'
 import { type CachedOptions, FIELDS } from './build/options.ts'
-import { Root } from './build/root.ts'
+import { projectRoot, type Root } from './build/root.ts'
 import { checkOptions } from './build/validate.ts'
 
 export type { BabelResult, Transformed } from './babel/entry.ts'
@@ -88,7 +88,7 @@ class BabelCache<Options extends object> implements CachedBabel<Options> {
   constructor(babel: Babel<Options>, options: CachedBabelOptions) {
     this.#babel = babel
     this.#options = options
-    this.#root = new Root(resolve(options.root ?? ''))
+    this.#root = projectRoot(options.root ?? '')
     this.#calls = new Calls(options)
   }
 

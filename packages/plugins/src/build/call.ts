@@ -73,6 +73,8 @@ export interface Kept {
   readonly watched: readonly string[]
   /** Milliseconds that the result cost before the call, if the tool did the work outside of it. */
   readonly workMs?: number | undefined
+  /** Whether the result is valid for this root only, whatever it names. */
+  readonly isBound?: boolean | undefined
   /** The path that the code in the entry may name, if that is allowed. */
   readonly own?: OwnPath | undefined
 }

@@ -4,6 +4,7 @@
  *
  *   begin -> run ... -> end -> begin -> ... -> close
  */
+import { relative } from 'node:path'
 import { type Task, type TaskContext, VarveError } from 'varve'
 import { unrecorded } from 'varve/reads'
 import type { Call, Caller } from './call.ts'
@@ -13,7 +14,7 @@ import { pack, unpack } from './pack.ts'
 import { isPlainPath, PLAIN_ROOT } from './own-path.ts'
 import { PluginReads } from './reads.ts'
 import { reportOf } from './report.ts'
-import { Root } from './root.ts'
+import { projectRoot, type Root } from './root.ts'
 import { localModules } from './modules.ts'
 import { changedInput, Idle, ServerInputs } from './server.ts'
 import { Session } from './session.ts'
@@ -220,7 +221,7 @@ export class Calls {
 
   /** Opens the cache. What the plugin may read meanwhile is looked at before the first wait. */
   async #openFor(caller: Caller, warn: Warn): Promise<void> {
-    const root = new Root(this.#options.root ?? caller.root)
+    const root = projectRoot(this.#options.root ?? caller.root)
     if (caller.refusal !== undefined) return this.#refuse(caller.name, caller.refusal, warn)
     const cacheKey = this.#options.cacheKey ?? caller.keyOf(root)
     if (cacheKey === undefined) {
@@ -230,7 +231,9 @@ export class Calls {
       return
     }
     const identity = identityOf({ ...this.#options, cacheKey }, root)
-    const inputs = { ...identity, ...caller.inputs }
+    // A plugin may use the path of a module relative to the project.
+    const place = relative(root.checkout, root.folder).replaceAll('\\', '/')
+    const inputs = { ...identity, ...caller.inputs, ...(place !== '' && { place }) }
     const changed = caller.isServer === true ? undefined : changedInput(root, this.#options, identity)
     if (changed !== undefined) return this.#endEarly(caller.name, changed, warn)
     // An entry that contains the root outside of known path fields is valid for that root only.
@@ -283,7 +286,7 @@ export class Calls {
       const ended = call.reads?.finish([...kept.watched, ...call.files])
       if (ended?.written !== undefined) throw new Uncacheable('writes files')
       const [entry, isBound] = root.relativeEntry(kept.entry, kept.own)
-      if (isBound) context.addInput('root', root.folder)
+      if (isBound || kept.isBound === true) context.addInput('root', root.folder)
       else if (kept.own?.isUsed === true) context.addInput(PLAIN_ROOT, true)
       const bytes = pack(entry)
       this.#tally.missed(context.reason)

@@ -11,7 +11,7 @@ import { isFile, textOf } from './files.ts'
 import { installedBeside, recordsOf, unlocked } from './installed.ts'
 import type { CachedOptions } from './options.ts'
 import { bounded, packageParts, type Parts, valueParts, versionPart } from './parts.ts'
-import type { Root } from './root.ts'
+import { hasWorkspaces, type Root } from './root.ts'
 
 /** Config files that plugins read without reporting them. Those in the root count, including their absence. */
 export const CONFIG_FILES: readonly string[] = [
@@ -143,13 +143,6 @@ function locksAbove(start: string): string[] {
 function locksIn(folder: string): string[] {
   const own = NPM_FILES.map((name) => join(folder, name)).find(isFile)
   return [...(own === undefined ? [] : [own]), ...LOCK_FILES.map((name) => join(folder, name)).filter(isFile)]
-}
-
-function hasWorkspaces(folder: string): boolean {
-  return (
-    isFile(join(folder, 'pnpm-workspace.yaml')) ||
-    /"workspaces"\s*:/.test(contentOf(join(folder, 'package.json')) ?? '')
-  )
 }
 
 /** The patches to packages, and the files that they patch: a patch in a checkout is applied later, by the installation. */

@@ -50,7 +50,8 @@ export interface CachedOptions {
    */
   readonly env?: readonly string[] | undefined
   /**
-   * The project directory. Paths inside it are stored relative to it, so that another checkout finds the same entries.
+   * The project directory. Paths inside it, and inside the checkout around it, are stored relative to it, so that another checkout finds
+   * the same entries. A checkout has `.git`, or a workspace if nothing around it has.
    * @defaultValue Vite and Rspack: the tool's own root; other tools: the working directory
    */
   readonly root?: string | undefined

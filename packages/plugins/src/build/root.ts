@@ -1,18 +1,22 @@
 /**
  * Stores paths inside the project relative to its root, so that another checkout finds the same entries. In fields that are
- * known to hold paths, a mark replaces the root. If the root occurs elsewhere, such as in code, the entry is valid for that root
+ * known to hold paths, a mark replaces the root, and another one the checkout around it, as in a monorepo. If the root occurs elsewhere, such as in code, the entry is valid for that root
  * only: a replacement would break source maps and anything else derived from the code. `own-path.ts` has the exception.
  */
 import { existsSync, realpathSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { unrecordedNow } from 'varve/reads'
 import { isPlainData } from './digest.ts'
+import { isFile, textOf } from './files.ts'
 import type { OwnPath } from './own-path.ts'
 import { Uncacheable } from './uncacheable.ts'
 
 const MARK = '<varve:root>'
-/** The mark in a path with the separators of Windows. */
+const CHECKOUT_MARK = '<varve:checkout>'
+/** The marks in a path with the separators of Windows. */
 const WINDOWS_MARK = '<varve:root\\>'
-const ANY_MARK = '<varve:root'
+const WINDOWS_CHECKOUT_MARK = '<varve:checkout\\>'
+const ANY_MARKS: readonly string[] = ['<varve:root', '<varve:checkout']
 
 /** Limit of the nesting of an entry, deeper than any real one. */
 const DEPTH_MAX = 500
@@ -43,6 +47,8 @@ const STACK = 'stack'
 export class Root {
   /** Absolute, with the separators of the platform. */
   readonly folder: string
+  /** The directory that is moved as a whole: the root, or one above it. */
+  readonly checkout: string
   /** Empty for the top directory of a file system, with which every path begins. */
   readonly #marked: readonly Spelling[]
   /** The directories above the root, and the marks that replace a text that is exactly one of them. */
@@ -54,27 +60,38 @@ export class Root {
   /** A text with fewer characters holds neither the mark nor a path that matters here. */
   readonly pathLengthMin: number
 
-  /** `links` are other paths of the directory. An entry that names one of them is valid for this root only. */
-  constructor(folder: string, links: readonly string[] = []) {
+  /**
+   * `links` are other paths of the directory. An entry that names one of them is valid for this root only. `checkout` is the directory
+   * that is moved as a whole, the root or one above it.
+   */
+  constructor(folder: string, links: readonly string[] = [], checkout: string = folder) {
     this.folder = resolve(folder)
-    const withSlashes = slashed(this.folder)
+    this.checkout = resolve(checkout)
     const marks = new Map([
-      [this.folder, WINDOWS_MARK],
-      [withSlashes, MARK],
+      [this.checkout, WINDOWS_CHECKOUT_MARK],
+      [slashed(this.checkout), CHECKOUT_MARK],
     ])
-    // The pattern does not match a directory whose name only begins or ends with the root.
-    const pattern = (start: string): RegExp => new RegExp(`(?<![\\w.@+-])${escape(start)}(?![\\w.@+-])`, 'g')
+    const ownMarks = new Map([
+      [this.folder, WINDOWS_MARK],
+      [slashed(this.folder), MARK],
+    ])
+    for (const start of ownMarks.keys()) marks.delete(start)
+    // The pattern does not match a directory whose name only begins or ends with the root. Vite puts `/@fs` before the paths of files.
+    const pattern = (start: string): RegExp =>
+      new RegExp(`(?:(?<![\\w.@+-])|(?<=/@fs))${escape(start)}(?![\\w.@+-])`, 'g')
     const spelling = ([start, mark]: [string, string]): Spelling => ({ start, mark, pattern: pattern(start) })
-    this.#marked = withSlashes.endsWith('/') ? [] : Array.from(marks, spelling)
+    this.#marked = [...ownMarks, ...marks].filter(([start]) => !/[\\/]$/.test(start)).map(spelling)
     this.#above = new Map(foldersAbove(this.folder).map((path, index) => [path, MARK + '/..'.repeat(index + 1)]))
-    const parent = dirname(this.folder)
-    const near = slashed(parent).endsWith('/') ? this.folder : parent
+    const parent = dirname(this.checkout)
+    const near = slashed(parent).endsWith('/') ? this.checkout : parent
     this.top = near === parent && !this.#above.has(parent) ? parent : undefined
     this.#spellings = [
       ...new Set([near, ...links].flatMap((path) => [slashed(path), path, JSON.stringify(path).slice(1, -1)])),
     ]
     this.pathLengthMin = Math.min(
-      ...[ANY_MARK, ...marks.keys(), ...this.#above.keys(), ...this.#spellings].map(({ length }) => length),
+      ...[...ANY_MARKS, ...ownMarks.keys(), ...marks.keys(), ...this.#above.keys(), ...this.#spellings].map(
+        ({ length }) => length,
+      ),
     )
   }
 
@@ -112,7 +129,7 @@ export class Root {
 
   /** A text with the root instead of the mark. */
   toAbsolute(text: string): string {
-    if (text.length < ANY_MARK.length || !text.includes(ANY_MARK)) return text
+    if (!hasMark(text)) return text
     if (ABOVE.test(text)) return resolve(this.folder, text.slice(MARK.length + 1))
     // A function, because `$$` in a directory name has a meaning in a replacement text.
     return this.#marked.reduce((changed, { start, mark }) => changed.replaceAll(mark, () => start), text)
@@ -125,12 +142,45 @@ export class Root {
   }
 }
 
-/** The root of the checkout that contains a directory: the nearest directory with `.git`, or the directory itself. */
+/** The root of the checkout that contains a directory. */
 export function checkoutOf(context: string): Root {
-  for (let folder = context; ; folder = dirname(folder)) {
-    if (existsSync(join(folder, '.git'))) return realRoot(folder)
-    if (dirname(folder) === folder) return realRoot(context)
+  return realRoot(checkoutFolder(context))
+}
+
+/** The root of a project, in its checkout. */
+export function projectRoot(folder: string): Root {
+  const project = resolve(folder)
+  return new Root(
+    project,
+    [],
+    unrecordedNow(() => checkoutFolder(project)),
+  )
+}
+
+/**
+ * The directory that is moved as a whole: the nearest one with `.git`. A copy without it, as in a container, may have a workspace
+ * around the directory; if not, it is the directory itself.
+ */
+function checkoutFolder(start: string): string {
+  let workspace: string | undefined
+  for (let folder = start; ; folder = dirname(folder)) {
+    if (existsSync(join(folder, '.git'))) return folder
+    if (workspace === undefined && isWorkspace(folder)) workspace = folder
+    if (dirname(folder) === folder) return workspace ?? start
   }
+}
+
+/** Whether a directory has other packages below it. */
+function isWorkspace(folder: string): boolean {
+  return hasWorkspaces(folder) || existsSync(join(folder, 'nx.json'))
+}
+
+/** Whether a package manager installs the packages below a directory together. */
+export function hasWorkspaces(folder: string): boolean {
+  return (
+    isFile(join(folder, 'pnpm-workspace.yaml')) ||
+    /"workspaces"\s*:/.test(textOf(join(folder, 'package.json'), 'latin1') ?? '')
+  )
 }
 
 /** Bundlers follow links, so the root does, too. */
@@ -143,9 +193,14 @@ function realRoot(folder: string): Root {
   }
 }
 
+/** Whether a text would become a path. */
+export function hasMark(text: string): boolean {
+  return ANY_MARKS.some((mark) => text.includes(mark))
+}
+
 /** Throws Uncacheable if a text holds the mark, which would become a path. */
 export function checkMark(text: string): void {
-  if (text.includes(ANY_MARK)) throw new Uncacheable('holds the mark of the root')
+  if (hasMark(text)) throw new Uncacheable('holds the mark of the root')
 }
 
 /** A copy of plain data. `change` replaces each text and each Uint8Array, and gets the name of its field. */

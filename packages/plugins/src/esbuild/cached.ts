@@ -8,7 +8,7 @@ import { lenientDigest } from '../build/digest.ts'
 import { callers } from '../build/modules.ts'
 import type { CachedOptions, StatelessOption } from '../build/options.ts'
 import { valueParts } from '../build/parts.ts'
-import { Root } from '../build/root.ts'
+import { projectRoot } from '../build/root.ts'
 import { cachedLoad, type Loading, type RunUncached, refusals } from './load.ts'
 
 /** The plugin with a cache around it. */
@@ -55,7 +55,7 @@ async function withWarnings(
 }
 
 function callerOf(plugin: Plugin, build: PluginBuild, folder: string): Omit<Caller, 'modules'> {
-  const root = new Root(folder)
+  const root = projectRoot(folder)
   const inputs = {
     tool: build.esbuild.version,
     plugin: plugin.name,

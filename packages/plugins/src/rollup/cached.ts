@@ -48,6 +48,8 @@ export interface HookCall {
   readonly hook: CachedHook
   readonly id: string
   readonly inputs: Identity
+  /** The code that the hook is called with; in `inputs`, a mark replaces the root in it. */
+  readonly code?: string
   readonly files: readonly string[]
   /** Runs the plugin's own hook with this context. */
   readonly work: (context: object) => unknown
@@ -157,7 +159,7 @@ export class PluginCache {
   }
 
   /** Answers a call from the cache, or runs it. */
-  run(context: object, { hook, id, inputs, files, work }: HookCall): unknown {
+  run(context: object, { hook, id, code, inputs, files, work }: HookCall): unknown {
     const { root } = this.#calls
     if (root === undefined) return this.runUncached(context, work)
     const file = fileOf(id)
@@ -187,16 +189,15 @@ export class PluginCache {
         // A hook that leaves the id to other plugins is cheaper to run again.
         if (hook !== 'transform' && (returned === null || returned === undefined)) return undefined
         const entry = recording.finish(returned)
-        if (
-          !this.#isStateless &&
-          !isSelfContained({ hook, entry, code: inputs['code'], file, root: this.#tool.root() })
-        )
+        if (!this.#isStateless && !isSelfContained({ hook, entry, code, file, root: this.#tool.root() }))
           throw new Uncacheable(LEADS_TO_OWN)
         const own =
-          file !== undefined && namesOwnPath(this.#plugin.name, file, inputs['code'])
+          file !== undefined && namesOwnPath(this.#plugin.name, file, code)
             ? new OwnPath(file, mapOf(entry))
             : undefined
-        return { entry, watched: recording.watched, own }
+        // What is made of code with the root in it depends on the length of the root. A plugin that leaves such code alone does so anywhere.
+        const isBound = code !== inputs['code'] && (entry.returned !== null || entry.calls.length > 0)
+        return { entry, watched: recording.watched, own, isBound }
       },
       shape: ENTRIES[hook],
       accepts: (entry) => isComplete(entry, context),

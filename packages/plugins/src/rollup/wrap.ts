@@ -2,6 +2,7 @@
 import { isAbsolute } from 'node:path'
 import { digest } from '../build/digest.ts'
 import { isFile } from '../build/files.ts'
+import { hasMark } from '../build/root.ts'
 import type { HookCall, PluginCache } from './cached.ts'
 import { unrecordedContext } from './contexts.ts'
 import { type CachedHook, type Handler, HOOKS, type HookedPlugin, runAfter, runBefore, wrapHook } from './hooks.ts'
@@ -17,9 +18,11 @@ const DESCRIBE: { readonly [Hook in CachedHook]: Describe } = {
   transform: (plugin, [code, id, options], relative) => {
     if (typeof code !== 'string' || typeof id !== 'string') return 'is called with something unknown'
     if (hasHiddenFiles(plugin, id, code)) return 'reads files that it does not report'
+    if (hasMark(code)) return 'holds the mark of the root'
     // A plugin may make a part of a file with what it knows of the whole.
     const whole = id.includes('?') ? fileOf(id) : undefined
-    return { id, inputs: { code, call: callDigest(options, relative) }, files: whole === undefined ? [] : [whole] }
+    const inputs = { code: relative(code), call: callDigest(options, relative) }
+    return { id, code, inputs, files: whole === undefined ? [] : [whole] }
   },
   load: (plugin, [id, options], relative) => {
     if (typeof id !== 'string') return 'is called with something unknown'
