@@ -1,9 +1,12 @@
 /** Garbage collection removes what no head names and nothing else, whatever publishers do meanwhile and whenever it ends. */
+import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { type BlobStore, gc, openRemote, type Remote, verifyRemote, webdav } from '@varve/remote'
 import { VarveError } from 'varve'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { makeFolder } from '../folders.ts'
+import { slow } from '../slow.ts'
 import { danglingOf, KEYS, Machine, MemoryStore, watched } from './machines.ts'
 
 const LARGE = 'x'.repeat(1_500_000)
@@ -180,5 +183,48 @@ describe('a publisher and a collector at the same time', () => {
       if (call === 'delete') outcomes.push(await collect(store))
     })
     expect([await collect(interrupted), outcomes, await danglingOf(store)]).toEqual(['done', ['BUSY', 'BUSY'], []])
+  })
+})
+
+/** A process with a small heap that collects garbage of a store which lists objects by `list`. */
+function collectIn(list: string): string {
+  const bundle = fileURLToPath(new URL('../../packages/remote/dist/bundle/index.js', import.meta.url))
+  const code = `
+    import { gc, openRemote } from ${JSON.stringify(pathToFileURL(bundle).href)}
+    const name = (index) => 'v1/trusted/chunk/' + String(index).padStart(64, '0')
+    const capabilities = { range: true, createOnly: true, compareAndSwap: true, list: true, delete: true, bytesMax: 2 ** 31 }
+    const store = {
+      label: 'endless', capabilities, get: async () => undefined, head: async () => undefined, put: async () => 'stored', delete: async () => undefined,
+      list: ${list},
+    }
+    const keys = { trustedKeys: ['${KEYS.publicKey}'], mode: 'read-write', signingKey: '${KEYS.signingKey}' }
+    const remote = openRemote({ store, dir: 'layers', ...keys, budgetMs: 500_000 })
+    console.log(await gc(remote, { dryRun: true }).then(({ objects, removed }) => objects + ' ' + removed, ({ code }) => code))`
+  const options = { cwd: makeFolder(), encoding: 'utf8' } as const
+  const { stdout, stderr } = spawnSync(
+    process.execPath,
+    ['--max-old-space-size=64', '--input-type=module', '--eval', code],
+    options,
+  )
+  return stdout.trim() || stderr
+}
+
+describe('a store that lists any number of objects', () => {
+  it('ends with an error if the list does not end, within a heap of 64 MB', slow, () => {
+    const endless =
+      'async function* () { for (let index = 0; ; index++) yield { name: name(index), size: 1, modified: 1 } }'
+    expect(collectIn(endless)).toBe('REMOTE_UNTRUSTED')
+  })
+
+  it('is collected in parts if it has a million, within the same heap', () => {
+    const many =
+      'async function* () { for (let index = 0; index < 1_000_000; index++) yield { name: name(index), size: 1, modified: index * 1000 } }'
+    expect(collectIn(many)).toBe('1000000 50000')
+  })
+
+  it('is an error if it has more scopes than a domain may have', () => {
+    const scopes =
+      "async function* () { for (let index = 0; index < 20_000; index++) yield { name: 'v1/trusted/' + index + '/head', size: 1, modified: 1 } }"
+    expect(collectIn(scopes)).toBe('REMOTE_UNTRUSTED')
   })
 })

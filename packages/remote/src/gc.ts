@@ -1,7 +1,8 @@
 /**
  * Garbage collection: removes objects of a domain that no head names.
  *
- *   1. The collector writes `v1/<domain>/clock`, whose time is the store's present time, and lists the domain.
+ *   1. The collector writes `v1/<domain>/clock`, whose time is the store's present time, and lists the domain. A list is read as a stream, once for
+ *      its heads and time and once for garbage, because a store may have, or claim, any number of objects.
  *   2. It marks what the heads of all scopes name: layers and their chunks. A head or description that it cannot verify ends it.
  *   3. What is not marked and older than the grace is written to the sweep. Publishers then do not rely on it (`sweep.ts`).
  *   4. It replaces each head by one with the same layers and a new generation, and marks what these name.
@@ -68,26 +69,20 @@ export async function gc(remote: Remote, options: RemoteGcOptions = {}): Promise
   return asPublisher(remote, '', control, async (one) => {
     const { domain } = one.scope
     if (!dryRun) await store.put(`v1/${domain}/clock`, encodeSweep([], 0), { signal: one.signal })
-    const listed = await listOf(store, one)
-    const nowMs = listed.reduce((newest, { modified }) => Math.max(newest, modified), 0)
-    const live = await liveOf(
-      one,
-      listed.map(({ name }) => name),
-      new Set(),
-      async (scope) => {
-        return (await readManifest(remote, scope, `v1/${scope.name}/head`, one.signal))?.manifest
-      },
-    )
+    const listed = await survey(store, one)
+    const live = await liveOf(one, listed.heads, new Set(), async (scope) => {
+      return (await readManifest(remote, scope, `v1/${scope.name}/head`, one.signal))?.manifest
+    })
     const keptMs = (name: string): number => (name.includes('/manifest/') ? Math.max(graceMs, MANIFEST_MS) : graceMs)
     const isGarbage = ({ name, modified }: Listed): boolean =>
-      !live.has(name) && isObject(domain, name) && nowMs - modified >= keptMs(name)
-    const garbage = listed.filter(isGarbage).slice(0, SWEPT_MAX)
+      !live.has(name) && isObject(domain, name) && listed.nowMs - modified >= keptMs(name)
+    const garbage = await garbageIn(store, one, isGarbage)
     const removed =
-      dryRun || garbage.length === 0 ? garbage : await sweep(one, store, garbage, { live, listed, nowMs, ...control })
+      dryRun || garbage.length === 0 ? garbage : await sweep(one, store, garbage, { live, listed, ...control })
     return {
       dryRun,
-      objects: listed.length,
-      bytes: sizeOf(listed),
+      objects: listed.objects,
+      bytes: listed.bytes,
       removed: removed.length,
       removedBytes: sizeOf(removed),
     }
@@ -104,10 +99,62 @@ function checkListed(store: BlobStore): asserts store is ListedStore {
   )
 }
 
-async function listOf(store: ListedStore, { scope: { domain }, signal }: Publication): Promise<Listed[]> {
-  const listed = []
-  for await (const each of store.list(`v1/${domain}/`, { signal })) listed.push(each)
-  return listed
+/** Most objects of a domain, heads in it, and objects that these name. */
+const OBJECTS_MAX = 5_000_000
+const HEADS_MAX = 10_000
+const LIVE_MAX = 1_000_000
+
+/** What a list says, without the objects. */
+interface Survey {
+  readonly objects: number
+  readonly bytes: number
+  /** The time of the newest object. */
+  readonly nowMs: number
+  /** Names of heads. */
+  readonly heads: readonly string[]
+  /** The time of the sweep; 0 if there is none. */
+  readonly sweptMs: number
+}
+
+/** The objects of the domain. Rejects with REMOTE_UNTRUSTED after `OBJECTS_MAX`. */
+async function* listOf(store: ListedStore, { scope: { domain }, signal }: Publication): AsyncIterable<Listed> {
+  let count = 0
+  for await (const each of store.list(`v1/${domain}/`, { signal })) {
+    if (++count > OBJECTS_MAX) throw tooMany(store, `lists more than ${OBJECTS_MAX} objects of '${domain}'`)
+    yield each
+  }
+}
+
+function tooMany({ label }: ListedStore, what: string): VarveError {
+  return new VarveError('REMOTE_UNTRUSTED', `${label} ${what}, so nothing is removed. Use another prefix or scope`)
+}
+
+async function survey(store: ListedStore, one: Publication): Promise<Survey> {
+  let [objects, bytes, nowMs, sweptMs] = [0, 0, 0, 0]
+  const heads: string[] = []
+  for await (const { name, size, modified } of listOf(store, one)) {
+    objects += 1
+    bytes += size
+    nowMs = Math.max(nowMs, modified)
+    if (name === sweepName(one.scope.domain)) sweptMs = modified
+    if (name.endsWith('/head')) heads.push(name)
+    if (heads.length > HEADS_MAX) throw tooMany(store, `has more than ${HEADS_MAX} scopes`)
+  }
+  return { objects, bytes, nowMs, heads, sweptMs }
+}
+
+/** The first garbage of the list, as much as one sweep names. */
+async function garbageIn(
+  store: ListedStore,
+  one: Publication,
+  isGarbage: (each: Listed) => boolean,
+): Promise<readonly Listed[]> {
+  const garbage = new Map<string, Listed>() // a list may have an object twice
+  for await (const each of listOf(store, one)) {
+    if (isGarbage(each)) garbage.set(each.name, each)
+    if (garbage.size === SWEPT_MAX) break
+  }
+  return [...garbage.values()]
 }
 
 /** Layers, chunks, and manifests of commits, which nothing needs if there are heads. */
@@ -121,14 +168,13 @@ function sizeOf(listed: readonly Listed[]): number {
   return bytesOf(listed.map(({ size }) => ({ bytes: size })))
 }
 
-/** The objects that the heads among `names` name, besides those that `live` has. */
+/** The objects that these heads name, besides those that `live` has. */
 async function liveOf(
   { remote, scope: { domain, isTrusted, keys }, signal }: Publication,
-  names: readonly string[],
+  heads: readonly string[],
   live: Set<string>,
   headOf: (scope: Scope) => Promise<Manifest | undefined>,
 ): Promise<Set<string>> {
-  const heads = names.filter((name) => name.endsWith('/head'))
   await forEachAtOnce(heads, async (head) => {
     const scope: Scope = { name: head.slice('v1/'.length, -'/head'.length), domain, isTrusted, keys }
     const { layers = [] } = (await headOf(scope)) ?? {}
@@ -136,6 +182,8 @@ async function liveOf(
       const { chunks } = await readDescription(remote, scope, layer, signal)
       for (const each of [layerName(scope, layer.sha256), ...chunks.map((chunk) => chunkName(scope, chunk))])
         live.add(each)
+      if (live.size > LIVE_MAX)
+        throw new VarveError('REMOTE_UNTRUSTED', `the heads of '${domain}' name more than ${LIVE_MAX} objects`)
     }
   })
   return live
@@ -143,20 +191,19 @@ async function liveOf(
 
 interface Sweeping extends RemoteControl {
   readonly live: Set<string>
-  readonly listed: readonly Listed[]
-  readonly nowMs: number
+  readonly listed: Survey
 }
 
 async function sweep(
   one: Publication,
   store: ListedStore,
   garbage: readonly Listed[],
-  { live, listed, nowMs, onProgress }: Sweeping,
+  { live, listed, onProgress }: Sweeping,
 ): Promise<readonly Listed[]> {
   const { remote, scope, signal } = one
   const name = sweepName(scope.domain)
   const before = await readSweep(remote, scope, signal)
-  const ageMs = nowMs - (listed.find((each) => each.name === name)?.modified ?? 0)
+  const ageMs = listed.nowMs - listed.sweptMs
   const busy = new VarveError(
     'BUSY',
     `another garbage collection of '${scope.domain}' is at work; repeat this when it has ended`,
@@ -170,8 +217,8 @@ async function sweep(
   if ((await store.put(name, bytes, { ...condition, signal })) !== 'stored') throw busy
   const { etag } = await readSweep(remote, scope, signal)
   // Heads of scopes that are new since the first list count as well.
-  const names = (await listOf(store, one)).map((each) => each.name)
-  const all = [...new Set([...listed.map((each) => each.name), ...names])]
+  const { heads } = await survey(store, one)
+  const all = [...new Set([...listed.heads, ...heads])]
   await liveOf(one, all, live, (each) => updateHead({ ...one, scope: each }, (manifest) => manifest))
   const removed = garbage.filter((each) => !live.has(each.name))
   let done = 0

@@ -53,6 +53,9 @@ const FIELDS = ['url', 'prefix', 'credentials', 'allowInsecure', 'requestMs']
 /** Bytes of the time before the content. */
 const TIME_BYTES = 13
 
+/** Keys that are kept to leave out those that a scan returns twice. */
+const LISTED_MAX = 100_000
+
 /** A create-only write of more bytes first asks whether the key exists. */
 const PROBED_BYTES = 65_536
 
@@ -164,6 +167,7 @@ class RedisStore implements BlobStore {
         const reply = await this.#connection.send(prefix, scan, 0, signal, server)
         const [next, keys] = Array.isArray(reply) ? reply : []
         const found = (Array.isArray(keys) ? keys : []).map(String).filter((key) => !listed.has(key))
+        if (listed.size > LISTED_MAX) listed.clear()
         for (const key of found) listed.add(key)
         for (const each of await Promise.all(found.map((key) => this.#listed(key, signal))))
           if (each !== undefined) yield each

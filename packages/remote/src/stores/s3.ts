@@ -5,6 +5,7 @@
  * A HEAD before create-only PUTs above `PROBED_BYTES` avoids this, and the transfer of a blob that exists.
  */
 import { createHash } from 'node:crypto'
+import { VarveError } from 'varve'
 import { ANY_TEXT, checkOptions, checkValues, invalidOption, SERVER, TEXT } from '../options.ts'
 import { type Answer, type Call, fetchedIn, getCall, headIn, send, serverUrl } from './http.ts'
 import { explainS3 } from './s3-errors.ts'
@@ -166,8 +167,14 @@ class S3Store implements BlobStore {
         const name = textOf(item, 'Key').slice(this.#prefix.length)
         yield { name, size: Number(textOf(item, 'Size')), modified: Date.parse(textOf(item, 'LastModified')) }
       }
-      token = textOf(text, 'NextContinuationToken')
-      if (token === '') return
+      const next = textOf(text, 'NextContinuationToken')
+      if (next === '') return
+      if (next === token)
+        throw new VarveError(
+          'REMOTE_UNTRUSTED',
+          `the list of '${prefix}' at ${this.label} does not end: it repeats a page`,
+        )
+      token = next
     }
   }
 
