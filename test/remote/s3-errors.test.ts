@@ -1,4 +1,4 @@
-/** S3 refuses: a build, a publishing build and `remote doctor` name what is wrong and what to do, and only what was late says to wait longer. */
+/** S3 refuses: a build, a publishing build and `remote doctor` name what is wrong and what to do, and only what was late leads to the advice to wait longer. */
 import { remoteDoctor, s3 } from '@varve/remote'
 import { openCache, VarveError } from 'varve'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -109,7 +109,7 @@ it('an object that does not exist is no error, however long the answer is', asyn
   expect(await warningsOf(false)).toEqual([])
 })
 
-it('only an answer that is late says to wait longer', async () => {
+it('only an answer that is late leads to the advice to wait longer', async () => {
   server.answer = HANGS
   expect((await warningsOf(false)).join()).toMatch(/no complete answer within .*wait longer/)
   await expect(store().get('v1/trusted/main/head')).rejects.toSatisfy(

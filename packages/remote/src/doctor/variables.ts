@@ -2,6 +2,7 @@
 import type { RemoteFinding } from './finding.ts'
 import { readPublicKey, readSigningKey } from '../keys.ts'
 import type { Environment } from '../environment.ts'
+import { proxyVariable, withoutProxy } from '../stores/proxy.ts'
 
 /** Variables whose values are secret. */
 const SECRET = [
@@ -37,7 +38,7 @@ export function checkVariables(environment: Environment): RemoteFinding[] {
     const advice = "set VARVE_REMOTE to 's3://bucket/prefix', 'https://host/path' (WebDAV) or 'file:///path'"
     return [{ what: 'variables', found: set.join(', ') || 'none', advice }]
   }
-  const checks = [misspelled, modeOf, trustOf, signing, credentials]
+  const checks = [misspelled, modeOf, trustOf, signing, credentials, proxy]
   return [{ what: 'variables', found: set.join(', ') }, ...checks.flatMap((check) => check(environment))]
 }
 
@@ -108,6 +109,14 @@ function credentials({ VARVE_REMOTE: address = '', AWS_ACCESS_KEY_ID: key = '' }
   const fix = 'otherwise set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY'
   const note = `requests are not signed, which only a bucket that everyone may read accepts; ${fix}`
   return [{ what: 'credentials', found: 'none', note }]
+}
+
+/** A variable that names a proxy, which a directory does not need. */
+function proxy(environment: Environment): RemoteFinding[] {
+  const name = proxyVariable(environment)
+  if (name === undefined || environment['VARVE_REMOTE']?.startsWith('file:') === true) return []
+  const note = 'if this machine reaches the store only through a proxy, use an endpoint or a store within its network'
+  return [{ what: 'proxy', found: withoutProxy(name), note }]
 }
 
 /** The id of a key; undefined if it is none. */

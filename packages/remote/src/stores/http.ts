@@ -14,6 +14,7 @@ import { VarveError } from 'varve'
 import { Timeout, transportCode } from '../error-code.ts'
 import { invalidOption } from '../options.ts'
 import { CONNECT_MS, exchange, type Exchange, type Response } from './connect.ts'
+import { proxyVariable, withoutProxy } from './proxy.ts'
 import { budgetOf, type Fetched, type GetOptions, type Head, tooLarge } from './store.ts'
 
 const ATTEMPTS = 3
@@ -163,7 +164,9 @@ async function tryOnce(call: Call, server: Server): Promise<Answer | Refusal> {
     if (error instanceof VarveError) throw error
     if (call.signal?.aborted === true) throw call.signal.reason
     const { late } = budget
-    const why = late === undefined ? transportCode(error) : late
+    const proxy = proxyVariable(process.env)
+    const direct = proxy === undefined ? '' : `. ${withoutProxy(proxy)}`
+    const why = `${late ?? transportCode(error)}${direct}`
     const cause = late === undefined ? {} : { cause: new Timeout(late) }
     return new Refusal(new VarveError('REMOTE_UNAVAILABLE', `${failed}: ${why}`, cause), late === undefined)
   } finally {
