@@ -117,3 +117,17 @@ it('cachedBabel() without Babel names what it takes', async () => {
     message: expect.stringContaining("'@babel/core'"),
   })
 })
+
+/** rollup-plugin-import-css and esbuild-svelte write their defaults into the object that is also the key. */
+it('a plugin that completes its options fails the build without a word about a copy', () => {
+  const options: Record<string, unknown> = { output: 'out.css' }
+  const completing = (given: Record<string, unknown>): { name: string; transform: () => null } => {
+    given['transform'] ??= (code: string) => code
+    return { name: 'completing', transform: () => null }
+  }
+  expect(() => cachedInRollup(completing(options), { cacheKey: options })).toThrow(
+    'cacheKey.transform cannot be compared (function); pass a name or a version instead. If the plugin has added it to its options, give it a copy: plugin({ ...options })',
+  )
+  const own = { output: 'out.css' }
+  expect(() => cachedInRollup(completing({ ...own }), { cacheKey: own })).not.toThrow()
+})

@@ -7,12 +7,14 @@
  *   transform: { '\\.[jt]sx?$': ['@varve/plugins/jest', { transformer: 'babel-jest' }] },
  * }
  */
+import { DECLARED_FIELDS, type DeclaredInputs } from './adapters/inputs.ts'
 import { LazyNamespace } from './adapters/lazy-namespace.ts'
 import type { OpenNamespace } from './adapters/open-namespace.ts'
 import { ADAPTER_FIELDS, type AdapterOptions } from './adapters/options.ts'
 import { hasFields, nullable, type Shape, isText } from './build/shape.ts'
 import { sourceMap } from './build/source-map.ts'
 import { ANYTHING, checkOptions, type Fields, TEXT } from './build/validate.ts'
+import { JestDirectory } from './jest/cleared.ts'
 import { demandsOf, KeyMaker } from './jest/key.ts'
 import {
   type Loaded,
@@ -25,7 +27,7 @@ import {
 export type { TransformedSource, Transformer, TransformOptions } from './jest/transformer.ts'
 
 /** Options of the transformer, the second part of Jest's `transform` entry. */
-export interface VarveJestOptions extends AdapterOptions {
+export interface VarveJestOptions extends AdapterOptions, DeclaredInputs {
   /** The transformer to wrap: a package such as `'babel-jest'`, or a path, resolved from the working directory. */
   readonly transformer: string
   /**
@@ -37,6 +39,7 @@ export interface VarveJestOptions extends AdapterOptions {
 
 const FIELDS: Fields<VarveJestOptions> = {
   ...ADAPTER_FIELDS,
+  ...DECLARED_FIELDS,
   transformer: TEXT,
   transformerConfig: ANYTHING,
 }
@@ -44,11 +47,11 @@ const FIELDS: Fields<VarveJestOptions> = {
 /** Called by Jest. Rejects with INVALID_OPTION if an option is unknown or wrong. */
 export async function createTransformer(options: VarveJestOptions): Promise<Transformer> {
   checkOptions('@varve/plugins/jest', options, FIELDS)
-  const { transformer: name = '', transformerConfig, ...others } = options
+  const { transformer: name = '', transformerConfig, env, files, ...others } = options
   checkOptions('@varve/plugins/jest', { transformer: name }, { transformer: FIELDS.transformer })
   const loaded = await loadTransformer(name, transformerConfig)
   const space = await new LazyNamespace('jest', others, 'json', transformed).open()
-  return cached(loaded, transformerConfig, space)
+  return cached(loaded, transformerConfig, { env, files }, space)
 }
 
 const factory: { readonly createTransformer: (options: VarveJestOptions) => Promise<Transformer> } = {
@@ -57,13 +60,18 @@ const factory: { readonly createTransformer: (options: VarveJestOptions) => Prom
 export default factory
 
 /** The transformer with a cache in front. Its errors pass through and are not cached. */
-function cached(loaded: Loaded, transformerConfig: unknown, space: OpenNamespace): Transformer {
+function cached(
+  loaded: Loaded,
+  transformerConfig: unknown,
+  declared: DeclaredInputs,
+  space: OpenNamespace,
+): Transformer {
   const { transformer } = loaded
   const inner = (options: TransformOptions): TransformOptions => ({
     ...options,
     transformerConfig: transformerConfig ?? {},
   })
-  const keys = new KeyMaker(loaded, transformerConfig)
+  const keys = new KeyMaker(loaded, transformerConfig, declared)
   const keyOf = rememberLast((text, path, options) => {
     const inputs = keys.inputsOf(options, path) // before the transformer loads any of them
     return keys.key(inputs, text, path, options, transformer.getCacheKey?.(text, path, inner(options)))
@@ -73,6 +81,16 @@ function cached(loaded: Loaded, transformerConfig: unknown, space: OpenNamespace
     const inputs = keys.inputsOf(options, path)
     return keys.key(inputs, text, path, options, await transformer.getCacheKeyAsync(text, path, inner(options)))
   }
+  const directories = new Set<string>()
+  /** Whether Jest uses caches: `--no-cache` stores nothing and reads nothing. */
+  const isUsed = ({ config }: TransformOptions): boolean => {
+    const folder = config?.cacheDirectory
+    if (config?.cache === false) return false
+    if (folder === undefined || directories.has(folder)) return true
+    directories.add(folder)
+    clearWith(new JestDirectory(folder), space)
+    return true
+  }
   const { process, processAsync } = transformer
   return {
     canInstrument: transformer.canInstrument,
@@ -81,7 +99,7 @@ function cached(loaded: Loaded, transformerConfig: unknown, space: OpenNamespace
     ...(process !== undefined && {
       process(text, path, options) {
         const work = (): TransformedSource => process.call(transformer, text, path, inner(options))
-        if (!keys.inputsOf(options, path).areFirst) return work()
+        if (!isUsed(options) || !keys.inputsOf(options, path).areFirst) return work()
         const key = keyOf(text, path, options)
         return read(space, key) ?? keep(space, key, work())
       },
@@ -89,12 +107,19 @@ function cached(loaded: Loaded, transformerConfig: unknown, space: OpenNamespace
     ...(processAsync !== undefined && {
       async processAsync(text, path, options) {
         const work = (): Promise<TransformedSource> => processAsync.call(transformer, text, path, inner(options))
-        if (!keys.inputsOf(options, path).areFirst) return work()
+        if (!isUsed(options) || !keys.inputsOf(options, path).areFirst) return work()
         const key = await keyOfAsync(text, path, options)
         return read(space, key) ?? keep(space, key, await work())
       },
     }),
   }
+}
+
+/** Removes all entries if Jest's own cache was cleared. The directory is noted once the removal is committed. */
+function clearWith(directory: JestDirectory, space: OpenNamespace): void {
+  if (!directory.wasCleared) return directory.note()
+  space.clear('')
+  void space.committed().then(() => directory.note())
 }
 
 type KeyOf = (text: string, path: string, options: TransformOptions) => string

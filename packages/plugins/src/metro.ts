@@ -8,7 +8,7 @@
  */
 import { Buffer } from 'node:buffer'
 import { resolve } from 'node:path'
-import { type Inputs, inputsOf } from './adapters/inputs.ts'
+import { DECLARED_FIELDS, type DeclaredInputs, type Inputs, inputsOf } from './adapters/inputs.ts'
 import { LazyNamespace } from './adapters/lazy-namespace.ts'
 import { ADAPTER_FIELDS, type AdapterOptions } from './adapters/options.ts'
 import {
@@ -29,7 +29,7 @@ import { sourceMap } from './build/source-map.ts'
 import { checkOptions, TEXT } from './build/validate.ts'
 
 /** Options of `new VarveMetroStore(options)`. */
-export interface VarveMetroOptions extends AdapterOptions {
+export interface VarveMetroOptions extends AdapterOptions, DeclaredInputs {
   /**
    * The project directory, whose installed packages and config files decide results.
    * @defaultValue the working directory
@@ -90,13 +90,15 @@ export class VarveMetroStore<T = unknown> {
   readonly stats: { hits: number; misses: number } = { hits: 0, misses: 0 }
   readonly #space: LazyNamespace
   readonly #root: string
+  readonly #declared: DeclaredInputs
   #inputs: Inputs | undefined
   #lookedMs = 0
 
   /** Throws INVALID_OPTION if an option is unknown or of the wrong kind. The first call of a method opens the cache. */
   constructor(options: VarveMetroOptions = {}) {
-    checkOptions('new VarveMetroStore()', options, { ...ADAPTER_FIELDS, root: TEXT })
-    const { root = '', ...others } = options
+    checkOptions('new VarveMetroStore()', options, { ...ADAPTER_FIELDS, ...DECLARED_FIELDS, root: TEXT })
+    const { root = '', env, files, ...others } = options
+    this.#declared = { env, files }
     this.#root = resolve(root)
     this.#space = new LazyNamespace('metro', others, 'json', result)
   }
@@ -136,7 +138,7 @@ export class VarveMetroStore<T = unknown> {
     const nowMs = performance.now()
     // Changed inputs remain changed.
     if (this.#inputs === undefined || (this.#inputs.areFirst && nowMs - this.#lookedMs > LOOK_MS)) {
-      this.#inputs = inputsOf([], [this.#root])
+      this.#inputs = inputsOf({ folders: [this.#root], ...this.#declared })
       this.#lookedMs = nowMs
     }
     return this.#inputs.areFirst ? Buffer.concat([key, Buffer.from(this.#inputs.digest, 'hex')]) : undefined

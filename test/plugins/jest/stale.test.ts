@@ -28,9 +28,14 @@ function write(folder: string, files: Readonly<Record<string, string>>): void {
 }
 
 /** A project whose test expects the word in the environment. */
-function makeProject(files: Readonly<Record<string, string>>, transformerConfig: object = {}): string {
+function makeProject(
+  files: Readonly<Record<string, string>>,
+  transformerConfig: object = {},
+  declared: { readonly env?: readonly string[]; readonly files?: readonly string[] } = {},
+): string {
   const folder = makeFolder()
-  const transform = { '\\.js$': [VARVE, { transformer: BABEL_JEST, dir: join(folder, 'cache'), transformerConfig }] }
+  const options = { transformer: BABEL_JEST, dir: join(folder, 'cache'), transformerConfig, ...declared }
+  const transform = { '\\.js$': [VARVE, options] }
   write(folder, {
     'package.json': '{"name": "project", "version": "1.0.0"}',
     'jest.config.json': JSON.stringify({
@@ -162,6 +167,26 @@ describe('Jest with babel-jest', () => {
   it('no stale module after a change of a variable that a plugin of the workspace reads', slow, () => {
     const folder = makeProject({ 'babel.config.js': CONFIG, 'plugin.js': pluginOf('process.env.FLAVOUR') })
     for (const FLAVOUR of ['one', 'two', 'one']) expect(wordOf(folder, { FLAVOUR })).toBe(FLAVOUR)
+  })
+
+  /** As react-native-dotenv and transform-inline-environment-variables: no code of the project names what they read. */
+  const installed = (word: string): Readonly<Record<string, string>> => ({
+    'babel.config.js': 'module.exports = { plugins: ["installed"] }',
+    'node_modules/babel-plugin-installed/package.json': '{ "name": "babel-plugin-installed", "version": "1.0.0" }',
+    'node_modules/babel-plugin-installed/index.js': pluginOf(word),
+  })
+
+  it('a module is stale after a change of a declared variable that an installed plugin reads', slow, () => {
+    const folder = makeProject(installed('process.env.FLAVOUR'), {}, { env: ['FLAVOUR'] })
+    for (const FLAVOUR of ['one', 'two', 'one']) expect(wordOf(folder, { FLAVOUR })).toBe(FLAVOUR)
+  })
+
+  it('a module is stale after a change of a declared file that an installed plugin reads', slow, () => {
+    const folder = makeProject(installed('require("node:fs").readFileSync(".env", "utf8")'), {}, { files: ['.env'] })
+    for (const word of ['one', 'two', 'one']) {
+      write(folder, { '.env': word })
+      expect(wordOf(folder)).toBe(word)
+    }
   })
 })
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { VarveMetroStore } from '@varve/plugins/metro'
 import { Cache, type CacheStore } from 'metro-cache'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { makeFolder } from '../../folders.ts'
 import { adapterContract } from '../contract.ts'
 import { damage, keepFolder, runProgram } from '../programs.ts'
@@ -124,6 +124,31 @@ describe('VarveMetroStore', () => {
     const next = new VarveMetroStore({ dir, root })
     expect(await next.get(key)).toBeNull()
     await next.close()
+  })
+
+  it('a module is found after a change of a declared file or variable that an installed plugin reads', async () => {
+    const root = makeFolder()
+    const dir = makeFolder()
+    const key = Buffer.from('key')
+    const result = { dependencies: [], output: [{ type: 'js/module', data: { code: '1', lineCount: 1, map: [] } }] }
+    /** A store as a process of its own has it. */
+    const isFound = async (flavour: string, text: string): Promise<boolean> => {
+      vi.stubEnv('FLAVOUR', flavour)
+      writeFileSync(join(root, '.env'), text)
+      vi.resetModules()
+      const { VarveMetroStore: Store } = await import('@varve/plugins/metro')
+      const store = new Store({ dir, root, env: ['FLAVOUR'], files: ['.env'] })
+      const found = await store.get(key)
+      if (found === null) await store.set(key, result)
+      await store.close()
+      return found !== null
+    }
+    expect(await isFound('one', 'one')).toBe(false)
+    expect(await isFound('one', 'one')).toBe(true)
+    expect(await isFound('two', 'one')).toBe(false)
+    expect(await isFound('two', 'two')).toBe(false)
+    expect(await isFound('one', 'one')).toBe(true)
+    vi.unstubAllEnvs()
   })
 
   it('VarveMetroStore names a wrong option', () => {

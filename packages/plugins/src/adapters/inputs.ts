@@ -5,13 +5,14 @@
  * A process has the code in memory as it was at first. Once an input changes, as in watch mode, it uses the cache no more.
  */
 import { randomUUID } from 'node:crypto'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { isCountedVariable, observe } from 'varve/reads'
 import { digestOfTexts } from '../build/digest.ts'
 import { textOf } from '../build/files.ts'
 import { CONFIG_FILES, identityFiles, identityOf } from '../build/identity.ts'
 import { localModules, namedModules } from '../build/modules.ts'
 import { Root } from '../build/root.ts'
+import { type Fields, TEXTS } from '../build/validate.ts'
 
 /** The inputs as they are now. */
 export interface Inputs {
@@ -37,28 +38,58 @@ const PROCESS = randomUUID()
 /** Jest gives each worker its own number. */
 const WORKER = 'JEST_WORKER_ID'
 
-/** The inputs of transformers in these files, for a project with these directories. `config` is the text of their options. */
-export function inputsOf(files: readonly string[], folders: readonly string[], config = ''): Inputs {
-  const id = JSON.stringify([files, folders, config])
-  const first = held.get(id) ?? lookAt(files, folders, config)
+/** What a user declares, because installed plugins of Babel read it and nothing else names it. */
+export interface DeclaredInputs {
+  /**
+   * Environment variables that plugins and presets in `node_modules` read, such as those of `transform-inline-environment-variables`.
+   * Variables that the code of the project names count without this.
+   * @defaultValue `[]`
+   */
+  readonly env?: readonly string[] | undefined
+  /**
+   * Files that plugins and presets in `node_modules` read, relative to the project, such as the `.env` of react-native-dotenv.
+   * @defaultValue `[]`
+   */
+  readonly files?: readonly string[] | undefined
+}
+
+/** The checks of these options. */
+export const DECLARED_FIELDS: Fields<DeclaredInputs> = { env: TEXTS, files: TEXTS }
+
+/** What the inputs are found from. */
+interface Source extends DeclaredInputs {
+  /** Files of transformers. */
+  readonly transformers?: readonly string[]
+  /** Directories of the project, of which the first has the declared files. */
+  readonly folders: readonly string[]
+  /** The text of the options of the transformers. */
+  readonly config?: string
+}
+
+/** The inputs of transformers. */
+export function inputsOf(source: Source): Inputs {
+  const id = JSON.stringify(source)
+  const first = held.get(id) ?? lookAt(source)
   held.set(id, first)
   first.isChanged ||= !first.looks.every((isSame) => isSame())
-  const { digest, variables } = first.isChanged ? lookAt(files, folders, config) : first
+  const { digest, variables } = first.isChanged ? lookAt(source) : first
   const values = variables.map((name) => `${name}=${process.env[name] ?? ''}`)
   return { digest: digestOfTexts([digest, ...values, first.isChanged ? PROCESS : '']), areFirst: !first.isChanged }
 }
 
-function lookAt(files: readonly string[], folders: readonly string[], config: string): Held {
+function lookAt({ transformers = [], folders, config = '', env = [], files = [] }: Source): Held {
   const roots = folders.map((folder) => new Root(folder))
   const configs = folders.flatMap((folder) => [
     ...CONFIG_FILES.map((name) => join(folder, name)),
     ...namedModules(config, folder),
   ])
-  const { paths, manifests, variables } = localModules([...files, ...configs])
-  const modules = [...new Set([...files, ...paths, ...manifests])]
+  const { paths, manifests, variables } = localModules([...transformers, ...configs])
+  const declared = files.map((path) => resolve(folders[0] ?? '', path))
+  const modules = [...new Set([...transformers, ...paths, ...manifests, ...declared])]
   const looks = [...roots.flatMap((root) => identityFiles({}, root)), ...modules].map(observe)
   const identities = roots.flatMap((root) => Object.values(identityOf({ cacheKey: '' }, root)))
   const texts = modules.map((path) => textOf(path, 'latin1') ?? '-')
   const counted = variables.filter((name) => name !== WORKER && isCountedVariable(name, false))
-  return { digest: digestOfTexts([...identities, ...texts]), variables: counted, looks, isChanged: false }
+  const all = [...new Set([...counted, ...env])]
+  return { digest: digestOfTexts([...identities, ...texts]), variables: all, looks, isChanged: false }
 }

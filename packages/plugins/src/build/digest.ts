@@ -87,7 +87,13 @@ function writeList(target: Target, kind: string, items: readonly unknown[], name
 
 function refuse(target: Target, name: string, kind: string): void {
   if (!target.isLenient) {
-    throw new VarveError('INVALID_OPTION', `${name} cannot be compared (${kind}); pass a name or a version instead`)
+    const advice = name.startsWith('cacheKey.')
+      ? '. If the plugin has added it to its options, give it a copy: plugin({ ...options })'
+      : ''
+    throw new VarveError(
+      'INVALID_OPTION',
+      `${name} cannot be compared (${kind}); pass a name or a version instead${advice}`,
+    )
   }
   target.parts.push(`${kind};`)
 }

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { type Inputs, inputsOf } from '../adapters/inputs.ts'
+import { type DeclaredInputs, type Inputs, inputsOf } from '../adapters/inputs.ts'
 import { lenientDigest } from '../build/digest.ts'
 import { isInstalled } from '../build/modules.ts'
 import type { Loaded, TransformOptions } from './transformer.ts'
@@ -14,12 +14,14 @@ import type { Loaded, TransformOptions } from './transformer.ts'
 export class KeyMaker {
   readonly #loaded: Loaded
   readonly #options: string
+  readonly #declared: DeclaredInputs
   readonly #base: string
   readonly #inputs: Map<string, Inputs> = new Map()
   readonly #packages: Map<string, string> = new Map()
 
-  constructor(loaded: Loaded, transformerConfig: unknown) {
+  constructor(loaded: Loaded, transformerConfig: unknown, declared: DeclaredInputs) {
     this.#loaded = loaded
+    this.#declared = declared
     this.#options = textOfConfig(transformerConfig)
     this.#base = createHash('sha256')
       .update(loaded.package)
@@ -43,7 +45,8 @@ export class KeyMaker {
     const known = this.#inputs.get(id)
     if (known !== undefined) return known
     const folders = [...new Set([process.cwd(), root, own])].filter((folder) => folder !== '')
-    const inputs = inputsOf([this.#loaded.file], folders, this.#options)
+    const source = { transformers: [this.#loaded.file], folders, config: this.#options }
+    const inputs = inputsOf({ ...source, ...this.#declared })
     this.#inputs.set(id, inputs)
     return inputs
   }

@@ -13,7 +13,7 @@ export interface TransformOptions {
   /** Jest's configuration as a string. */
   readonly configString?: string
   /** The project that Jest transforms the file for. */
-  readonly config?: { readonly rootDir: string }
+  readonly config?: { readonly rootDir: string; readonly cache?: boolean; readonly cacheDirectory?: string }
   /** Whether the code must record its coverage. */
   readonly instrument?: boolean
   readonly transformerConfig?: unknown
