@@ -98,7 +98,7 @@ describe.each(ENGINES)('restoring into a clean target: %s', (engine) => {
     closeSync(file)
     await expect(cache.files.store(root)).rejects.toMatchObject({
       code: 'VALUE_TOO_LONG',
-      message: expect.stringMatching(/large\.bin.* has 2147483648 bytes, the limit of a stored file is 2147483647; /),
+      message: "'large.bin' has 2147483648 bytes, the limit of a stored file is 2147483647; leave it out or split it",
     })
     await cache.close()
   })

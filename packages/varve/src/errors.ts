@@ -13,7 +13,7 @@ export type ErrorCode =
   | 'INVALID_ARGUMENT'
   /** A key is longer than 65,535 bytes. */
   | 'KEY_TOO_LONG'
-  /** A value is longer than the format can hold. */
+  /** A value is longer than the format can hold, or a file is longer than 2 GiB. */
   | 'VALUE_TOO_LONG'
   /** The cache was closed. */
   | 'CLOSED'
@@ -35,7 +35,7 @@ export type ErrorCode =
   | 'CANCELLED'
   /** Other processes changed the cache faster than this call could follow, or WebAssembly runs an `onProgress` of it; try again. */
   | 'BUSY'
-  /** The cache has used up its numbers of writers or commits. */
+  /** The cache has used up its numbers of writers or commits, or has 10,000 namespaces. */
   | 'EXHAUSTED'
   /** A path in a manifest, directory or archive would leave its root, or is not a unique name on every system. */
   | 'UNSAFE_PATH'

@@ -231,7 +231,7 @@ export class WasmTrees implements EngineFiles {
 }
 
 function tooLong(path: string, bytes: number): EngineFailure {
-  const text = `${JSON.stringify(path)} has ${bytes} bytes, the limit of a stored file is ${FILE_BYTES_MAX}; leave it out or split it`
+  const text = `'${path}' has ${bytes} bytes, the limit of a stored file is ${FILE_BYTES_MAX}; leave it out or split it`
   return new EngineFailure('VALUE_TOO_LONG', text)
 }
 

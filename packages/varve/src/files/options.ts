@@ -30,8 +30,9 @@ export interface RestoreOptions extends WatchOptions {
    */
   readonly mode?: RestoreMode | undefined
   /**
-   * Removes everything below the target that is not in the manifest before files are placed. Links are removed, their
-   * targets never.
+   * Removes everything below the target that is not in the manifest: what is in the way before files are placed, the rest
+   * after that. Links are removed, their targets never. Nothing is removed if the cache lacks a content (FILES_DAMAGED) or the target is refused
+   * (INVALID_ARGUMENT): one with the working or home directory, a cache or a repository in it, or in a cache.
    * @defaultValue `false`
    */
   readonly clean?: boolean | undefined

@@ -62,7 +62,7 @@ export default [
     replace:
       '  const missing: string[] = []\n  if (mode !== 0) return void files.mkdirSync(folder, { recursive: true, mode })',
     test: ODD,
-    only: 'native > a commit to a directory in which nothing can be made ends: /proc/self/fd/x',
+    only: 'native a commit to a directory in which nothing can be made ends: /proc/self/fd/x',
   },
   {
     name: 'the clock of the program is believed',
