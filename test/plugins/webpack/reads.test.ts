@@ -1,5 +1,6 @@
 /** What loaders read without reporting it to webpack. Each build runs in a separate process. */
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -64,6 +65,36 @@ const NOTHING = { built: [], changed: [] }
 
 afterEach(() => {
   delete process.env['WORD']
+})
+
+/** Puts what a server answers into each module, which it asks once. */
+const asksServer = (url: string): string => `const fs = require('node:fs')
+const { basename, join } = require('node:path')
+let held
+module.exports = function (source) {
+  const done = this.async()
+  fs.appendFileSync(join(__dirname, 'dist-log.txt'), basename(this.resourcePath) + '\\n')
+  held ??= fetch('${url}').then((answer) => answer.text())
+  held.then((word) => done(null, source + '\\nconsole.log(' + JSON.stringify(word) + ')'), done)
+}
+`
+
+it('what a loader asks a server is asked in each build, and other loaders get their modules from the cache', async () => {
+  const server = createServer((_, answer) => answer.end('answer'))
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  const port = typeof address === 'object' && address !== null ? address.port : 0
+  try {
+    const files = { 'loader.cjs': asksServer(`http://127.0.0.1:${port}/`) }
+    const project = makeProject('', files)
+    expect((await project.build()).built).toEqual(ALL)
+    expect((await project.build()).built).toEqual(ALL)
+    project.write('loader.cjs', loaderOf(''))
+    expect((await project.build()).built).toEqual(ALL)
+    expect((await project.build()).built).toEqual([])
+  } finally {
+    server.close()
+  }
 })
 
 describe('after a change everything is built again, and the reason is named:', () => {

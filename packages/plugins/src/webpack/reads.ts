@@ -32,7 +32,16 @@ import { wrapFileSystem } from './file-system.ts'
 import { InUse } from './in-use.ts'
 import { Packages } from './packages.ts'
 import { type InputKind, inputOf } from './recorded.ts'
-import { BuildSink, type Changes, type Found, INPUT_KINDS, isBelow, ModuleSink, noteDigest } from './sinks.ts'
+import {
+  BuildSink,
+  type Changes,
+  type Found,
+  INPUT_KINDS,
+  isBelow,
+  loadersOf,
+  ModuleSink,
+  noteDigest,
+} from './sinks.ts'
 
 type Installation = NonNullable<ReturnType<typeof installReads>>
 type BuildInfo = NonNullable<NormalModule['buildInfo']>
@@ -48,6 +57,7 @@ export class BuildReads {
   readonly #compiler: Compiler
   readonly #installed: Installation | undefined
   #sink: BuildSink | undefined
+  #hasWarned = false
   /** True between the first build and the end of the compiler. */
   #isOpen = false
   /** Whether a path is not an input of the project. */
@@ -172,6 +182,7 @@ export class BuildReads {
     const packages = this.#sink?.packages
     if (own === undefined || packages === undefined || buildInfo === undefined || buildInfo === null) return
     own.isOver = true
+    if (loadersOf(module).some((loader) => this.#sink?.connected.has(loader))) this.#doNotStore(module, buildInfo)
     // Loaders that run a child compiler report the dependencies of its modules, including those added here.
     const reported = new Set(pathsIn(buildInfo, 'fileDependencies'))
     for (const path of reported) if (!this.#added.has(path)) this.#reported.add(path)
@@ -191,6 +202,17 @@ export class BuildReads {
       this.#added.add(path)
       this.#unreported.add(path)
     }
+  }
+
+  /** What a server answers may change at any time, so webpack builds the module each time. */
+  #doNotStore(module: NormalModule, buildInfo: BuildInfo): void {
+    buildInfo.cacheable = false
+    if (this.#hasWarned) return
+    this.#hasWarned = true
+    const name = module.readableIdentifier(this.#compiler.requestShortener)
+    this.#compiler
+      .getInfrastructureLogger('VarveWebpackPlugin')
+      .warn(`${name} and all modules with its loaders are built each time, because these connected to the network`)
   }
 
   /**

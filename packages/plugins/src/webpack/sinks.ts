@@ -34,6 +34,8 @@ export class BuildSink implements Sink {
   readonly outer: Sink | undefined
   readonly reads: Map<ReadKind, Set<string>> = new Map()
   readonly names: Set<string> = new Set()
+  /** Loaders of modules that connected to the network: they may have an answer in memory for all their modules. */
+  readonly connected: Set<string> = new Set()
   readonly packages: Packages
   readonly written: Set<string>
   readonly #variables: Set<string>
@@ -183,9 +185,22 @@ export class ModuleSink implements Sink {
     this.#build.changedVariable(name)
   }
 
+  /** webpack reads modules from the network itself, with a lock file. */
   opaque(event: Parameters<Sink['opaque']>[0]): void {
+    if (event.kind === 'network' && !this.isOver && !isRemote(this.module))
+      for (const loader of loadersOf(this.module)) this.#build.connected.add(loader)
     this.#build.opaque(event)
   }
+}
+
+/** The paths of the loaders of a module. */
+export function loadersOf(module: Module): string[] {
+  const loaders: unknown = Reflect.get(module, 'loaders')
+  return Array.isArray(loaders) ? loaders.map(({ loader }: { loader?: unknown }) => String(loader)) : []
+}
+
+function isRemote(module: Module): boolean {
+  return /^https?:/.test(String(Reflect.get(module, 'resource')))
 }
 
 /** Notes an input as it is now, unless it is noted already. */
