@@ -14,7 +14,7 @@ import { ADDRESS, INSTALLED, LINKS } from './subjects.mjs'
 /** @typedef {import('./tools.mjs').Settings} Settings */
 /** @typedef {import('../staleness/build/outcome.mjs').Outcome} Outcome */
 /** @typedef {{ step: number, difference: string, expected: Outcome, built: Outcome }} Fault */
-/** @typedef {{ fault: Fault | undefined, hits: number, builds: number }} Verdict */
+/** @typedef {{ fault: Fault | undefined, hits: number, builds: number, steps: readonly Outcome[] }} Verdict `steps`: with Varve */
 
 /** A build that takes longer hangs. */
 const BUILD_MS_MAX = 60_000
@@ -45,22 +45,24 @@ export class Lane {
     for (const [path, [target]] of Object.entries(LINKS)) project.apply(['link', path, target])
     for (const name of INSTALLED) project.apply(['install', name, '1.0.0'])
     let hits = 0
-    const steps = [[], [], ...program.edits]
-    for (const [step, changes] of steps.entries()) {
+    /** @type {Outcome[]} */
+    const steps = []
+    for (const [step, changes] of [[], [], ...program.edits].entries()) {
       for (const change of changes) project.apply(change)
       this.#served = project.served
       const built = withoutOwnWarnings(await this.#build(project, program, true))
       const expected = await this.#build(project, program, false)
       hits += built.hits
+      steps.push(built)
       const difference = differenceOf(expected, built)
       if (difference === undefined) continue
       // A process that builds again and again may be wrong itself.
       const truth = await this.#build(project, program, false, true)
       const confirmed = differenceOf(truth, built)
       if (confirmed !== undefined)
-        return { fault: { step, difference: confirmed, expected: truth, built }, hits, builds: step }
+        return { fault: { step, difference: confirmed, expected: truth, built }, hits, builds: step, steps }
     }
-    return { fault: undefined, hits, builds: steps.length }
+    return { fault: undefined, hits, builds: steps.length, steps }
   }
 
   close() {

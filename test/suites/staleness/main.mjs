@@ -1,9 +1,13 @@
 // @ts-check
-// All scenarios, or those whose name matches, two at a time. Every step is one line; the last lines count.
+// All rows with each of their tools and all scenarios, or those whose name matches, two at a time. Each row and each step of a
+// scenario is one line; the last lines count.
 import { availableParallelism } from 'node:os'
+import { Lane } from '../generator/run.mjs'
 import { installPlugins } from './install.mjs'
+import { ROWS } from './rows.mjs'
 import { runScenario } from './run.mjs'
 import { SCENARIOS } from './scenarios.mjs'
+import { differenceIn, toolsOf } from './table.mjs'
 
 /** @typedef {import('./run.mjs').StepResult} StepResult */
 
@@ -22,8 +26,19 @@ import { SCENARIOS } from './scenarios.mjs'
 export async function runStaleness(filter, report) {
   await installPlugins()
   const counts = { right: 0, wrong: 0, limits: 0, ownWrong: 0 }
-  const rest = SCENARIOS.filter(({ name }) => new RegExp(filter, 'i').test(name))
-  const work = async () => {
+  const isChosen = (/** @type {string} */ name) => new RegExp(filter, 'i').test(name)
+  const rows = ROWS.flatMap((row) => toolsOf(row).map((tool) => ({ row, tool, name: `${tool}: ${row.name}` }))).filter(
+    ({ name }) => isChosen(name),
+  )
+  const rest = SCENARIOS.filter(({ name }) => isChosen(name))
+  const work = async (/** @type {number} */ index) => {
+    const lane = new Lane(`row-${process.pid}-${index}`)
+    for (let next = rows.shift(); next !== undefined; next = rows.shift()) {
+      const difference = await differenceIn(next.row, next.tool, lane)
+      const result = { step: 'all steps', difference, ownDifference: undefined, limit: undefined }
+      report(`${verdictOf(result, counts)} ${next.name}${notesOf(result)}`)
+    }
+    lane.close()
     for (let scenario = rest.shift(); scenario !== undefined; scenario = rest.shift()) {
       const { name } = scenario
       const results = await runScenario(scenario, { isOwnIncluded: true }).catch((/** @type {Error} */ error) => [
@@ -32,7 +47,7 @@ export async function runStaleness(filter, report) {
       for (const result of results) report(`${verdictOf(result, counts)} ${name} / ${result.step}${notesOf(result)}`)
     }
   }
-  await Promise.all(Array.from({ length: Math.min(2, availableParallelism()) }, work))
+  await Promise.all(Array.from({ length: Math.min(2, availableParallelism()) }, (_, index) => work(index)))
   return counts
 }
 

@@ -1,8 +1,11 @@
 /** The staleness suite in its short form: scenarios that need no other packages than the repository itself. */
-import { describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { slow } from '../../slow.ts'
+import { Lane } from '../generator/run.mjs'
+import { ROWS } from './rows.mjs'
 import { differenceOf, runScenario } from './run.mjs'
 import { SCENARIOS } from './scenarios.mjs'
+import { differenceIn, toolsOf } from './table.mjs'
 
 /** For webpack what a loader and the config read by themselves, and one scenario for each other bundler. */
 const SHORT = [
@@ -31,6 +34,32 @@ describe('after every change a build from the cache is what a build without a ca
       expect(results.length).toBe(Object.keys(scenario.steps).length + 2)
       for (const { step, difference, limit } of results)
         expect([step, difference === undefined]).toEqual([step, limit === undefined])
+    },
+  )
+})
+
+/** Each row with one tool: the next row with the next tool that it applies to. */
+const EACH = ROWS.map((row, index) => {
+  const tools = toolsOf(row)
+  const tool = tools[index % tools.length]
+  if (tool === undefined) throw new Error(`row '${row.name}' has no tool`)
+  return { row, tool, name: `${tool}: ${row.name}` }
+})
+const QUICK = EACH.filter((_, index) => index % 9 === 0)
+
+describe('a row of the table', () => {
+  const lane = new Lane(`test-${process.pid}`)
+  afterAll(() => lane.close())
+
+  it.each(QUICK)('no build is stale: $name', { timeout: SCENARIO_MS }, async ({ row, tool }) => {
+    expect(await differenceIn(row, tool, lane)).toBe(undefined)
+  })
+
+  it.each(EACH.filter((one) => !QUICK.includes(one)))(
+    'no build is stale: $name',
+    { ...slow, timeout: SCENARIO_MS },
+    async ({ row, tool }) => {
+      expect(await differenceIn(row, tool, lane)).toBe(undefined)
     },
   )
 })

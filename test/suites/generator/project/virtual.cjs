@@ -1,7 +1,6 @@
 // @ts-check
 // A plugin of webpack for modules that only exist in its memory, as webpack-virtual-modules makes them. This file is copied into each
 // project.
-const path = require('node:path')
 // @ts-expect-error Each program has its own.
 const { loadGenerated } = require('./load.cjs')
 
@@ -23,6 +22,5 @@ module.exports = class {
     wrap('stat', async () => STATS)
     wrap('lstat', async () => STATS)
     wrap('readFile', async (name) => Buffer.from((await loadGenerated()).virtual(name)))
-    compiler.options.resolve.modules.push(path.join(__dirname, 'src'))
   }
 }
