@@ -5,7 +5,7 @@
 //   node test/suites/generator/main.mjs --tool rollup --count 200
 //   node test/suites/generator/main.mjs --tool rollup --seed 17 --count 1
 //   node test/suites/generator/main.mjs --tool rollup --with 'fetch|connect' --count 10
-//   node test/suites/generator/main.mjs --tool rollup --without '^(time|collects)$'
+//   node test/suites/generator/main.mjs --tool rollup --without '^(size|collects)$'
 import { parseArgs } from 'node:util'
 import { featuresOf, generateProgram, TOOLS, withoutKinds } from './program.mjs'
 import { Lane } from './run.mjs'

@@ -83,7 +83,8 @@ export function generateProgram(seed, tool) {
     format: chance(random, 15) ? 'mjs' : 'cjs',
     hook: chance(random, 30) ? 'load' : 'transform',
     isParallel: chance(random, 50),
-    collects: isBundler && chance(random, 10) ? chooseFrom(random, COLLECTED) : 'none',
+    // In Rspack, a loader that passes something to a plugin is documented: nothing can see it.
+    collects: isBundler && tool !== 'rspack' && chance(random, 10) ? chooseFrom(random, COLLECTED) : 'none',
     virtual: isBundler && tool !== 'rspack' && chance(random, 10) ? chooseFrom(random, VIRTUAL) : 'none',
     modules,
     config: several(15, early),
@@ -138,8 +139,7 @@ export function withoutKinds(program, kinds) {
  * Operations that a plugin may do before the first call: those that do not wait. Variables are found by their names in the text of
  * plugins and configs, not in that of programs with tasks.
  */
-const EARLY =
-  /Sync$|^require|^resolve|^read(Buffer|Url|Descriptor|Pointer|Upward|Extension|dir)|^walk|^size|^time|^variable$/
+const EARLY = /Sync$|^require|^resolve|^read(Buffer|Url|Descriptor|Pointer|Upward|Extension|dir)|^walk|^size|^variable$/
 
 /** Operations after which nothing is stored: too many of them, and no program has hits. @param {string} kind */
 const isRare = (kind) => /^(exec|spawn|worker|fetch|http|connect|write|copy|emit)/.test(kind)

@@ -28,6 +28,7 @@ export function filesOf(program) {
   const adapters = ADAPTERS.map((name) => [name, readFileSync(join(import.meta.dirname, 'project', name), 'utf8')])
   return {
     ...Object.fromEntries(Object.entries(FILES).map(([path, text]) => [path, fill(text)])),
+    '.git/HEAD': 'ref: refs/heads/main', // Paths are relative to the checkout, which moves.
     ...COPIES,
     ...Object.fromEntries(adapters),
     'src/main.js': program.modules.map((name) => `import './${name}.js'\n`).join(''),

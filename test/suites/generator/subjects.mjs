@@ -96,7 +96,7 @@ export const KINDS = {
   importModule: ['lib/g.mjs', 'lib/h.mjs', 'lib/d.cjs'],
   ...every(['readdirSync', 'readdirTypes', 'readdirTree', 'readdirPromise', 'opendir', 'walk', 'readAll'], folders),
   ...every(['existsSync', 'accessSync', 'statSync', 'statPromise', 'statQuiet', 'lstatSync'], both),
-  ...every(['size', 'time'], texts),
+  size: texts,
   ...every(['realpathSync', 'realpathNative'], both),
   readlinkSync: ['data/link.txt', 'data/linked'],
   ...every(['variable', 'variableIn', 'variableSpread', 'variableOwn'], VARIABLES),

@@ -99,7 +99,6 @@ export const ROWS = [
     m0: 'size data/a.txt',
     steps: { larger: [['write', 'data/a.txt', 'longer than before']] },
   },
-  { name: 'the time of a file', m0: 'time data/a.txt', steps: { touched: [['touch', 'data/a.txt']] } },
   {
     name: 'the names in a folder',
     m0: 'readdirSync pages',
@@ -282,7 +281,7 @@ export const ROWS = [
   },
   .../** @type {const} */ (['file', 'warning']).map((collects) => ({
     name: `a ${collects} that is made of the state of the plugin`,
-    tools: BUNDLERS,
+    tools: [...LOADING, /** @type {Tool} */ ('webpack')],
     m0: 'readFileSync data/a.txt',
     more: { collects },
     steps: { changed: [/** @type {Change} */ (['write', 'data/a.txt', 'w2000'])] },

@@ -153,7 +153,6 @@ const OPERATIONS = {
   statQuiet: (name) => String(fs.statSync(at(name), { throwIfNoEntry: false })?.isFile()),
   lstatSync: (name) => typeOf(fs.lstatSync(at(name))),
   size: (name) => String(fs.statSync(at(name)).size),
-  time: (name) => String(Math.floor(fs.statSync(at(name)).mtimeMs)),
   realpathSync: (name) => path.relative(fs.realpathSync(__dirname), fs.realpathSync(at(name))),
   realpathNative: (name) => path.relative(fs.realpathSync(__dirname), fs.realpathSync.native(at(name))),
   readlinkSync: (name) => fs.readlinkSync(at(name)),
