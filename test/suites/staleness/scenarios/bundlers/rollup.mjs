@@ -32,29 +32,6 @@ export const ROLLUP = [
     },
   },
   {
-    name: 'Rollup: a plugin in a file of the project',
-    tool: 'rollup',
-    files: {
-      ...WORDS,
-      'build.config.mjs': `import fs from 'node:fs'
-        import { cached } from '@varve/plugins/rollup'
-        import { plug } from './plug.mjs'
-        export default (on) => {
-          const plugin = plug({ word: 'one' })
-          return {
-            input: 'src/main.js',
-            plugins: [
-              on ? cached(plugin, { cacheKey: { word: 'one' }, onStats: (s) => globalThis.varveStats.push(s) }) : plugin
-            ]
-          }
-        }`,
-      'plug.mjs': PLUGIN,
-    },
-    steps: {
-      'the file changes, the key does not': [['replace', 'plug.mjs', "v || 'none'", "'EDITED'"]],
-    },
-  },
-  {
     name: 'Rollup: a function in the key',
     tool: 'rollup',
     files: {
@@ -168,29 +145,6 @@ export const ROLLUP = [
     },
   },
   {
-    name: 'Rolldown: a plugin in a file of the project',
-    tool: 'rolldown',
-    files: {
-      ...WORDS,
-      'build.config.mjs': `import fs from 'node:fs'
-        import { cached } from '@varve/plugins/rolldown'
-        import { plug } from './plug.mjs'
-        export default (on) => {
-          const plugin = plug({ word: 'one' })
-          return {
-            input: 'src/main.js',
-            plugins: [
-              on ? cached(plugin, { cacheKey: { word: 'one' }, onStats: (s) => globalThis.varveStats.push(s) }) : plugin
-            ]
-          }
-        }`,
-      'plug.mjs': PLUGIN,
-    },
-    steps: {
-      'the file changes, the key does not': [['replace', 'plug.mjs', "v || 'none'", "'EDITED'"]],
-    },
-  },
-  {
     name: 'esbuild: watched files and build options',
     tool: 'esbuild',
     files: {
@@ -230,36 +184,6 @@ export const ROLLUP = [
       'watchFiles same size and time': [['replaceKeepingTime', 'w.txt', 'two', 'wto']],
       define: [['env', 'Q', '2']],
       minify: [['env', 'MIN', '1']],
-    },
-  },
-  {
-    name: 'esbuild: a file that is read but not watched',
-    tool: 'esbuild',
-    files: {
-      ...WORDS,
-      'build.config.mjs': String.raw`import fs from 'node:fs'
-        import { cached } from '@varve/plugins/esbuild'
-        export default (on) => {
-          const plugin = {
-            name: 'p',
-            setup({ onLoad }) {
-              onLoad({ filter: /src.*\.js$/ }, ({ path }) => ({
-                contents: fs.readFileSync(path, 'utf8').replace('WORD', fs.readFileSync('w.txt', 'utf8')),
-                watchFiles: []
-              }))
-            }
-          }
-          return {
-            entryPoints: ['src/main.js'],
-            bundle: true,
-            outdir: 'dist',
-            plugins: [on ? cached(plugin, { cacheKey: 'k', onStats: (s) => globalThis.varveStats.push(s) }) : plugin]
-          }
-        }`,
-      'w.txt': 'one',
-    },
-    steps: {
-      'file read without watchFiles (documented)': [['write', 'w.txt', 'two']],
     },
   },
   {

@@ -45,42 +45,6 @@ export const RSPACK = [
     },
   },
   {
-    name: 'Rspack: a module that a loader requires',
-    tool: 'rspack',
-    files: {
-      ...WORDS,
-      'build.config.mjs': String.raw`import { VarveRspackPlugin } from '@varve/plugins/rspack'
-        import { createRequire } from 'node:module'
-        const require = createRequire(import.meta.url)
-        import fs from 'node:fs'
-        export default (on) => ({
-          mode: 'production',
-          context: process.cwd(),
-          entry: './src/main.js',
-          output: { path: process.cwd() + '/dist' },
-          module: {
-            rules: [
-              {
-                test: /src.*\.js$/,
-                use: [...(on ? ['@varve/plugins/loader'] : []), { loader: './l.cjs', options: { word: 'one' } }]
-              }
-            ]
-          },
-          plugins: on ? [new VarveRspackPlugin({ onStats: (s) => globalThis.varveStats.push(s) })] : []
-        })`,
-      'l.cjs': `const h = require('./h.cjs')
-        module.exports = function (s) {
-          this.addDependency(require('path').resolve('w.txt'))
-          return h(s.replace('WORD', this.getOptions().word + require('fs').readFileSync('w.txt', 'utf8')))
-        }`,
-      'h.cjs': "module.exports = (s) => s + '//h1'",
-      'w.txt': 'w',
-    },
-    steps: {
-      'the module changes': [['write', 'h.cjs', "module.exports = (s) => s + ';console.log(2)'"]],
-    },
-  },
-  {
     name: 'Rspack: a function in the options of a loader',
     tool: 'rspack',
     files: {
