@@ -104,7 +104,7 @@ const OBJECTS_MAX = 5_000_000
 const HEADS_MAX = 10_000
 const LIVE_MAX = 1_000_000
 
-/** What a list says, without the objects. */
+/** The answer to a list request, without the objects. */
 interface Survey {
   readonly objects: number
   readonly bytes: number

@@ -216,7 +216,7 @@ function wordIn(body: Uint8Array, status: number): string | undefined {
   return /<Code>([A-Za-z][A-Za-z0-9.]{0,59})<\/Code>/.exec(text)?.[1]
 }
 
-/** What a status says if the service says no more. */
+/** The reason for a status if the service gives none. */
 function explainStatus(status: number): Explained {
   const code = status === 401 || status === 403 ? 'REMOTE_DENIED' : 'REMOTE_UNAVAILABLE'
   const advice =

@@ -20,7 +20,7 @@ export interface SyncAccess {
   close(): void
 }
 
-/** What a record says of a slot. */
+/** The contents of the record of a slot. */
 export interface SlotRecord {
   readonly name: string
   readonly stamp: number
