@@ -141,7 +141,8 @@ async function openFolder(dir: string, readOnly: boolean, maxBytes: number): Pro
     const above = { name: basename(dir), dir, shared: isShared, readOnly: true }
     const { layers: found, warnings } = await layersBelow(above, engine.folderName(secret))
     // A build over untrusted layers does not use the cache of trusted builds.
-    const isTrusted = domainOf(dir) === 'trusted' && isFormat(join(dir, engine.folderName(secret)))
+    const isKept = !readOnly || isFormat(join(dir, engine.folderName(secret)))
+    const isTrusted = isKept && domainOf(dir) === 'trusted'
     const layers = found.filter((layer) => !isTrusted || domainOf(layer) === 'trusted')
     const store = await engine.open(dir, { durability: 'relaxed', readOnly, maxBytes, secret, layers })
     const onWarning = ({ message }: VarveError): void => void process.stderr.write(`warning: ${escapeText(message)}\n`)
