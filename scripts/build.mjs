@@ -4,7 +4,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { embeddedPaths } from './build/embed.mjs'
-import { addonPath, buildNative } from './build/native.mjs'
+import { addonPath, buildNative, nativeTypesPath } from './build/native.mjs'
 import { buildPackages, packageFolders, sourcesOf } from './build/packages.mjs'
 import { buildWasm, wasmPaths } from './build/wasm.mjs'
 import { install, isInstalled } from './common/install.mjs'
@@ -23,7 +23,7 @@ export const targets = [
     name: 'native',
     title: 'build: engine, native',
     inputs: RUST,
-    outputs: [addonPath],
+    outputs: [addonPath, nativeTypesPath],
     make: buildNative,
   },
   {
@@ -36,8 +36,9 @@ export const targets = [
   {
     name: 'packages',
     title: 'build: packages',
-    needs: wasmPaths,
+    needs: [...wasmPaths, nativeTypesPath],
     inputs: [
+      nativeTypesPath,
       ...TYPESCRIPT,
       ...packageFolders.flatMap((folder) => [`${folder}/src`, `${folder}/package.json`, `${folder}/tsconfig.json`]),
       ...['varve_wasm.js', 'varve_wasm.d.ts'].map((name) => `packages/varve/generated/${name}`),

@@ -8,7 +8,7 @@ import { homedir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { inspect } from './build/inspect.mjs'
-import { LINKING } from './build/native.mjs'
+import { LINKING, emptyNode } from './build/native.mjs'
 import { crossAddon, platforms } from './build/platforms.mjs'
 import { isMain, root, targetDir } from './common/root.mjs'
 import { run, runMain, step } from './common/steps.mjs'
@@ -54,6 +54,7 @@ async function build(platform) {
     ...rustEnv(),
     PATH: `${join(tools, 'bin')}${delimiter}${rustEnv().PATH}`,
     CARGO_ENCODED_RUSTFLAGS: await rustFlags(os),
+    ...(os === 'win32' ? await emptyNode(tools) : {}),
     ...(isMac ? { MACOSX_DEPLOYMENT_TARGET: floor } : {}),
   }
   await run(

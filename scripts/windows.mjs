@@ -6,7 +6,7 @@
 import { closeSync, openSync } from 'node:fs'
 import { copyFile, cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { LINKING } from './build/native.mjs'
+import { LINKING, emptyNode } from './build/native.mjs'
 import { packageFolders } from './build/packages.mjs'
 import { at, isMain, targetDir } from './common/root.mjs'
 import { setup } from './setup.mjs'
@@ -82,7 +82,8 @@ async function testDisk() {
 }
 
 async function makeCheckout() {
-  await cargo('rustc', [`--target=${TARGET}`, '--release', '--package=varve-node', ...LINKING], rustEnvironment)
+  const env = { ...rustEnvironment, ...(await emptyNode(place)) }
+  await cargo('rustc', [`--target=${TARGET}`, '--release', '--package=varve-node', ...LINKING], env)
   await rm(checkout, { recursive: true, force: true })
   const isOurs = (/** @type {string} */ path) => !path.endsWith('/node_modules') && !path.endsWith('.node')
   for (const name of COPIED) await cp(at(name), join(checkout, name), { recursive: true, filter: isOurs })

@@ -1,7 +1,7 @@
 // @ts-check
 // Builds the engine as a Node-API addon: packages/varve/native/varve.<platform>-<arch>[-<libc>].node. The library part of `varve`
-// looks for the same name.
-import { copyFile, mkdir, rename } from 'node:fs/promises'
+// looks for the same name. And its types for TypeScript, generated/native.d.ts, from what napi-derive writes when it compiles the crate.
+import { copyFile, mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { at, targetDir } from '../common/root.mjs'
 import { cargo } from '../common/tools.mjs'
@@ -21,11 +21,25 @@ export const hostPlatform = [platform, arch, libc()].filter(Boolean).join('-')
 /** The path relative to the root of the repository. */
 export const addonPath = `packages/varve/native/varve.${hostPlatform}.node`
 
+/** The types of the addon. */
+export const nativeTypesPath = 'packages/varve/generated/native.d.ts'
+
 /**
  * What `cargo rustc` passes to the compiler of the addon's own crate, which links all crates and optimises across them. LLVM then inlines
  * only what is small or has `#[inline]`. bench/limits/sizes.md has what it saves, and the instructions of each path.
  */
 export const LINKING = ['--', '-Cllvm-args=-inline-threshold=25']
+
+/**
+ * What the crate `napi` insists on for Windows, although the addon looks the functions of Node up when it is loaded: a library of Node,
+ * which is empty.
+ * @param {string} folder
+ */
+export async function emptyNode(folder) {
+  await writeFile(join(folder, 'libnode.dll'), '')
+  await writeFile(join(folder, 'libnode.a'), '!<arch>\n')
+  return { LIBNODE_PATH: folder }
+}
 
 /** @returns {string} the file name that cargo gives the library */
 function libraryName() {
@@ -43,4 +57,31 @@ export async function buildNative({ profile = 'release', features = [], addon = 
   await mkdir(dirname(addon), { recursive: true })
   await copyFile(join(targetDir, profile, libraryName()), temporary)
   await rename(temporary, addon) // never written in place: a running process may have it mapped
+  const written = await readFile(join(targetDir, profile, 'napi-types', 'varve-node'), 'utf8')
+  await mkdir(dirname(at(nativeTypesPath)), { recursive: true })
+  await writeFile(at(nativeTypesPath), typesOf(written))
+}
+
+/** @typedef {{ kind: string, name: string, original_name?: string, js_doc: string, def: string }} Definition */
+
+/**
+ * The declarations of a module, from a definition of napi-derive on each line.
+ * @param {string} written
+ */
+export function typesOf(written) {
+  /** @type {Definition[]} */
+  const definitions = written
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  const ofKind = (/** @type {string} */ kind) => definitions.filter((definition) => definition.kind === kind)
+  const classes = ofKind('struct').map(({ name, original_name = name, js_doc }) => {
+    const members = ofKind('impl').filter((definition) => definition.name === original_name)
+    return `${js_doc}export declare class ${name} {\n${members.map(({ def }) => def).join('\n')}\n}`
+  })
+  const interfaces = ofKind('interface').map(
+    ({ name, js_doc, def }) => `${js_doc}export interface ${name} {\n${def}\n}`,
+  )
+  const functions = ofKind('fn').map(({ js_doc, def }) => `${js_doc}export declare ${def}`)
+  return `${[...classes, ...interfaces, ...functions].join('\n\n')}\n`
 }

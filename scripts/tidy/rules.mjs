@@ -14,8 +14,8 @@ export const UNSAFE_FILES = [
   'crates/disk/src/guard/table.rs', // the table that this handler reads without a lock
   'crates/disk/src/platform/*', // calls of an operating system that std lacks
   'crates/disk/tests/contract/truncated.rs', // a map of another library, to prove that the guard ignores it
-  'crates/node/src/node_api/*', // Node-API callbacks by hand
-  'crates/node/src/module.rs', // the function that Node calls when it loads the addon
+  'crates/node/src/hot.rs', // what runs for each entry, by hand on Node-API
+  'crates/node/src/memory.rs', // memory of JavaScript
   'bench/engine/src/measure.rs', // the CPU time of the process
   'bench/engine/src/workloads/open.rs', // files dropped from the system's cache
   'bench/rivals/rust/src/subjects/lmdb.rs', // a rival whose interface requires it
@@ -64,7 +64,7 @@ export const CORE_FLOORS = [
 /** Rooms by floor of each crate, by its folder. @type {ReadonlyMap<string, readonly (readonly string[])[]>} */
 export const FLOORS = new Map([
   ['crates/core/src/', CORE_FLOORS],
-  ['crates/node/src/', [['module'], ['open'], ['calls'], ['store'], ['node_api']]],
+  ['crates/node/src/', [['open'], ['calls'], ['hot'], ['store'], ['answers', 'memory', 'progress']]],
   [
     'crates/disk/src/',
     [['registry'], ['vfs'], ['tree'], ['file'], ['direct'], ['platform'], ['map'], ['guard', 'pool']],

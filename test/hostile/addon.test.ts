@@ -224,7 +224,7 @@ it('a package of exactly this version is loaded, and its addon works', async () 
 })
 
 it('a method of an open store that is called on anything else throws an error', () => {
-  const addon: { openSmall(order: string): Store } = createRequire(import.meta.url)(
+  const addon: { openSmall(order: string, secret: undefined, scratch: Uint8Array, cells: Int32Array): Store } = createRequire(import.meta.url)(
     join(PACKAGE, `native/varve.${MACHINE}.node`),
   )
   interface Store {
@@ -240,10 +240,14 @@ it('a method of an open store that is called on anything else throws an error', 
         bytesMax: 1e9,
         layers: [],
       }),
+      undefined,
+      new Uint8Array(1024),
+      new Int32Array(3),
     )
   const [store, second] = [open('c'), open('d')]
-  for (const other of [{}, undefined, 1, Object.create(store), new store.constructor(), new Uint8Array(8)])
+  for (const other of [{}, undefined, 1, Object.create(store), new Uint8Array(8)])
     expect(() => Reflect.apply(store.pendingBytes, other, [])).toThrow(/not an open store|Illegal invocation/)
+  expect(() => new store.constructor()).toThrow(/no `constructor`/)
   expect(Reflect.apply(store.pendingBytes, second, [])).toBe(0)
 })
 

@@ -2,20 +2,27 @@
 //!
 //! A module uses the modules below it:
 //!
-//! - `module.rs`, `open.rs`: what the addon exports. Opening a store gives an object: functions for what runs
-//!   for each entry, and methods.
-//! - `calls`: both. Most answer when they return; large commits, flush, compact, stats, verify and close run
-//!   on a thread of libuv's pool and answer with a promise.
-//! - `store`: one open cache as the callbacks of one JavaScript thread use it, with the watches of its long calls.
-//! - `node_api`: Node-API by hand, 20-30 ns a call; the only unsafe code.
+//! - `open`: what the addon exports. Opening a store gives an object of the class `NodeStore`.
+//! - `calls`: the methods of this class, by what they are about. Most answer when they return; large commits, flush,
+//!   compact, stats, verify and close run on a thread of libuv's pool and answer with a promise.
+//! - `hot`: what runs for each entry, by hand on Node-API, because a derived method takes eight times as long.
+//! - `store`: one open cache as the calls of one JavaScript thread use it.
+//! - `answers`: errors with a code, and jobs for other threads; `progress`: how far they are; `memory`: bytes that JavaScript
+//!   and the addon share.
 //!
-//! A panic becomes an error with code `INTERNAL` (`varve_bindings::guarded`), and the process lives.
+//! napi-derive makes the exports, the class and their types for TypeScript (`generated/native.d.ts`).
+//!
+//! A panic becomes an error with code `INTERNAL` (`varve_bindings::guarded`), and the process lives. napi catches those
+//! of its own conversions.
 //!
 //! Only the thread that runs JavaScript reads JavaScript memory. No `close` is required: a worker thread that is
 //! terminated drops its handle, and the last one drops the store (`varve_disk::SharedStore`).
+#![expect(unreachable_pub, reason = "napi-derive exports only what is public")]
 
+mod answers;
 mod calls;
-mod module;
-mod node_api;
+mod hot;
+mod memory;
 mod open;
+mod progress;
 mod store;

@@ -1,86 +1,69 @@
 //! What the addon exports: opening a store.
 
-use crate::calls;
-use crate::node_api::{
-    Answer, Arguments, Call, Callee, Env, Functions, Methods, Reply, Task, Value,
-};
-use crate::store::NodeStore;
+use crate::answers::{Result, failed, thrown};
+use crate::calls::NodeStore;
+use crate::memory::Memory;
+use napi::ScopedTask;
+use napi::bindgen_prelude::{AsyncTask, ClassInstance, Either, Env, Int32Array, Uint8Array};
+use napi_derive::napi;
 use serde::Deserialize;
-use std::ffi::CStr;
-use std::path::{Path, PathBuf};
-use varve_bindings::{Result, durability_of, guarded, request};
+use std::path::PathBuf;
+use varve_bindings::{Failure, durability_of, guarded, request};
 use varve_core::failpoints;
 use varve_core::{MacKey, Options, folder_of};
 use varve_disk::{SharedStore, layer_at};
 
-/// The callee of what the addon exports.
-pub(crate) struct Addon;
-
-impl Callee for Addon {
-    fn guarded<T>(&self, call: impl FnOnce() -> Result<T>) -> Result<T> {
-        guarded(call)
-    }
-}
-
-/// Adds the exports, and makes the class of open stores.
-pub(crate) fn add(env: Env, exports: Value) -> Result<Functions<Addon>> {
-    calls::add(Methods::new()).define(env, exports)?;
-    let functions = Functions::of(env, exports, Addon);
-    functions.add::<OpenStore>()?.add::<OpenSmall>()?.add::<FolderName>()
-}
-
-struct OpenStore;
-struct OpenSmall;
-struct FolderName;
-
-/// Opens the store. The promise resolves to its functions, or to JSON with the failure.
-impl Call<Addon> for OpenStore {
-    const NAME: &'static CStr = c"openStore";
-
-    fn run(_addon: &Addon, arguments: &Arguments) -> Result<Answer> {
+/// Opens the store. The promise resolves to it, or to JSON with the failure. The last two are the memory for the calls
+/// of all stores of this thread: keys and values, and numbers.
+#[napi(catch_unwind, ts_return_type = "Promise<NodeStore | string>")]
+pub fn open_store(
+    order: String,
+    secret: Option<&[u8]>,
+    scratch: Uint8Array,
+    cells: Int32Array,
+) -> Result<AsyncTask<Opening>> {
+    let opening = guarded(|| {
         failpoints::panics("open-store");
-        let order = Order::of(arguments);
-        let job = || {
-            failpoints::arm();
-            failpoints::panics("open-task");
-            order?.open(SharedStore::open)
-        };
-        Ok(Answer::Promise(Task::new(move || guarded(job).map_or_else(Reply::failed, reply_of))))
-    }
+        let order = Order::of(&order, secret)?;
+        Ok(Opening { order, memory: Some(Memory::new(scratch, cells)?) })
+    });
+    opening.map(AsyncTask::new).map_err(thrown)
 }
 
-/// The same at once, on the thread of JavaScript, if there is little to read: its functions, or nothing, and then
+/// Opens a small store on this thread, because switching threads twice takes longer. Null if it cannot; then
 /// `openStore` reports why.
-impl Call<Addon> for OpenSmall {
-    const NAME: &'static CStr = c"openSmall";
-
-    fn run(_addon: &Addon, arguments: &Arguments) -> Result<Answer> {
-        let opened = guarded(|| {
-            failpoints::arm();
-            failpoints::panics("open-small");
-            let shared = Order::of(arguments)?.open(SharedStore::open_if_small)?;
-            shared.map(|shared| functions(arguments.env(), shared)).transpose()
-        });
-        Ok(opened.ok().flatten().map_or(Answer::Nothing, Answer::Object))
-    }
+#[napi(catch_unwind)]
+pub fn open_small<'env>(
+    env: &'env Env,
+    order: String,
+    secret: Option<&[u8]>,
+    scratch: Uint8Array,
+    cells: Int32Array,
+) -> Option<ClassInstance<'env, NodeStore>> {
+    let opened = guarded(|| {
+        failpoints::arm();
+        failpoints::panics("open-small");
+        let memory = Memory::new(scratch, cells)?;
+        let order = Order::of(&order, secret)?;
+        let shared = SharedStore::open_if_small(&order.folder, &order.options)?;
+        shared.map(|shared| object(env, shared, memory)).transpose()
+    });
+    opened.ok().flatten()
 }
 
-/// The name of the directory that a cache with that secret, or without one, uses in its own. Nothing if the secret is
-/// too short.
-impl Call<Addon> for FolderName {
-    const NAME: &'static CStr = c"folderName";
-
-    fn run(_addon: &Addon, arguments: &Arguments) -> Result<Answer> {
-        let key = key_of(arguments.optional_bytes(0)?);
-        Ok(key.map_or(Answer::Nothing, |key| Answer::Text(folder_of(key.as_ref()))))
-    }
+/// The name of the directory that a cache with that secret, or without one, uses in its own. Null if the secret is too
+/// short.
+#[napi(catch_unwind)]
+pub fn folder_name(secret: Option<&[u8]>) -> Option<String> {
+    let key = guarded(|| key_of(secret));
+    key.ok().map(|key| folder_of(key.as_ref()))
 }
 
-fn key_of(secret: Option<&[u8]>) -> Result<Option<MacKey>> {
+fn key_of(secret: Option<&[u8]>) -> varve_bindings::Result<Option<MacKey>> {
     Ok(secret.map(MacKey::new).transpose()?)
 }
 
-/// The first argument, as JSON; the second is the secret.
+/// What to open, as JSON.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct OpenRequest {
@@ -98,44 +81,55 @@ struct Order {
 }
 
 impl Order {
-    fn of(arguments: &Arguments) -> Result<Self> {
-        let OpenRequest { folder, durability, read_only, bytes_max, layers } =
-            request(&arguments.text(0)?)?;
+    fn of(json: &str, secret: Option<&[u8]>) -> varve_bindings::Result<Self> {
+        let OpenRequest { folder, durability, read_only, bytes_max, layers } = request(json)?;
         let (durability, bytes_max) = (durability_of(&durability)?, bytes_max as u64);
-        let mac_key = key_of(arguments.optional_bytes(1)?)?;
+        let mac_key = key_of(secret)?;
         let name = folder_of(mac_key.as_ref());
         let layers = layers.iter().map(|path| layer_at(path, &name)).collect();
-        Ok(Self {
-            folder,
-            options: Options {
-                durability,
-                read_only,
-                bytes_max,
-                mac_key,
-                layers,
-                ..Options::default()
-            },
-        })
-    }
-
-    fn open<T>(&self, open: impl FnOnce(&Path, &Options) -> varve_core::Result<T>) -> Result<T> {
-        Ok(open(&self.folder, &self.options)?)
+        let options =
+            Options { durability, read_only, bytes_max, mac_key, layers, ..Options::default() };
+        Ok(Self { folder, options })
     }
 }
 
-fn reply_of(shared: SharedStore) -> Reply {
-    Reply::Object(Box::new(|env| {
-        failpoints::panics("open-resolve");
-        functions(env, shared)
-    }))
+/// The job of `openStore`.
+pub struct Opening {
+    order: Order,
+    /// `None` once an object has it.
+    memory: Option<Memory>,
 }
 
-/// The functions of the store. From now on it sees what was committed before it was opened: the state changes here,
-/// between two turns of the event loop, so that no two reads of one turn see different states.
-fn functions(env: Env, shared: SharedStore) -> Result<Value> {
+impl<'env> ScopedTask<'env> for Opening {
+    type Output = varve_bindings::Result<SharedStore>;
+    type JsValue = Either<ClassInstance<'env, NodeStore>, String>;
+
+    fn compute(&mut self) -> napi::Result<Self::Output> {
+        Ok(guarded(|| {
+            failpoints::arm();
+            failpoints::panics("open-task");
+            Ok(SharedStore::open(&self.order.folder, &self.order.options)?)
+        }))
+    }
+
+    fn resolve(&mut self, env: &'env Env, shared: Self::Output) -> napi::Result<Self::JsValue> {
+        let memory = self.memory.take();
+        let opened = guarded(|| {
+            let shared = shared?;
+            failpoints::panics("open-resolve");
+            object(env, shared, memory.ok_or_else(|| Failure::internal("a job ran twice"))?)
+        });
+        Ok(opened.map_or_else(|failure| Either::B(failed(failure)), Either::A))
+    }
+}
+
+/// The object of a store. From now on it sees what was committed before it was opened: the state changes here, between
+/// two turns of the event loop, so that no two reads of one turn see different states.
+fn object<'env>(
+    env: &'env Env,
+    shared: SharedStore,
+    memory: Memory,
+) -> varve_bindings::Result<ClassInstance<'env, NodeStore>> {
     shared.store().advance()?;
-    Ok(calls::add_hot(Functions::new(env, |scratch, cells| {
-        NodeStore::new(shared, scratch, cells)
-    })?)?
-    .finish())
+    NodeStore::object(env, shared, memory)
 }

@@ -1,102 +1,57 @@
 //! Exports and imports as JSON.
 
-use crate::node_api::{Answer, Arguments, Call, Methods};
-use crate::store::NodeStore;
-use std::ffi::CStr;
-use varve_bindings::{Result, answer};
+use crate::answers::{Promise, Result, json_of};
+use crate::calls::NodeStore;
+use napi_derive::napi;
+use varve_bindings::answer;
 
-/// Adds the methods of this file.
-pub(crate) fn add(methods: Methods<NodeStore>) -> Methods<NodeStore> {
-    methods
-        .add::<BeginExport>()
-        .add::<ExportChunk>()
-        .add::<BeginImport>()
-        .add::<FeedImport>()
-        .add::<FinishImport>()
-        .add::<CommitImport>()
-        .add::<EndTransfer>()
-}
-
-struct BeginExport;
-struct ExportChunk;
-struct BeginImport;
-struct FeedImport;
-struct FinishImport;
-struct CommitImport;
-struct EndTransfer;
-
-/// Returns the number of the export.
-impl Call<NodeStore> for BeginExport {
-    const NAME: &'static CStr = c"beginExport";
-
-    fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
-        let options = arguments.text(0)?;
-        store
-            .with(|handle| handle.begin_export(&options))
-            .map(|number| Answer::Count(number.into()))
+#[napi]
+impl NodeStore {
+    /// The number of the export.
+    #[napi(catch_unwind)]
+    pub fn begin_export(&self, options: String) -> Result<u32> {
+        self.on_handle(|handle| handle.begin_export(&options))
     }
-}
 
-/// The chunk is held; returns JSON with its length.
-impl Call<NodeStore> for ExportChunk {
-    const NAME: &'static CStr = c"exportChunk";
-
-    fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
-        let number = arguments.number(0)?;
-        Ok(Answer::Text(answer(store.with(|handle| handle.export_chunk(number)))))
+    /// The chunk is held; JSON with its length.
+    #[napi(catch_unwind)]
+    pub fn export_chunk(&self, transfer: u32) -> Result<String> {
+        self.on_handle(|handle| Ok(answer(handle.export_chunk(transfer))))
     }
-}
 
-/// Returns the number of the import.
-impl Call<NodeStore> for BeginImport {
-    const NAME: &'static CStr = c"beginImport";
-
-    fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
-        let may_replace = arguments.flag(0)?;
-        store
-            .with(|handle| handle.begin_import(may_replace))
-            .map(|number| Answer::Count(number.into()))
+    /// The number of the import.
+    #[napi(catch_unwind)]
+    pub fn begin_import(&self, may_replace: bool) -> Result<u32> {
+        self.on_handle(|handle| handle.begin_import(may_replace))
     }
-}
 
-impl Call<NodeStore> for FeedImport {
-    const NAME: &'static CStr = c"feedImport";
-
-    fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
-        let (number, piece) = (arguments.number(0)?, arguments.bytes(1)?);
-        Ok(Answer::Text(answer(store.with(|handle| handle.feed_import(number, piece)))))
+    #[napi(catch_unwind)]
+    pub fn feed_import(&self, transfer: u32, piece: &[u8]) -> Result<String> {
+        self.on_handle(|handle| Ok(answer(handle.feed_import(transfer, piece))))
     }
-}
 
-impl Call<NodeStore> for FinishImport {
-    const NAME: &'static CStr = c"finishImport";
-
-    fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
-        let number = arguments.number(0)?;
-        Ok(Answer::Text(answer(store.with(|handle| handle.finish_import(number)))))
+    #[napi(catch_unwind)]
+    pub fn finish_import(&self, transfer: u32) -> Result<String> {
+        self.on_handle(|handle| Ok(answer(handle.finish_import(transfer))))
     }
-}
 
-/// Commits what an import has; the report is null if it has nothing.
-impl Call<NodeStore> for CommitImport {
-    const NAME: &'static CStr = c"commitImport";
-
-    fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
-        let (number, now_ms) = (arguments.number(0)?, arguments.count(1)?);
-        let commit = store.with(|handle| handle.commit_import(number))?;
-        Ok(store.promise(move || Ok(commit.map(|commit| commit.run(None, now_ms)).transpose()?)))
+    /// Commits what an import has; the report is null if it has nothing.
+    #[napi(catch_unwind)]
+    pub fn commit_import(&self, transfer: u32, now_ms: f64) -> Result<Promise<String>> {
+        self.call(|store| {
+            let commit = store.with(|open| open.handle.commit_import(transfer))?;
+            Ok(json_of(store.guard(), move || {
+                Ok(commit.map(|commit| commit.run(None, now_ms as u64)).transpose()?)
+            }))
+        })
     }
-}
 
-/// Ends an export or an import.
-impl Call<NodeStore> for EndTransfer {
-    const NAME: &'static CStr = c"endTransfer";
-
-    fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
-        let number = arguments.number(0)?;
-        store.with(|handle| {
-            handle.end_transfer(number);
-            Ok(Answer::Nothing)
+    /// Ends an export or an import.
+    #[napi(catch_unwind)]
+    pub fn end_transfer(&self, transfer: u32) -> Result<()> {
+        self.on_handle(|handle| {
+            handle.end_transfer(transfer);
+            Ok(())
         })
     }
 }

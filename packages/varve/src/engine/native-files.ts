@@ -11,70 +11,56 @@ import type {
 } from './files.ts'
 import type { EngineControl } from './engine.ts'
 import type { FileEntry } from '../values/manifest.ts'
-import { reportOf } from './answer.ts'
 import { nowMs } from '../host/now.ts'
 import { jsonOf } from '../values/json.ts'
+import { reportOf } from './answer.ts'
+import type { NodeStore, Progress } from './native-calls.ts'
 
-/** The functions of an open store that are about files. */
-export interface FileFunctions {
-  putWithBlobs(namespace: number, keyBytes: number, packed: Uint8Array): void
-  keepStored(): void
-  commitAlone(entry: string, nowMs: number): Promise<string>
-  checkFiles(files: string): void
-  storeTree(tree: string, watch: number): Promise<string>
-  restoreTree(request: string, watch: number, remembered: string): Promise<string>
-  removeTree(tree: string, watch: number): Promise<string>
-  importArchive(request: string, watch: number, bytes: Uint8Array | undefined): Promise<string>
-  exportArchive(request: string, watch: number): Promise<string>
-  listFiles(): Promise<string>
-  verifyFiles(files: string, watch: number): Promise<string>
-}
-
-/** Runs a long call under a watch. */
-export type Watched = <Report>(control: EngineControl, call: (watch: number) => Promise<string>) => Promise<Report>
+/** Runs a long call whose progress is watched. */
+export type Watched = <Report>(control: EngineControl, call: (progress: Progress) => Promise<string>) => Promise<Report>
 
 /** Files of one open store. */
 export class NativeFiles implements EngineFiles {
-  readonly #functions: FileFunctions
+  readonly #store: NodeStore
   readonly #watched: Watched
 
-  constructor(functions: FileFunctions, watched: Watched) {
-    this.#functions = functions
+  constructor(store: NodeStore, watched: Watched) {
+    this.#store = store
     this.#watched = watched
   }
 
   check(files: readonly FileEntry[]): void {
-    this.#functions.checkFiles(jsonOf(files))
+    this.#store.checkFiles(jsonOf(files))
   }
 
   storeTree(root: string, paths: readonly string[], control: EngineControl): Promise<readonly StoredFile[]> {
     const tree = jsonOf({ root, paths })
-    return this.#storing(control, (watch) => this.#functions.storeTree(tree, watch))
+    return this.#storing(control, (progress) => this.#store.storeTree(tree, progress))
   }
 
   restoreTree(request: RestoreRequest, remembered: string, control: EngineControl): Promise<RestoreAnswer> {
     const json = jsonOf(request)
-    return this.#watched(control, (watch) => this.#functions.restoreTree(json, watch, remembered))
+    return this.#watched(control, (progress) => this.#store.restoreTree(json, progress, remembered))
   }
 
   removeTree(root: string, paths: readonly string[], control: EngineControl): Promise<number> {
     const tree = jsonOf({ root, paths })
-    return this.#watched(control, (watch) => this.#functions.removeTree(tree, watch))
+    return this.#watched(control, (progress) => this.#store.removeTree(tree, progress))
   }
 
   importArchive(input: string | Uint8Array, request: ArchiveRequest, control: EngineControl): Promise<ImportAnswer> {
     const [path, bytes] = typeof input === 'string' ? [input, undefined] : [undefined, input]
     const json = jsonOf({ ...request, path })
-    return this.#storing(control, (watch) => this.#functions.importArchive(json, watch, bytes))
+    return this.#storing(control, (progress) => this.#store.importArchive(json, progress, bytes))
   }
 
   async exportArchive(files: readonly FileEntry[], path: string, gzip: boolean, control: EngineControl): Promise<void> {
     const json = jsonOf({ files, path, gzip })
-    await this.#watched(control, (watch) => this.#functions.exportArchive(json, watch))
+    await this.#watched(control, (progress) => this.#store.exportArchive(json, progress))
   }
 
   async list(): Promise<readonly StoredContent[]> {
-    return reportOf(await this.#functions.listFiles())
+    return reportOf(await this.#store.listFiles())
   }
 
   verify(
@@ -82,19 +68,19 @@ export class NativeFiles implements EngineFiles {
     control: EngineControl,
   ): Promise<readonly { readonly digest: string; readonly sound: boolean }[]> {
     const json = jsonOf(files)
-    return this.#watched(control, (watch) => this.#functions.verifyFiles(json, watch))
+    return this.#watched(control, (progress) => this.#store.verifyFiles(json, progress))
   }
 
   async commitAlone(entry: AloneEntry): Promise<void> {
-    reportOf(await this.#functions.commitAlone(jsonOf(entry), nowMs()))
+    reportOf(await this.#store.commitAlone(jsonOf(entry), nowMs()))
   }
 
   /** The store pins what was stored from the moment the call returns. */
-  async #storing<Report>(control: EngineControl, call: (watch: number) => Promise<string>): Promise<Report> {
+  async #storing<Report>(control: EngineControl, call: (progress: Progress) => Promise<string>): Promise<Report> {
     try {
       return await this.#watched<Report>(control, call)
     } finally {
-      this.#functions.keepStored()
+      this.#store.keepStored()
     }
   }
 }

@@ -4,12 +4,7 @@
  */
 import type { EngineStore } from './engine.ts'
 import { UNFIT } from '../values/key.ts'
-
-/** The functions of an open store for them: `crates/node/src/calls/entries.rs`. */
-export interface FindFunctions {
-  find(key: string): void
-  setTarget(target: Uint8Array): void
-}
+import type { NodeStore } from './native-calls.ts'
 
 /** In the scratch memory, and beyond any target. */
 const IN_SCRATCH = -1
@@ -19,15 +14,15 @@ const OUTSIDE = 0x7fffffff
  * `find` of a store.
  * @param cells the namespace, where the value begins in the target (below zero: in the scratch memory instead), and the answer
  */
-export function finderOf(functions: FindFunctions, cells: Int32Array): NonNullable<EngineStore['find']> {
-  const { find } = functions
+export function finderOf(store: NodeStore, cells: Int32Array): NonNullable<EngineStore['find']> {
+  const { find } = store
   let target: Uint8Array | undefined
 
   function placeIn(pool: Uint8Array, start: number): number {
     // The caller of an earlier lookup may have transferred the pool's memory, which the addon must not touch any more.
     if (pool.length === 0) return OUTSIDE
     if (pool !== target) {
-      functions.setTarget(pool)
+      store.setTarget(pool)
       target = pool
     }
     return start

@@ -29,31 +29,39 @@ import type {
 import { requireAddon } from './addon.ts'
 import { type ChunkReport, EngineFailure, reportOf } from './answer.ts'
 import type { EngineFiles } from './files.ts'
-import type { NativeAddon, StoreFunctions } from './native-calls.ts'
+import type { NativeAddon, NodeStore, Progress } from './native-calls.ts'
 import type { NativeFiles } from './native-files.ts'
 import { finderOf } from './native-find.ts'
-import { ALL_FOLDERS, commitOf, keysOf, pageOf, sumsOf, valuesOf, viewOf } from './packed.ts'
 import { nowMs } from '../host/now.ts'
 import { jsonOf } from '../values/json.ts'
+import { ALL_FOLDERS, commitOf, keysOf, pageOf, sumsOf, valuesOf, viewOf } from './packed.ts'
 
 /** Interval between two reads of the progress of a long call, milliseconds. */
 const PROGRESS_MS = 50
 
+/** Bytes of the memory for keys and values, and how many numbers a call passes in memory. */
+const SCRATCH_BYTES = 128 << 10
+const CELLS = 3
+
 /** Loads the addon. Throws if there is none for this machine. */
 export function loadNative(): Engine {
   const addon = requireAddon<NativeAddon>()
+  // The calls of all stores of this thread use them in turn, since the memory takes 20 us to make.
+  const scratch = new Uint8Array(SCRATCH_BYTES)
+  const cells = new Int32Array(new ArrayBuffer(CELLS * Int32Array.BYTES_PER_ELEMENT))
   return {
     name: 'native',
     folderName(secret) {
       const name = addon.folderName(secret)
-      if (name === undefined) throw new EngineFailure('INVALID_ARGUMENT', 'the secret is too short')
+      if (name === null) throw new EngineFailure('INVALID_ARGUMENT', 'the secret is too short')
       return name
     },
     async open(directory, options) {
       const { durability, readOnly, maxBytes, secret, layers } = options
-      const request = jsonOf({ folder: directory, durability, readOnly, bytesMax: maxBytes, layers })
-      const functions = addon.openSmall(request, secret) ?? (await addon.openStore(request, secret))
-      return typeof functions === 'string' ? reportOf<never>(functions) : new NativeStore(functions, addon)
+      const order = jsonOf({ folder: directory, durability, readOnly, bytesMax: maxBytes, layers })
+      const store =
+        addon.openSmall(order, secret, scratch, cells) ?? (await addon.openStore(order, secret, scratch, cells))
+      return typeof store === 'string' ? reportOf<never>(store) : new NativeStore(store, addon, scratch, cells)
     },
   }
 }
@@ -69,54 +77,56 @@ class NativeStore implements EngineStore {
   readonly put: EngineStore['put']
   readonly delete: EngineStore['delete']
   #files: NativeFiles | undefined
-  readonly #functions: StoreFunctions
+  readonly #store: NodeStore
+  readonly #addon: NativeAddon
   readonly #scratchView: DataView
   /** Resolves when the newest commit on another thread has ended. */
   #lastCommit: Promise<void> = Promise.resolve()
 
-  constructor(functions: StoreFunctions, { scratch, cells }: NativeAddon) {
-    this.#functions = functions
+  constructor(store: NodeStore, addon: NativeAddon, scratch: Uint8Array, cells: Int32Array) {
+    this.#store = store
+    this.#addon = addon
     this.scratch = scratch
     this.#scratchView = viewOf(scratch)
-    this.get = functions.get
-    this.find = finderOf(functions, cells)
-    this.read = functions.read
-    this.has = functions.has
-    this.put = functions.put
-    this.delete = functions.delete
+    this.get = store.get
+    this.find = finderOf(store, cells)
+    this.read = store.read
+    this.has = store.has
+    this.put = store.put
+    this.delete = store.delete
   }
 
   namespace(name: string, version: string): number {
-    return this.#functions.namespace(name, version)
+    return this.#store.namespace(name, version)
   }
 
   revision(): number {
-    return this.#functions.revision()
+    return this.#store.revision()
   }
 
   putWithBlobs(namespace: number, keyBytes: number, packed: Uint8Array): void {
-    this.#functions.putWithBlobs(namespace, keyBytes, packed)
+    this.#store.putWithBlobs(namespace, keyBytes, packed)
   }
 
   pendingBytes(): number {
-    return this.#functions.pendingBytes()
+    return this.#store.pendingBytes()
   }
 
   pendingEntries(): number {
-    return this.#functions.pendingEntries()
+    return this.#store.pendingEntries()
   }
 
   refresh(): boolean {
-    return this.#functions.refresh()
+    return this.#store.refresh()
   }
 
   damageCount(): number {
-    return this.#functions.damageCount()
+    return this.#store.damageCount()
   }
 
   async files(): Promise<EngineFiles> {
     const { NativeFiles: Files } = await import('./native-files.ts')
-    this.#files ??= new Files(this.#functions, (control, call) => this.#watched(control, call))
+    this.#files ??= new Files(this.#store, (control, call) => this.#watched(control, call))
     return this.#files
   }
 
@@ -129,135 +139,127 @@ class NativeStore implements EngineStore {
     start: number,
     lengths: Int32Array,
   ): number {
-    return this.#functions.getMany(namespace, keys, keyEnds, first, target, start, lengths)
+    return this.#store.getMany(namespace, keys, keyEnds, first, target, start, lengths)
   }
 
   getManyAtOnce(namespace: number, keys: Uint8Array, keyEnds: Uint32Array): EngineValues {
-    return valuesOf(this.#taken(this.#functions.getManyAtOnce(namespace, keys, keyEnds)), keyEnds.length)
+    return valuesOf(this.#store.getManyAtOnce(namespace, keys, keyEnds), keyEnds.length)
   }
 
   async getManyAsync(namespace: number, keys: Uint8Array, keyEnds: Uint32Array): Promise<EngineValues> {
-    const answer = await this.#functions.getManyAsync(namespace, keys, keyEnds)
+    const answer = await this.#store.getManyAsync(namespace, keys, keyEnds)
     return typeof answer === 'string' ? reportOf<never>(answer) : valuesOf(answer, keyEnds.length)
   }
 
   scan(namespace: number, cursor: bigint, bytesMax: number, folders: EngineFolders = ALL_FOLDERS): EnginePage {
-    return pageOf(this.#taken(this.#functions.scan(namespace, cursor, bytesMax, folders.keys, folders.keyEnds)))
+    return pageOf(this.#store.scan({ namespace, cursor, bytesMax }, true, folders.keys, folders.keyEnds))
   }
 
   scanKeys(namespace: number, cursor: bigint, bytesMax: number, folders: EngineFolders = ALL_FOLDERS): EngineKeys {
-    return keysOf(this.#taken(this.#functions.scanKeys(namespace, cursor, bytesMax, folders.keys, folders.keyEnds)))
+    return keysOf(this.#store.scan({ namespace, cursor, bytesMax }, false, folders.keys, folders.keyEnds))
   }
 
   scanFolders(namespace: number, cursor: bigint, bytesMax: number): EngineSums {
-    return sumsOf(this.#taken(this.#functions.scanFolders(namespace, cursor, bytesMax)))
+    return sumsOf(this.#store.scanFolders({ namespace, cursor, bytesMax }))
   }
 
   commit(durability: 'relaxed' | 'durable'): EngineCommit | Promise<EngineCommit> {
     const isDurable = durability === 'durable'
-    const begun = this.#functions.commit(isDurable, nowMs())
+    const begun = this.#store.commit(isDurable, nowMs())
     if (begun === true) return commitOf(this.#scratchView)
-    const commit = begun === false ? this.#lastCommit.then(() => this.#functions.nextCommit(isDurable, nowMs())) : begun
+    const commit = begun === false ? this.#lastCommit.then(() => this.#store.nextCommit(isDurable, nowMs())) : begun
     this.#lastCommit = commit.then(ignore, ignore)
     return commit.then((packed) => (typeof packed === 'string' ? reportOf<never>(packed) : commitOf(viewOf(packed))))
   }
 
   async flush(): Promise<void> {
     await this.#lastCommit
-    reportOf(await this.#functions.flush(nowMs()))
+    reportOf(await this.#store.flush(nowMs()))
   }
 
   beginExport(options: EngineExport): number {
-    return this.#functions.beginExport(jsonOf(options))
+    return this.#store.beginExport(jsonOf(options))
   }
 
   exportChunk(transfer: number): EngineChunk {
-    const { bytes, ...progress } = reportOf<ChunkReport>(this.#functions.exportChunk(transfer))
-    return { chunk: this.#taken(bytes), ...progress }
+    const { bytes: _, ...progress } = reportOf<ChunkReport>(this.#store.exportChunk(transfer))
+    return { chunk: this.#store.take(), ...progress }
   }
 
   beginImport(overwrite: boolean): number {
-    return this.#functions.beginImport(overwrite)
+    return this.#store.beginImport(overwrite)
   }
 
   feedImport(transfer: number, piece: Uint8Array): EngineImport {
-    return reportOf(this.#functions.feedImport(transfer, piece))
+    return reportOf(this.#store.feedImport(transfer, piece))
   }
 
   finishImport(transfer: number): void {
-    reportOf(this.#functions.finishImport(transfer))
+    reportOf(this.#store.finishImport(transfer))
   }
 
   async commitImport(transfer: number): Promise<CommitReport | undefined> {
-    return reportOf<CommitReport | null>(await this.#functions.commitImport(transfer, nowMs())) ?? undefined
+    return reportOf<CommitReport | null>(await this.#store.commitImport(transfer, nowMs())) ?? undefined
   }
 
   endTransfer(transfer: number): void {
-    this.#functions.endTransfer(transfer)
+    this.#store.endTransfer(transfer)
   }
 
   compact(full: boolean, control: EngineControl): Promise<CompactReport> {
-    return this.#watched(control, (watch) => this.#functions.compact(full, watch, nowMs()))
+    return this.#watched(control, (progress) => this.#store.compact(full, progress, nowMs()))
   }
 
   async stats(): Promise<Stats> {
-    return reportOf(await this.#functions.stats())
+    return reportOf(await this.#store.stats())
   }
 
   async top(options: EngineTop): Promise<readonly TopItem[]> {
-    return reportOf(await this.#functions.top(jsonOf(options)))
+    return reportOf(await this.#store.top(jsonOf(options)))
   }
 
   verify(control: EngineControl): Promise<VerifyReport> {
-    return this.#watched(control, (watch) => this.#functions.verify(watch))
+    return this.#watched(control, (progress) => this.#store.verify(progress))
   }
 
   repair(dryRun: boolean, control: EngineControl): Promise<RepairReport> {
-    return this.#watched(control, (watch) => this.#functions.repair(dryRun, watch))
+    return this.#watched(control, (progress) => this.#store.repair(dryRun, progress))
   }
 
   seal(target: string, since: readonly string[], control: EngineControl): Promise<SealReport> {
-    return this.#watched(control, (watch) => this.#functions.seal(jsonOf({ target, since }), watch))
+    return this.#watched(control, (progress) => this.#store.seal(jsonOf({ target, since }), progress))
   }
 
   status(): EngineStatus {
-    return reportOf(this.#functions.status())
+    return reportOf(this.#store.status())
   }
 
   async close(): Promise<readonly Damage[]> {
     await this.#lastCommit
-    return reportOf(await this.#functions.close(nowMs()))
-  }
-
-  #taken(length: number): Uint8Array {
-    const bytes = new Uint8Array(length)
-    this.#functions.take(bytes)
-    return bytes
+    return reportOf(await this.#store.close(nowMs()))
   }
 
   /** Runs a call whose task writes its progress, which this thread reads every 50 ms. */
-  async #watched<Report>(control: EngineControl, call: (watch: number) => Promise<string>): Promise<Report> {
+  async #watched<Report>(control: EngineControl, call: (progress: Progress) => Promise<string>): Promise<Report> {
     const { signal, onProgress } = control
     // A short call ends before the first report, so the start is reported: the listener may still stop the call.
     onProgress?.(0, 0)
     if (signal?.aborted === true) throw new EngineFailure('CANCELLED', 'stopped on request before it began')
-    const functions = this.#functions
-    const watch = functions.beginWatch()
-    const stop = (): void => functions.cancelWatch(watch)
+    const progress = new this.#addon.Progress()
+    const stop = (): void => progress.cancel()
     signal?.addEventListener('abort', stop, { once: true })
     const look = (): void => {
-      const total = functions.watchTotal(watch)
-      if (total > 0) onProgress?.(functions.watchDone(watch), total)
+      const total = progress.total()
+      if (total > 0) onProgress?.(progress.done(), total)
     }
     const timer = onProgress === undefined ? undefined : setInterval(look, PROGRESS_MS)
     try {
-      const answer = await call(watch)
+      const answer = await call(progress)
       look()
       return reportOf(answer)
     } finally {
       clearInterval(timer)
       signal?.removeEventListener('abort', stop)
-      functions.endWatch(watch)
     }
   }
 }
