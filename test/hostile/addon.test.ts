@@ -224,9 +224,8 @@ it('a package of exactly this version is loaded, and its addon works', async () 
 })
 
 it('a method of an open store that is called on anything else throws an error', () => {
-  const addon: { openSmall(order: string, secret: undefined, scratch: Uint8Array, cells: Int32Array): Store } = createRequire(import.meta.url)(
-    join(PACKAGE, `native/varve.${MACHINE}.node`),
-  )
+  const addon: { openSmall(order: string, secret: undefined, scratch: Uint8Array, cells: Int32Array): Store } =
+    createRequire(import.meta.url)(join(PACKAGE, `native/varve.${MACHINE}.node`))
   interface Store {
     readonly constructor: new () => object
     pendingBytes(): number
