@@ -90,7 +90,10 @@ export function notes(): (readonly [method: string, note: Note])[] {
   const modules = modulesOfHost()
   if (modules === undefined) return []
   return Object.entries(ACCESS).flatMap(([name, access]) => {
-    const note: Note = Object.assign(noteOf(access, modules), { isWrite: WRITES.has(access) })
+    const note: Note = Object.assign(noteOf(access, modules), {
+      isWrite: WRITES.has(access),
+      isWhole: access === 'content',
+    })
     return [
       [name, note],
       [`${name}Sync`, note],

@@ -13,6 +13,8 @@ export interface Note {
   (sink: Sink, args: readonly unknown[]): ((result: unknown) => unknown) | void
   /** Whether the function writes. What it reads for that, such as the files in a folder that it removes, is not read by the program. */
   readonly isWrite?: boolean
+  /** Whether the function reads a whole file. `readFileSync` opens it by `openSync` if it is given no encoding: that is one read, not two. */
+  readonly isWhole?: boolean
 }
 
 /** The end of the path of this module, which stack traces leave out. The lines of a bundle stay: its file contains the code of the tool, too. */
@@ -38,7 +40,7 @@ export function wrapWith(
   const wrapper = function (this: unknown, ...args: unknown[]): unknown {
     const sink = sinkNow(installation)
     const after = sink === undefined ? undefined : note(sink, args)
-    const depth = note.isWrite === true ? 1 : 0
+    const depth = note.isWrite === true || note.isWhole === true ? 1 : 0
     installation.unrecorded += depth
     try {
       const result: unknown =
