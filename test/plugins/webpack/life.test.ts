@@ -1,6 +1,16 @@
 /** What happens to a cache of VarveWebpackPlugin in the life of a project. Each build runs in a separate process. */
-import { cpSync, readdirSync, readFileSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import {
+  cpSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { basename, dirname, join, relative } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { makeFolder } from '../../folders.ts'
 import { slow } from '../../slow.ts'
@@ -211,4 +221,64 @@ describe('damage', () => {
       expect(await one(folder, {}, { VARVE_ENGINE: engine })).toMatchObject({ built: 0, taken: MODULES_ALL, files })
     },
   )
+})
+
+/** pnpm has a copy of one version for each set of packages that it depends on, and keeps copies that are no longer used for some days. */
+describe('another copy of the same version of a package is noticed', () => {
+  const STORE = 'node_modules/.pnpm'
+  const copyOf = (name: string, number: number): string => `${STORE}/${name}@1.0.0_${number}/node_modules/${name}`
+  const LINKS: Readonly<Record<string, string>> = {
+    'that the application imports': 'node_modules/ui',
+    'that only a loader requires': 'node_modules/of-loader',
+    'of a scope': 'node_modules/@scope/ui',
+    'that a package requires': `${STORE}/ui@1.0.0_1/node_modules/theme`,
+    'that a package of a loader requires': `${STORE}/of-loader@1.0.0_1/node_modules/theme`,
+  }
+
+  const NAMES = ['ui', 'of-loader', 'theme', '@scope/ui']
+
+  /** Links from `node_modules` to the first copies, whose own links lead to the first copy of `theme`. */
+  function makeCopies(): string {
+    const folder = makeFolder()
+    const files: Record<string, string> = {}
+    for (const name of NAMES)
+      for (const number of [1, 2]) {
+        files[`${copyOf(name, number)}/package.json`] = JSON.stringify({ name, version: '1.0.0' })
+        const theme = name === 'theme' ? '' : " + ' over ' + require('theme')"
+        files[`${copyOf(name, number)}/index.js`] = `module.exports = '${name} ${number}'${theme}\n`
+      }
+    writeProject(folder, {
+      config: "{ entry: './main.js', module: { rules: [{ test: /\\.txt$/, use: './loader.cjs' }] } }",
+      files: {
+        ...files,
+        'loader.cjs': "module.exports = (text) => 'export default ' + JSON.stringify(text + require('of-loader'))\n",
+        'main.js':
+          "import ui from 'ui'\nimport scoped from '@scope/ui'\nimport text from './a.txt'\nconsole.log(ui, scoped, text)\n",
+        'a.txt': 'a text of ',
+        'node_modules/@scope/empty.txt': '',
+      },
+    })
+    for (const name of NAMES) link(folder, `node_modules/${name}`, copyOf(name, 1))
+    for (const name of NAMES.filter((other) => other !== 'theme'))
+      for (const number of [1, 2])
+        link(folder, `${STORE}/${name}@1.0.0_${number}/node_modules/theme`, copyOf('theme', 1))
+    return folder
+  }
+
+  function link(folder: string, from: string, to: string): void {
+    rmSync(join(folder, from), { force: true })
+    symlinkSync(relative(dirname(join(folder, from)), join(folder, to)), join(folder, from), 'dir')
+  }
+
+  it.each(Object.entries(LINKS))('%s', slow, async (_name, from) => {
+    const folder = makeCopies()
+    expect((await one(folder)).built).toBeGreaterThan(3)
+    expect((await one(folder)).built).toBe(0)
+    const name = from.includes('@scope/ui') ? '@scope/ui' : basename(from)
+    link(folder, from, copyOf(name, 2))
+    const { built, files } = await one(folder)
+    expect(built).toBeGreaterThan(0)
+    expect(files).toEqual((await one(folder, { cache: 'none' })).files)
+    expect((await one(folder)).built).toBe(0)
+  })
 })

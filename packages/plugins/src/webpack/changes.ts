@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { digestOfInput, shownOf } from 'varve/reads'
 import type { Compilation, Module } from 'webpack'
 import { isInstalled } from '../build/modules.ts'
+import { LEADS_TO, linkOf } from './packages.ts'
 
 /** Packages of a snapshot whose versions are compared, and nested snapshots. */
 const PACKAGES_MAX = 5000
@@ -45,8 +46,7 @@ export function changedPackages(snapshot: unknown): Map<string, string> {
   for (const [path, before] of foundIn(snapshot, 'managedItemInfo', 0)) {
     if (typeof before !== 'string' || !before.includes('@')) continue
     const now = installedAt(path)
-    const [name, old] = partsOf(before)
-    if (now !== before) changed.set(path, now === '' ? `${name} is gone` : `${name} ${old} -> ${partsOf(now)[1]}`)
+    if (now !== before) changed.set(path, wordsOf(before, now))
     if (++count === PACKAGES_MAX) break
   }
   return changed
@@ -102,13 +102,21 @@ function installedAt(path: string): string {
     const { name, version }: { name?: unknown; version?: unknown } = JSON.parse(
       readFileSync(join(path, 'package.json'), 'utf8'),
     )
-    return `${String(name ?? '')}@${String(version ?? '')}`
+    return `${String(name ?? '')}@${String(version ?? '')}${linkOf(path)}`
   } catch {
     return ''
   }
 }
 
+function wordsOf(before: string, now: string): string {
+  const [name, old] = partsOf(before)
+  const [, version] = partsOf(now)
+  if (now === '') return `${name} is gone`
+  return old === version ? `${name} ${old} is another copy` : `${name} ${old} -> ${version}`
+}
+
 function partsOf(info: string): [name: string, version: string] {
-  const at = info.lastIndexOf('@')
-  return [info.slice(0, at), info.slice(at + 1, at + 40)]
+  const [identity = ''] = info.split(LEADS_TO, 1)
+  const at = identity.lastIndexOf('@')
+  return [identity.slice(0, at), identity.slice(at + 1, at + 40)]
 }

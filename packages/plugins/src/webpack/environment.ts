@@ -31,7 +31,7 @@ import {
   nextGeneration,
 } from './generations.ts'
 import type { Identity } from './identity.ts'
-import { Packages } from './packages.ts'
+import { linksBeside, Packages } from './packages.ts'
 import { idOf, isOf } from './pointer.ts'
 import {
   changedInputs,
@@ -182,7 +182,11 @@ export class Environments {
     const resolution = await this.#resolve(all, mayBeMissing).catch(() => this.#resolveNames(all, mayBeMissing))
     const { files, directories, missing, resolveDependencies: steps } = resolution
     const how = this.#compiler.options.snapshot
-    const wanted = { files: [...files, ...paths.files], directories, missing: [...missing, ...paths.missing] }
+    const wanted = {
+      files: [...files, ...linksBeside(files), ...paths.files],
+      directories,
+      missing: [...missing, ...paths.missing],
+    }
     const [resolving, contents] = await Promise.all([
       takeSnapshot(this.fileSystemInfo, steps, how.resolveBuildDependencies),
       takeSnapshot(this.fileSystemInfo, wanted, how.buildDependencies),

@@ -21,6 +21,7 @@ import type { Dependencies } from './environment-record.ts'
 import { identityOf, LAYOUT, ordinalOf } from './identity.ts'
 import { loadedFiles } from './inputs.ts'
 import type { VarveWebpackOptions } from './options.ts'
+import { compareLinks } from './packages.ts'
 import { Packs } from './packs.ts'
 import { Parts } from './parts.ts'
 import { type Etag, textOf } from './pointer.ts'
@@ -136,6 +137,7 @@ export class DiskLayer {
   /** Called with each compilation of the compiler and its children. */
   follow(compilation: Compilation): void {
     this.#repeatable.begin(compilation)
+    compareLinks(compilation.fileSystemInfo)
   }
 
   get(
