@@ -141,6 +141,7 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> JsHandle<S> {
 
     /// Releases the held answer.
     pub fn release(&mut self) {
+        failpoints::panics("handle-take");
         self.held.clear();
         if self.held.capacity() > HELD_BYTES_KEPT {
             self.held = Vec::new();
@@ -149,7 +150,6 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> JsHandle<S> {
 
     /// Copies the held answer to `target`, which has its length, and releases it.
     pub fn take(&mut self, target: &mut [u8]) -> Result<()> {
-        failpoints::panics("handle-take");
         if target.len() != self.held.len() {
             let (found, expected) = (target.len(), self.held.len());
             return Err(Failure::argument(format!(
