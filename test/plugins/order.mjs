@@ -50,7 +50,7 @@ const runs = []
 function writeRuns() {
   if (runs.length > 0)
     appendFileSync(
-      join(folder, 'runs.txt'),
+      join(folder, '.runs-cache'),
       runs
         .splice(0)
         .map((path) => `${path}\n`)

@@ -88,7 +88,7 @@ export function makeApplication(): string {
  */
 export function buildWith(program: string, isAddon: boolean): Build {
   return async (folder, order = {}, isWasm = false) => {
-    const runs = join(folder, 'runs.txt')
+    const runs = join(folder, '.runs-cache')
     if (order.isCached !== false) rmSync(runs, { force: true })
     rmSync(join(folder, order.output ?? 'dist'), { recursive: true, force: true })
     const flags = isWasm && !isAddon ? ['--no-addons'] : []
@@ -217,7 +217,7 @@ export function watchScenario(build: Build): void {
         writeFileSync(shared, 'shared\n')
         await expect(build(folder, { watches: true })).rejects.toThrow('the build died')
         expect(readFileSync(shared, 'utf8')).toBe('changed\n')
-        expect(existsSync(join(folder, 'runs.txt'))).toBe(hasRun)
+        expect(existsSync(join(folder, '.runs-cache'))).toBe(hasRun)
       }
     },
   )

@@ -52,7 +52,7 @@ function makeProject(): string {
 
 /** Removes what a machine has besides the checkout. */
 function makeFresh(folder: string): void {
-  for (const name of ['cache', 'varve-cache', '.remote', 'dist', 'runs.txt'])
+  for (const name of ['cache', 'varve-cache', '.remote', 'dist', '.runs-cache'])
     rmSync(join(folder, name), { recursive: true, force: true })
 }
 

@@ -66,7 +66,7 @@ const jest: Tool = {
     return folder
   },
   run: async (folder) => {
-    const [own, runs] = [join(folder, 'jest-cache'), join(folder, 'runs.txt')]
+    const [own, runs] = [join(folder, 'jest-cache'), join(folder, '.runs-cache')]
     for (const path of [own, runs]) rmSync(path, { recursive: true, force: true })
     const options = { transformer: at('../plugins/jest/transformer.cjs'), dir: join(folder, 'cache') }
     const transform = { '\\.js$': [at('../../packages/plugins/dist/bundle/jest.js'), options] }

@@ -9,10 +9,9 @@
  * const result = await babel.transformAsync(code, { filename, presets: ['@babel/preset-env'] })
  * await babel.close()
  */
-import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { VarveError } from 'varve'
-import { installReads, unrecorded } from 'varve/reads'
+import { installReads } from 'varve/reads'
 import {
   type BabelResult,
   type Entry,
@@ -28,6 +27,7 @@ import { callers } from './build/modules.ts'
 import { type CachedOptions, FIELDS } from './build/options.ts'
 import { projectRoot, type Root } from './build/root.ts'
 import { checkOptions } from './build/validate.ts'
+import { disk } from './host/files.ts'
 
 export type { BabelResult, Transformed } from './babel/entry.ts'
 export type { CachedOptions, CachedStats } from './build/options.ts'
@@ -116,7 +116,7 @@ class BabelCache<Options extends object> implements CachedBabel<Options> {
   }
 
   async transformFileAsync(path: string, options?: Options): Promise<Transformed | null> {
-    const code = await unrecorded(() => readFile(path, 'utf8'))
+    const code = await disk.promises.readFile(path, 'utf8')
     return this.transformAsync(code, Object.assign({}, options, { filename: path }))
   }
 

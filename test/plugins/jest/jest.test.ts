@@ -47,7 +47,7 @@ function makeProject(): string {
 
 /** One run of Jest. Its own cache, which is keyed by its path, begins empty. */
 async function run(folder: string, options: object = {}, args: readonly string[] = [], engine = 'auto'): Promise<Ran> {
-  const [own, runs, results] = ['jest-cache', 'runs.txt', 'results.json'].map((name) => join(folder, name)) as [
+  const [own, runs, results] = ['jest-cache', '.runs-cache', 'results.json'].map((name) => join(folder, name)) as [
     string,
     string,
     string,

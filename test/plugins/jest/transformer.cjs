@@ -8,7 +8,7 @@ const babelJest = require('babel-jest').default
 exports.createTransformer = (config = {}) => {
   const inner = babelJest.createTransformer({ babelrc: false, configFile: false, ...config })
   /** @param {string} path @param {{ config: { rootDir: string } }} options */
-  const note = (path, { config: { rootDir } }) => appendFileSync(join(rootDir, 'runs.txt'), `${basename(path)}\n`)
+  const note = (path, { config: { rootDir } }) => appendFileSync(join(rootDir, '.runs-cache'), `${basename(path)}\n`)
   return {
     canInstrument: true,
     getCacheKey: /** @type {typeof inner.getCacheKey} */ ((...args) => inner.getCacheKey(...args)),

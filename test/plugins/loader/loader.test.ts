@@ -18,7 +18,7 @@ function makeApplicationWithImage(): string {
   const folder = makeApplication()
   copyFileSync(new URL('../rspack/loader.cjs', import.meta.url), join(folder, 'loader.cjs'))
   const invert = `module.exports = function (bytes) {
-  require('node:fs').appendFileSync(require('node:path').join(__dirname, 'runs.txt'), this.resourcePath + '\\n')
+  require('node:fs').appendFileSync(require('node:path').join(__dirname, '.runs-cache'), this.resourcePath + '\\n')
   if (bytes.length === 3) this.cacheable(false)
   return Buffer.from(bytes.map((byte) => 255 - byte))
 }

@@ -10,7 +10,7 @@ import { cacheOptions, folder, order, report } from '../order.mjs'
 const require = createRequire(join(folder, 'package.json'))
 const { Parcel } = require('@parcel/core')
 const cacheDir = '.parcel-cache'
-const made = join(folder, 'runs.txt')
+const made = join(folder, '.runs-cache')
 
 await report(async () => {
   const cached = { cacheDir, cache: new VarveParcelCache({ dir: `${cacheDir}/varve` }) }

@@ -5,6 +5,6 @@ const { Reporter } = require('@parcel/plugin')
 module.exports = new Reporter({
   report({ event }) {
     if (event.type === 'buildProgress' && event.phase === 'transforming')
-      appendFileSync('runs.txt', `${event.filePath}\n`)
+      appendFileSync('.runs-cache', `${event.filePath}\n`)
   },
 })

@@ -7,7 +7,7 @@ const { join } = require('node:path')
 module.exports = function expensive(code) {
   const folder = this.rootContext
   const { banner, asks } = this.getOptions()
-  appendFileSync(join(folder, 'runs.txt'), `${this.resourcePath}\n`)
+  appendFileSync(join(folder, '.runs-cache'), `${this.resourcePath}\n`)
   if (this.resourcePath.endsWith('.text')) return `module.exports = ${JSON.stringify(code)}`
   const number = Number(/module-(\d+)/.exec(this.resourcePath)?.[1] ?? -1)
   if (code.includes('BROKEN')) throw new Error(`module ${number} is broken`)

@@ -35,13 +35,13 @@ function makeApplication(): string {
   writeFileSync(join(folder, 'other.js'), "import { value } from './module-1.js'\nconsole.log('other', value)\n")
   writeFileSync(join(folder, 'package.json'), '{"name": "application", "version": "1.0.0"}')
   const note =
-    "require('node:fs').appendFileSync(require('node:path').join(__dirname, 'runs.txt'), this.resourcePath + '\\n')"
+    "require('node:fs').appendFileSync(require('node:path').join(__dirname, '.runs-cache'), this.resourcePath + '\\n')"
   writeFileSync(join(folder, 'loader.cjs'), `module.exports = function (source) { ${note}; return source }\n`)
   return folder
 }
 
 async function build(folder: string, order: object = {}): Promise<Built> {
-  const runs = join(folder, 'runs.txt')
+  const runs = join(folder, '.runs-cache')
   rmSync(runs, { force: true })
   const child = spawn(process.execPath, [BUILD, JSON.stringify({ folder, cache: 'varve', ...order })])
   let [out, err] = ['', '']

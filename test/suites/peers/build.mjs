@@ -98,7 +98,7 @@ export async function useStore(project, tool) {
 /** Runs Jest twice, without its own cache: the second run passes too, and transforms nothing. @param {string} project */
 export async function runJest(project) {
   const folder = join(project, 'application')
-  const [runs, own] = [join(folder, 'runs.txt'), join(folder, 'jest-cache')]
+  const [runs, own] = [join(folder, '.runs-cache'), join(folder, 'jest-cache')]
   const { resolve } = createRequire(join(project, 'package.json'))
   const options = { transformer: join(project, 'programs/jest/transformer.cjs'), dir: join(folder, 'cache') }
   const transform = { '\\.js$': ['@varve/plugins/jest', options] }

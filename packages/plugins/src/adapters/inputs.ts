@@ -9,7 +9,7 @@ import { join, resolve } from 'node:path'
 import { isCountedVariable, observe } from 'varve/reads'
 import { digestOfTexts } from '../build/digest.ts'
 import { textOf } from '../build/files.ts'
-import { CONFIG_FILES, identityFiles, identityOf } from '../build/identity.ts'
+import { CONFIG_FILES, identityFiles, identityOf, valueText } from '../build/identity.ts'
 import { localModules, namedModules } from '../build/modules.ts'
 import { Root } from '../build/root.ts'
 import { type Fields, TEXTS } from '../build/validate.ts'
@@ -73,7 +73,7 @@ export function inputsOf(source: Source): Inputs {
   held.set(id, first)
   first.isChanged ||= !first.looks.every((isSame) => isSame())
   const { digest, variables } = first.isChanged ? lookAt(source) : first
-  const values = variables.map((name) => `${name}=${process.env[name] ?? ''}`)
+  const values = variables.map((name) => `${name}${valueText(process.env[name])}`)
   return { digest: digestOfTexts([digest, ...values, first.isChanged ? PROCESS : '']), areFirst: !first.isChanged }
 }
 
@@ -87,7 +87,7 @@ function lookAt({ transformers = [], folders, config = '', env = [], files = [] 
   const declared = files.map((path) => resolve(folders[0] ?? '', path))
   const modules = [...new Set([...transformers, ...paths, ...manifests, ...declared])]
   const looks = [...roots.flatMap((root) => identityFiles({}, root)), ...modules].map(observe)
-  const identities = roots.flatMap((root) => Object.values(identityOf({ cacheKey: '' }, root)))
+  const identities = roots.flatMap((root) => Object.values(identityOf({ cacheKey: '' }, root)).map(valueText))
   const texts = modules.map((path) => textOf(path, 'latin1') ?? '-')
   const counted = variables.filter((name) => name !== WORKER && isCountedVariable(name, false))
   const all = [...new Set([...counted, ...env])]

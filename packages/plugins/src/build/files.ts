@@ -1,22 +1,22 @@
 /** Looks at files that may be missing, or may not be files. */
-import { readdirSync, readFileSync, type Stats, statSync } from 'node:fs'
-import { unrecordedNow } from 'varve/reads'
+import type { Stats } from 'node:fs'
+import { disk } from '../host/files.ts'
 
 /** Time in which two writes may leave the same time, at most: the two seconds of FAT. */
 export const COARSE_TICK_MS: number = 2000
 
 export function isFile(path: string): boolean {
   try {
-    return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false
+    return disk.statSync(path, { throwIfNoEntry: false })?.isFile() ?? false
   } catch {
     return false
   }
 }
 
-/** What a path is now, without a note in what is recorded; undefined if it is missing or cannot be looked at. */
+/** What a path is now; undefined if it is missing or cannot be looked at. */
 export function lookAt(path: string): Stats | undefined {
   try {
-    return unrecordedNow(() => statSync(path, { throwIfNoEntry: false }))
+    return disk.statSync(path, { throwIfNoEntry: false })
   } catch {
     return undefined
   }
@@ -35,7 +35,7 @@ export function changedMsOf(look: Stats | undefined): number {
 /** The text of a file; undefined if it cannot be read. */
 export function textOf(path: string, encoding: 'utf8' | 'latin1' = 'utf8'): string | undefined {
   try {
-    return readFileSync(path, encoding)
+    return disk.readFileSync(path, encoding)
   } catch {
     return undefined
   }
@@ -44,7 +44,7 @@ export function textOf(path: string, encoding: 'utf8' | 'latin1' = 'utf8'): stri
 /** The names in a directory, in order; none if it cannot be read. */
 export function namesOf(folder: string): string[] {
   try {
-    return readdirSync(folder).sort()
+    return disk.readdirSync(folder).sort()
   } catch {
     return []
   }

@@ -2,7 +2,6 @@
  * The inputs that all calls of a plugin share: installed packages, config files, environment variables and Node. They are
  * determined once per build.
  */
-import { existsSync, readdirSync } from 'node:fs'
 import Module, { createRequire } from 'node:module'
 import { dirname, join, relative, resolve } from 'node:path'
 import { VarveError } from 'varve'
@@ -12,6 +11,7 @@ import { installedBeside, recordsOf, unlocked } from './installed.ts'
 import type { CachedOptions } from './options.ts'
 import { bounded, packageParts, type Parts, valueParts, versionPart } from './parts.ts'
 import { hasWorkspaces, type Root } from './root.ts'
+import { disk } from '../host/files.ts'
 
 /** Config files that plugins read without reporting them. Those in the root count, including their absence. */
 export const CONFIG_FILES: readonly string[] = [
@@ -41,12 +41,17 @@ const LOCK_FILES = ['pnpm-lock.yaml', 'yarn.lock', 'bun.lock', 'bun.lockb']
 const PATCHED = /^\+\+\+ b\/(node_modules\/.+)$/gm
 
 /** Named inputs that all calls of one plugin share. */
-export type Identity = Readonly<Record<string, string>>
+export type Identity = Readonly<Record<string, string | undefined>>
+
+/** A value as a part of a key: one that is not set differs from an empty one. */
+export function valueText(value: string | undefined): string {
+  return value === undefined ? '' : `=${value}`
+}
 
 /** The identity of a plugin from its options. Throws INVALID_OPTION if the `cacheKey` cannot be compared. */
 export function identityOf(options: CachedOptions, root: Root): Identity {
   const names = [...new Set([...ENV, ...(options.env ?? [])])].sort()
-  const env = Object.fromEntries(names.map((name) => [`env ${name}`, process.env[name] ?? '']))
+  const env = Object.fromEntries(names.map((name) => [`env ${name}`, process.env[name]]))
   const files = [...CONFIG_FILES, ...(options.files ?? [])]
   return {
     ...env,
@@ -135,7 +140,7 @@ function locksAbove(start: string): string[] {
   for (let folder = start; ; folder = dirname(folder)) {
     if (isNearest || hasWorkspaces(folder)) paths.push(...locksIn(folder))
     isNearest = paths.length === 0
-    const isEnd = !isNearest && existsSync(join(folder, '.git'))
+    const isEnd = !isNearest && disk.existsSync(join(folder, '.git'))
     if (isEnd || dirname(folder) === folder) return paths
   }
 }
@@ -149,7 +154,7 @@ function locksIn(folder: string): string[] {
 function patchesIn(folder: string): string[] {
   const patches = join(folder, 'patches')
   try {
-    const names = readdirSync(patches, { recursive: true, encoding: 'utf8' }).sort()
+    const names = disk.readdirSync(patches, { recursive: true, encoding: 'utf8' }).sort()
     return names.flatMap((name) => {
       const patch = contentOf(join(patches, name)) ?? '-'
       return [

@@ -6,12 +6,11 @@
  *   import './page.js?styles'      as above, by a query
  *   import './words.js'            a file, which every tool loads
  */
-import { existsSync } from 'node:fs'
 import { createRequire, isBuiltin } from 'node:module'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { unrecordedNow } from 'varve/reads'
 import { fileAt, IMPORT, nameIn } from './modules.ts'
+import { disk } from '../host/files.ts'
 
 /** A reason against caching. */
 export const LEADS_TO_OWN = 'leads to a module that only the plugin can load'
@@ -29,7 +28,7 @@ export interface Result {
 export function leadsToFiles({ code, source, emitted }: Result, folders: readonly string[]): boolean {
   const imported = Array.from(code.matchAll(IMPORT), ([, , specifier = '']) => specifier)
   const added = [...new Set([...imported.filter((specifier) => !source.includes(specifier)), ...emitted])]
-  return unrecordedNow(() => added.every((specifier) => isLoadable(specifier, folders)))
+  return added.every((specifier) => isLoadable(specifier, folders))
 }
 
 function isLoadable(specifier: string, folders: readonly string[]): boolean {
@@ -53,7 +52,7 @@ function isPackageFor(specifier: string, folder: string): boolean {
     // `require` does not find what a package exports for `import` only.
     if (error instanceof Error && 'code' in error && error.code === 'ERR_PACKAGE_PATH_NOT_EXPORTED') return true
     const bases = nameIn(specifier) === specifier ? (require.resolve.paths(specifier) ?? []) : []
-    return bases.some((base) => existsSync(join(base, specifier, 'package.json')))
+    return bases.some((base) => disk.existsSync(join(base, specifier, 'package.json')))
   }
 }
 

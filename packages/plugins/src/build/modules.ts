@@ -6,13 +6,13 @@
  * A pattern finds the imports, also in comments: one file too many costs a miss, one too few a wrong result. An import with a
  * computed path is not found.
  */
-import { realpathSync, statSync } from 'node:fs'
 import { createRequire, isBuiltin } from 'node:module'
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { changedMsOf, COARSE_TICK_MS, isFile, lookAt, namesOf, stampOf, textOf } from './files.ts'
 import { namedAnywhereIn, namedIn } from './named.ts'
 import { variablesIn } from './variables.ts'
+import { disk } from '../host/files.ts'
 
 /** An import with a literal specifier, which is the second group. */
 export const IMPORT: RegExp = /(?:\bfrom|\bimport|\bimport\s*\(|\brequire\s*\()\s*(['"`])([^'"`\n]+)\1/g
@@ -279,7 +279,7 @@ export function manifestOf(path: string): string | undefined {
 function realOf(path: string): string | undefined {
   try {
     // Most paths are missing: to ask first is cheaper than an error.
-    return statSync(path, { throwIfNoEntry: false }) === undefined ? undefined : realpathSync(path)
+    return disk.statSync(path, { throwIfNoEntry: false }) === undefined ? undefined : disk.realpathSync(path)
   } catch {
     return undefined
   }

@@ -1,7 +1,6 @@
 /** The options of all wrappers of plugins and loaders. */
 import { join, resolve } from 'node:path'
 import { type EngineChoice, gitDirectory } from 'varve'
-import { unrecordedNow } from 'varve/reads'
 import { REPORT, type ReportOption } from './report.ts'
 import { ANYTHING, BOOLEAN, type Fields, FUNCTION, oneOf, SIZE, STRING, TEXT, TEXTS } from './validate.ts'
 
@@ -119,7 +118,7 @@ export interface CachedStats {
 
 /** The directory that the option `dir` names: relative to `base`, or in the repository of `base`. Undefined for the default. */
 export function cacheFolder(dir: string | undefined, base: string, tool: string): string | undefined {
-  const shared = dir === 'git' ? unrecordedNow(() => gitDirectory(base)) : undefined
+  const shared = dir === 'git' ? gitDirectory(base) : undefined
   if (dir === undefined || dir === 'git') return shared === undefined ? undefined : join(shared, 'varve', tool)
   return resolve(base, dir)
 }

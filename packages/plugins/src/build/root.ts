@@ -3,13 +3,13 @@
  * known to hold paths, a mark replaces the root, and another one the checkout around it, as in a monorepo. If the root occurs elsewhere, such as in code, the entry is valid for that root
  * only: a replacement would break source maps and anything else derived from the code. `own-path.ts` has the exception.
  */
-import { existsSync, realpathSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { unrecordedNow } from 'varve/reads'
 import { isPlainData } from './digest.ts'
 import { isFile, textOf } from './files.ts'
 import type { OwnPath } from './own-path.ts'
 import { Uncacheable } from './uncacheable.ts'
+import { disk } from '../host/files.ts'
 
 const MARK = '<varve:root>'
 const CHECKOUT_MARK = '<varve:checkout>'
@@ -164,7 +164,7 @@ export function projectRoot(folder: string): Root {
 function checkoutFolder(start: string): string {
   let workspace: string | undefined
   for (let folder = start; ; folder = dirname(folder)) {
-    if (existsSync(join(folder, '.git'))) return folder
+    if (disk.existsSync(join(folder, '.git'))) return folder
     if (workspace === undefined && isWorkspace(folder)) workspace = folder
     if (dirname(folder) === folder) return workspace ?? start
   }
@@ -172,7 +172,7 @@ function checkoutFolder(start: string): string {
 
 /** Whether a directory has other packages below it. */
 function isWorkspace(folder: string): boolean {
-  return hasWorkspaces(folder) || existsSync(join(folder, 'nx.json'))
+  return hasWorkspaces(folder) || disk.existsSync(join(folder, 'nx.json'))
 }
 
 /** Whether a package manager installs the packages below a directory together. */
@@ -186,7 +186,7 @@ export function hasWorkspaces(folder: string): boolean {
 /** Bundlers follow links, so the root does, too. */
 function realRoot(folder: string): Root {
   try {
-    const real = realpathSync(folder)
+    const real = disk.realpathSync(folder)
     return new Root(real, real === folder ? [] : [folder])
   } catch {
     return new Root(folder)

@@ -2,7 +2,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { isAbsolute } from 'node:path'
 import type { OnLoadArgs, OnLoadResult } from 'esbuild'
-import { unrecordedNow } from 'varve/reads'
 import type { Kept } from '../build/call.ts'
 import type { Calls } from '../build/calls.ts'
 import { digest } from '../build/digest.ts'
@@ -71,7 +70,7 @@ function reasonOf({ path, namespace, pluginData }: OnLoadArgs): string | undefin
 function isSelfContained(loaded: Loaded, path: string, folder: string): boolean {
   const { contents = '', resolveDir } = loaded ?? {}
   const code = typeof contents === 'string' ? contents : Buffer.from(contents).toString('latin1')
-  const source = unrecordedNow(() => textOf(path, typeof contents === 'string' ? 'utf8' : 'latin1')) ?? ''
+  const source = textOf(path, typeof contents === 'string' ? 'utf8' : 'latin1') ?? ''
   const folders = [...foldersFor(path, folder), ...(resolveDir === undefined ? [] : [resolveDir])]
   return leadsToFiles({ code, source, emitted: [] }, folders)
 }

@@ -1,11 +1,12 @@
 /** The keys of a transformer's entries. */
 import { createHash } from 'node:crypto'
-import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type DeclaredInputs, type Inputs, inputsOf } from '../adapters/inputs.ts'
 import { lenientDigest } from '../build/digest.ts'
 import { isInstalled } from '../build/modules.ts'
 import type { Loaded, TransformOptions } from './transformer.ts'
+import { disk } from '../host/files.ts'
+import { valueText } from '../build/identity.ts'
 
 /**
  * Makes the key of an entry, as Jest's own cache does: from the transformer's own key, or from all inputs of the transformer if
@@ -32,7 +33,7 @@ export class KeyMaker {
   key({ digest }: Inputs, text: string, path: string, options: TransformOptions, own: string | undefined): string {
     const rest = own === undefined ? ['file', path, options.configString ?? '', text] : ['own', own]
     const hash = createHash('sha256')
-    const parts = [this.#base, digest, demandsOf(options), process.env['NODE_ENV'] ?? '', ...rest]
+    const parts = [this.#base, digest, demandsOf(options), valueText(process.env['NODE_ENV']), ...rest]
     for (const part of parts) hash.update(`${part.length}:`).update(part)
     return hash.digest('hex')
   }
@@ -56,7 +57,7 @@ export class KeyMaker {
     const known = this.#packages.get(folder)
     if (known !== undefined) return known
     const isTop = folder === dirname(folder) || isInstalled(`${folder}/`)
-    const found = isTop ? '' : existsSync(join(folder, 'package.json')) ? folder : this.#packageOf(dirname(folder))
+    const found = isTop ? '' : disk.existsSync(join(folder, 'package.json')) ? folder : this.#packageOf(dirname(folder))
     this.#packages.set(folder, found)
     return found
   }

@@ -2,11 +2,11 @@
  * The types of Jest's transformers, and a function that finds and loads one. The types are less strict than those of
  * `@jest/transform`, so that they fit all versions of Jest from 27 on.
  */
-import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { VarveError } from 'varve'
+import { disk } from '../host/files.ts'
 
 /** The options that a transformer gets for a file, besides its path and text. */
 export interface TransformOptions {
@@ -96,8 +96,8 @@ function isTransformer(value: unknown): value is Transformer {
 function packageOf(file: string): string {
   for (let folder = dirname(file); folder !== dirname(folder); folder = dirname(folder)) {
     const path = join(folder, 'package.json')
-    if (!existsSync(path)) continue
-    const manifest: { name?: string; version?: string } = JSON.parse(readFileSync(path, 'utf8'))
+    if (!disk.existsSync(path)) continue
+    const manifest: { name?: string; version?: string } = JSON.parse(disk.readFileSync(path, 'utf8'))
     if (manifest.version !== undefined) return `${manifest.name}@${manifest.version}`
   }
   return ''

@@ -1,9 +1,9 @@
 /** The dependencies of a chain of loaders: reported by its context, and as the files that a task watches. */
-import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { changedMsOf, COARSE_TICK_MS } from '../build/files.ts'
 import { Uncacheable } from '../build/uncacheable.ts'
 import type { ChainContext } from './context.ts'
+import { disk } from '../host/files.ts'
 
 /** Limit of the files that a chain depends on. Checking more would cost more than the loaders. */
 const FILES_MAX = 10_000
@@ -49,14 +49,14 @@ export function watchedBy({ files, folders, missing }: Dependencies, startMs: nu
 
 /** Whether a file may have changed after `startMs`. */
 function isYoung(path: string, startMs: number): boolean {
-  const stats = statSync(path, { throwIfNoEntry: false })
+  const stats = disk.statSync(path, { throwIfNoEntry: false })
   if (stats === undefined) return false
   const tickMs = stats.ctimeMs % 1000 === 0 ? COARSE_TICK_MS : TICK_MS
   return changedMsOf(stats) > startMs - tickMs
 }
 
 function pathsBelow(folder: string): string[] {
-  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) return []
-  const entries = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+  if (disk.statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) return []
+  const entries = disk.readdirSync(folder, { recursive: true, encoding: 'utf8' })
   return entries.map((entry) => join(folder, entry))
 }

@@ -1,5 +1,4 @@
 /** Whether tools can load without the plugin what a result of a hook leads to. */
-import { unrecordedNow } from 'varve/reads'
 import { textOf } from '../build/files.ts'
 import { foldersFor, leadsToFiles } from '../build/leads.ts'
 import type { Entry } from './entry.ts'
@@ -40,5 +39,5 @@ function idsIn(returned: unknown): string[] {
 }
 
 function sourceOf(file: string | undefined): string {
-  return (file === undefined ? undefined : unrecordedNow(() => textOf(file))) ?? ''
+  return (file === undefined ? undefined : textOf(file)) ?? ''
 }

@@ -5,6 +5,7 @@
 import { digestOfTexts } from '../build/digest.ts'
 import type { PluginCache } from '../rollup/cached.ts'
 import type { ViteTool } from './config.ts'
+import { valueText } from '../build/identity.ts'
 
 /** A plugin with the hook that Vitest calls before it runs tests. */
 export interface VitestPlugin {
@@ -24,7 +25,9 @@ export function addToKeys(context: unknown, tool: ViteTool, caches: () => Iterab
     const all = [...caches()].map((cache) => cache.inputsIn({ environment }))
     // An input that changed while the process runs may be in memory of a plugin, as it was.
     return all.every((inputs) => inputs !== undefined)
-      ? digestOfTexts(all.flatMap((inputs) => Object.entries(inputs).flat()))
+      ? digestOfTexts(
+          all.flatMap((inputs) => Object.entries(inputs).flatMap(([name, value]) => [name, valueText(value)])),
+        )
       : false
   })
 }

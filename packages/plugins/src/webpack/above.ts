@@ -6,9 +6,8 @@
  *   read                      /home/me/.browserslistrc   the environment is bound to this root
  *   read                      /usr/lib/tool.js           an ordinary path, the same for every checkout
  */
-import { existsSync, statSync } from 'node:fs'
 import { dirname, join, relative, sep } from 'node:path'
-import { unrecordedNow } from 'varve/reads'
+import { disk } from '../host/files.ts'
 
 /** The environment of a root, seen from its directories above. */
 export interface Above {
@@ -27,7 +26,7 @@ export function aboveOf(root: string, paths: readonly string[]): Above {
   for (const path of paths) {
     const isNext = isNear(root, outer, path)
     if (!isNext && (isIn(root, path) || !outer.includes(dirname(path)))) continue
-    const kind = unrecordedNow(() => kindOf(path))
+    const kind = kindOf(path)
     if (kind === 'missing') names.add(relative(outer.find((folder) => isIn(folder, path)) ?? '', path))
     else if (isNext || kind === 'file') return BOUND
   }
@@ -41,7 +40,7 @@ export function pathsAbove(root: string, names: Iterable<string>): string[] {
 
 /** Those of the paths that exist. Looking for them is no read of the build. */
 export function presentAbove(root: string, names: Iterable<string>): string[] {
-  return unrecordedNow(() => pathsAbove(root, names).filter((path) => existsSync(path)))
+  return pathsAbove(root, names).filter((path) => disk.existsSync(path))
 }
 
 /** The directories above a root, the nearest first. */
@@ -64,7 +63,7 @@ function isIn(folder: string, path: string): boolean {
 
 function kindOf(path: string): 'missing' | 'file' | 'folder' {
   try {
-    return statSync(path).isDirectory() ? 'folder' : 'file'
+    return disk.statSync(path).isDirectory() ? 'folder' : 'file'
   } catch {
     return 'missing' // or not readable
   }

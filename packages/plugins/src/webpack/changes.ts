@@ -1,10 +1,10 @@
 /** What has changed since webpack stored something, in words: versions of packages, values of DefinePlugin, inputs of a compiler. */
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { digestOfInput, shownOf } from 'varve/reads'
 import type { Compilation, Module } from 'webpack'
 import { isInstalled } from '../build/modules.ts'
 import { LEADS_TO, linkOf } from './packages.ts'
+import { disk } from '../host/files.ts'
 
 /** Packages of a snapshot whose versions are compared, and nested snapshots. */
 const PACKAGES_MAX = 5000
@@ -100,7 +100,7 @@ function* foundIn(
 function installedAt(path: string): string {
   try {
     const { name, version }: { name?: unknown; version?: unknown } = JSON.parse(
-      readFileSync(join(path, 'package.json'), 'utf8'),
+      disk.readFileSync(join(path, 'package.json'), 'utf8'),
     )
     return `${String(name ?? '')}@${String(version ?? '')}${linkOf(path)}`
   } catch {

@@ -8,7 +8,6 @@
  * worktrees and branches with other configs each keep theirs. If there is none, the next generation begins. Two processes
  * that detect the same change begin the same generation.
  */
-import { existsSync } from 'node:fs'
 import { isAbsolute } from 'node:path'
 import type { Compiler } from 'webpack'
 import { aboveOf, pathsAbove, presentAbove } from './above.ts'
@@ -48,6 +47,7 @@ import type { BuildReads } from './reads.ts'
 import { isUnchangedSince, takeSnapshot } from './snapshots.ts'
 import type { ValueCodec } from './value.ts'
 import type { Why } from './why.ts'
+import { disk } from '../host/files.ts'
 
 /** Stands for the id of an environment in the name of the note. No id is that long. */
 const NOTE = 'the last build'
@@ -252,7 +252,7 @@ export class Environments {
     const known = new Map([...changedPackages(contents), ...changesIn(inputs, context)])
     const missing = new Set(missingIn(contents))
     const wordOf = (path: string): string =>
-      !existsSync(path) ? 'is gone' : missing.has(path) ? 'appeared' : 'changed'
+      !disk.existsSync(path) ? 'is gone' : missing.has(path) ? 'appeared' : 'changed'
     const others = changed
       .filter((path) => !known.has(path))
       .map((path) => `${namesOf([path], context)[0] ?? path} ${wordOf(path)}`)
@@ -347,7 +347,7 @@ export class Environments {
       optional,
     )
     for (const dependency of dependencies) {
-      if (isFile(dependency)) (existsSync(dependency) ? resolution.files : resolution.missing).add(dependency)
+      if (isFile(dependency)) (disk.existsSync(dependency) ? resolution.files : resolution.missing).add(dependency)
     }
     return resolution
   }

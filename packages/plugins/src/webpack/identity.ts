@@ -4,16 +4,16 @@
  * of webpack-cli. `environment.ts` covers what these files import and what else was loaded.
  */
 import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { isAbsolute, relative, resolve, sep } from 'node:path'
 import { gitDirectory } from 'varve'
-import { digestOfInput, unrecordedNow } from 'varve/reads'
+import { digestOfInput } from 'varve/reads'
 import type { Compiler } from 'webpack'
 import type { Root } from '../build/root.ts'
 import type { NamedDigests } from './changes.ts'
 import { lenientDigest } from '../build/digest.ts'
 import { cliConfigs } from './inputs.ts'
 import type { VarveWebpackOptions } from './options.ts'
+import { disk } from '../host/files.ts'
 
 /** Version of the layout of values and records, part of each digest. */
 export const LAYOUT = 10
@@ -108,7 +108,7 @@ function defaultNameOf(compiler: Compiler, project: string): string {
  * tree may serve several worktrees of a repository, so the name has the repository and the place of the project in a worktree.
  */
 function projectOf({ context }: Compiler, { folder, root }: Place): string {
-  const repository = unrecordedNow(() => gitDirectory(root.folder))
+  const repository = gitDirectory(root.folder)
   const isOwn = repository === undefined || (isIn(root.folder, folder) && !isIn(repository, folder))
   const parts = isOwn ? [relative(folder, context)] : [relative(folder, repository), relative(root.folder, context)]
   return parts.map((part) => part.split(sep).join('/')).join(' ')
@@ -124,7 +124,7 @@ function contentOf(compiler: Compiler, dependency: string): Uint8Array {
   if (!isFolder && !isAbsolute(dependency) && !dependency.startsWith('.')) return new Uint8Array()
   const path = resolve(compiler.context, dependency, isFolder ? 'package.json' : '')
   try {
-    return readFileSync(path)
+    return disk.readFileSync(path)
   } catch {
     return new Uint8Array()
   }

@@ -8,11 +8,11 @@
  *
  * webpack follows the imports of each file.
  */
-import { existsSync } from 'node:fs'
 import { isAbsolute, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Compiler } from 'webpack'
 import { isInstalled, loaded } from '../build/modules.ts'
+import { disk } from '../host/files.ts'
 
 /** Limit of the calls of a stack that are inspected. */
 const CALLS_MAX = 200
@@ -35,7 +35,7 @@ function filesOnStack(callee: unknown): string[] {
     Error.prepareStackTrace = (_, calls) => calls.map((call) => call.getFileName() ?? '')
     Error.captureStackTrace(holder, typeof callee === 'function' ? (callee as () => void) : undefined)
     const names = Array.isArray(holder.stack) ? holder.stack.filter((name) => typeof name === 'string') : []
-    return [...new Set(names.map(pathOf))].filter((path) => isAbsolute(path) && existsSync(path))
+    return [...new Set(names.map(pathOf))].filter((path) => isAbsolute(path) && disk.existsSync(path))
   } finally {
     Error.prepareStackTrace = prepareStackTrace
     Error.stackTraceLimit = stackTraceLimit
@@ -45,7 +45,7 @@ function filesOnStack(callee: unknown): string[] {
 /** The main script, and the modules that `require` has loaded so far, without packages. */
 export function loadedFiles(): string[] {
   const [, main = ''] = process.argv
-  return [main, ...Object.keys(loaded)].filter((path) => isAbsolute(path) && isOfProject(path) && existsSync(path))
+  return [main, ...Object.keys(loaded)].filter((path) => isAbsolute(path) && isOfProject(path) && disk.existsSync(path))
 }
 
 /** The configs from which webpack-cli made this compiler. It passes them to its own plugin. */

@@ -340,7 +340,7 @@ export class DiskLayer {
     if (cache === undefined) return
     this.#folder = cache.status().dir
     checkRequests(this.#compiler, this.#folder)
-    const root = unrecordedNow(() => checkoutOf(this.#compiler.context))
+    const root = checkoutOf(this.#compiler.context)
     const codec = new ValueCodec(this.#compiler.webpack, root)
     const identity = identityOf(this.#compiler, this.#options, { folder: this.#folder, root }, this.#ordinal ?? 1)
     for (const dependency of [...identity.buildDependencies, ...(this.#reads.isOn ? loadedFiles() : [])])

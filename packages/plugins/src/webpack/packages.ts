@@ -7,11 +7,11 @@
  *
  * Where the link of a package leads is part of its version: pnpm has a copy of one version for each set of packages that it depends on.
  */
-import { readdirSync, readlinkSync, realpathSync } from 'node:fs'
 import { dirname, join, relative, resolve, sep } from 'node:path'
-import { isPlugged, unrecordedNow } from 'varve/reads'
+import { isPlugged } from 'varve/reads'
 import type { Compilation, Compiler } from 'webpack'
 import { isInstalled, manifestOf } from '../build/modules.ts'
+import { disk } from '../host/files.ts'
 
 type SnapshotOptions = Compiler['options']['snapshot']
 type FileSystemInfo = Compilation['fileSystemInfo']
@@ -51,7 +51,7 @@ export class Packages {
 
   #targetOf(folder: string): string | undefined {
     if (this.#targets.has(folder)) return this.#targets.get(folder)
-    const real = unrecordedNow(() => realOf(folder))
+    const real = realOf(folder)
     const target = isInstalled(`${real}/`) ? undefined : real
     this.#targets.set(folder, target)
     return target
@@ -71,7 +71,7 @@ function isMatch(pattern: string | RegExp, path: string): boolean {
 
 function realOf(folder: string): string {
   try {
-    return realpathSync(folder)
+    return disk.realpathSync(folder)
   } catch {
     return folder // missing
   }
@@ -130,12 +130,12 @@ const IN_STORE = /^(.*[\\/]node_modules[\\/]\.[^\\/]+[\\/].*[\\/]node_modules)[\
  */
 export function linksBeside(files: Iterable<string>): string[] {
   const homes = new Set(Array.from(files, (path) => IN_STORE.exec(path)?.[1]).filter((home) => home !== undefined))
-  return unrecordedNow(() => [...homes].flatMap((home) => linksIn(home)))
+  return [...homes].flatMap((home) => linksIn(home))
 }
 
 function linksIn(folder: string): string[] {
   try {
-    return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    return disk.readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
       const path = join(folder, entry.name)
       if (entry.isSymbolicLink()) return [join(path, 'package.json')]
       return entry.isDirectory() && entry.name.startsWith('@') ? linksIn(path) : []
@@ -148,7 +148,7 @@ function linksIn(folder: string): string[] {
 /** Where the link of an installed package leads, as a part of its version; empty if it is none. */
 export function linkOf(folder: string): string {
   try {
-    return LEADS_TO + targetOf(folder, readlinkSync(folder))
+    return LEADS_TO + targetOf(folder, disk.readlinkSync(folder))
   } catch {
     return ''
   }

@@ -96,7 +96,7 @@ export class BuildReads {
    * everything; webpack compares the values of `DefinePlugin` itself.
    */
   noteConfig(files: Iterable<string>): void {
-    const { variables } = unrecordedNow(() => localModules([...files]))
+    const { variables } = localModules([...files])
     for (const name of variables) {
       if (!isCountedVariable(name, true) || this.#changes.variables.has(name)) continue
       this.#inputs.add(inputOf('variable', name))

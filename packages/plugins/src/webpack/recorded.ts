@@ -10,10 +10,10 @@
  *   package ../package.json      a package of Yarn Plug'n'Play, and the versions of what it depends on
  *   variable BROWSERSLIST        an environment variable
  */
-import { existsSync } from 'node:fs'
 import { dirname, isAbsolute, relative } from 'node:path'
 import { randomUUID } from 'node:crypto'
 import { digestOfInput, digestOfRead, READ_KINDS, type ReadKind, sentenceOf } from 'varve/reads'
+import { disk } from '../host/files.ts'
 
 /** The kinds of inputs. */
 export type InputKind = ReadKind | 'existence' | 'variable'
@@ -49,7 +49,7 @@ export function pathsOf(inputs: Iterable<string>): { readonly files: string[]; r
   const missing: string[] = []
   for (const input of inputs) {
     const [kind, name] = partsOf(input)
-    if (kind === 'content' && existsSync(name)) files.push(name)
+    if (kind === 'content' && disk.existsSync(name)) files.push(name)
     else if (kind === 'content' || kind === 'existence') missing.push(name)
   }
   return { files, missing }
@@ -112,7 +112,7 @@ export function digestOf(input: string): string {
   const [kind, name] = partsOf(input)
   try {
     if (kind === 'variable') return digestOfInput(process.env[name], name)
-    if (!isReadKind(kind)) return existsSync(name) ? 'there' : MISSING
+    if (!isReadKind(kind)) return disk.existsSync(name) ? 'there' : MISSING
     const digest = digestOfRead(kind, name)
     return kind === 'link' ? relative(dirname(name), digest) : digest // stored relative to the directory of the link
   } catch {

@@ -12,13 +12,12 @@
  *          -> stateful    they are back: nothing is read or stored until the environment changes
  *          -> steady      they are not: sources or plugins decided so
  */
-import { existsSync } from 'node:fs'
 import { dirname, isAbsolute, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { unrecordedNow } from 'varve/reads'
 import type { Compilation, Compiler, Module } from 'webpack'
 import { manifestOf } from '../build/modules.ts'
 import { partsOf } from './why.ts'
+import { disk } from '../host/files.ts'
 
 const NAME = 'VarveWebpackPlugin'
 
@@ -148,7 +147,7 @@ export class Repeatable {
     const isLost = (name: string): boolean => !made.has(name) && !(isBuilt && name.startsWith(WARNING))
     const missing = hasRestored ? before.made.filter(isLost) : []
     const isStateful = !hasRestored && before.lost.some((name) => made.has(name))
-    const memory = isBuilt ? unrecordedNow(() => memoryOf(compilation)) : new Set(before.memory)
+    const memory = isBuilt ? memoryOf(compilation) : new Set(before.memory)
     if (hasRestored) for (const path of before.memory) memory.add(path)
     const lost = isStateful ? before.lost : missing
     this.#change({ made: missing.length > 0 ? before.made : [...made], memory: [...memory], lost, isStateful })
@@ -399,7 +398,7 @@ function hasBuilt({ builtModules, modules, children }: Compilation): boolean {
 function memoryOf(compilation: Compilation, files: Set<string> = new Set()): Set<string> {
   const { compiler, modules, builtModules, children } = compilation
   const note = (path: string): void => {
-    if (isAbsolute(path) && !existsSync(path) && isIn(compiler, path)) files.add(path)
+    if (isAbsolute(path) && !disk.existsSync(path) && isIn(compiler, path)) files.add(path)
   }
   for (const module of partsOf(modules)) {
     const resource: unknown = Reflect.get(module, 'resource')

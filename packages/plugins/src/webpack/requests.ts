@@ -5,10 +5,10 @@
  *
  * The check holds for the whole process, not only for Varve's streams, because webpack reads lazy parts later and alone.
  */
-import { realpathSync } from 'node:fs'
 import { createRequire, isBuiltin } from 'node:module'
 import { isAbsolute, join, sep } from 'node:path'
 import type { Compiler } from 'webpack'
+import { disk } from '../host/files.ts'
 
 const PACKAGES = '/node_modules/'
 
@@ -70,7 +70,7 @@ function resolved(request: string, require: NodeJS.Require): string | undefined 
 
 function realPath(path: string): string {
   try {
-    return realpathSync.native(path)
+    return disk.realpathSync.native(path)
   } catch {
     return path
   }

@@ -7,7 +7,6 @@
  *
  * webpack decides whether an entry is valid. The records explain that decision, and take no part in it.
  */
-import { existsSync } from 'node:fs'
 import { performance } from 'node:perf_hooks'
 import { setImmediate } from 'node:timers/promises'
 import type { Cache, Task, TaskInputs } from 'varve'
@@ -16,6 +15,7 @@ import { isInstalled, manifestOf } from '../build/modules.ts'
 import { valuesOf } from './changes.ts'
 import type { Identity } from './identity.ts'
 import { namesOfKinds } from './recorded.ts'
+import { disk } from '../host/files.ts'
 
 type Snapshot = Exclude<NonNullable<Module['buildInfo']>['snapshot'], null | undefined>
 
@@ -123,6 +123,6 @@ function filesIn(snapshot: Snapshot): Set<string> {
   const found = new Set<string>()
   for (const path of snapshot.getFileIterable()) found.add(manifestOf(path) ?? path)
   for (const path of snapshot.getContextIterable()) found.add(manifestOf(path) ?? path)
-  for (const path of snapshot.getMissingIterable()) if (!isInstalled(path) && !existsSync(path)) found.add(path)
+  for (const path of snapshot.getMissingIterable()) if (!isInstalled(path) && !disk.existsSync(path)) found.add(path)
   return found
 }

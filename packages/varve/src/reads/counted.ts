@@ -20,6 +20,8 @@ export class CountedPaths {
   readonly #ignored: Set<string>
   /** The real folder of each package that is a link into the project; undefined for installed ones. */
   readonly #links: Map<string, string | undefined> = new Map()
+  /** Whether the directory of each installed package is a link. */
+  readonly #packageLinks: Map<string, boolean> = new Map()
 
   /** `root`: the project's folder. */
   constructor(disk: Disk, root: string) {
@@ -52,9 +54,20 @@ export class CountedPaths {
     const isScoped = first.startsWith('@')
     if (isScoped && second === '') return [kind, path]
     const own = path.slice(0, at + folder.length) + (isScoped ? paths.join(first, second) : first)
+    if (kind === 'link' && path === own) return [kind, path]
     const real = this.#linkOf(own)
     if (real === undefined) return [isPlugged() ? 'package' : 'content', paths.join(own, 'package.json')]
     return this.decide(kind, paths.join(real, ...(isScoped ? rest : [second, ...rest])))
+  }
+
+  /**
+   * The directory of the installed package with this package.json, if it is a link. Where it leads is an input as well: two copies of
+   * one version may have been installed with other dependencies (pnpm).
+   */
+  linkedPackage(manifest: string): string | undefined {
+    const { dirname, sep } = this.#disk.paths
+    const folder = dirname(manifest)
+    return manifest.includes(`${sep}node_modules${sep}`) && this.#isLink(folder) ? folder : undefined
   }
 
   /** Whether a file at this path is one of the project's: no cache, temporary file or part of a package. */
@@ -66,6 +79,14 @@ export class CountedPaths {
   /** Whether a read counts as it is. */
   has(read: { readonly kind: ReadKind; readonly path: string } | undefined): boolean {
     return read !== undefined && this.decide(read.kind, read.path)?.[1] === read.path
+  }
+
+  #isLink(folder: string): boolean {
+    const known = this.#packageLinks.get(folder)
+    if (known !== undefined) return known
+    const isLink = this.#disk.fs.lstatSync(folder, { throwIfNoEntry: false })?.isSymbolicLink() === true
+    this.#packageLinks.set(folder, isLink)
+    return isLink
   }
 
   #linkOf(folder: string): string | undefined {

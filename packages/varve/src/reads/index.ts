@@ -2,6 +2,7 @@
  * The recorder, for authors of plugins: what code reads while it runs becomes inputs of its results. Load it before the
  * libraries that are to be recorded.
  */
+export { ownFiles } from '../host/own.ts'
 export { installReads, uninstallReads } from './install.ts'
 export { forEachLoaded } from './loaded.ts'
 export { isCountedVariable } from '../inputs/variables.ts'

@@ -225,6 +225,7 @@ export class ReadScope implements Sink {
     return unrecordedNow(() => {
       const decided = this.#counted.decide(kind, path)
       if (decided === undefined) return undefined
+      this.#followLink(decided[1])
       const key = `${decided[0]} ${decided[1]}`
       if (kind === 'module' && path.endsWith('.node') && this.#installation?.addons.has(path) !== true)
         this.opaque({ kind: 'addon', what: path }) // it may be loaded already
@@ -236,6 +237,13 @@ export class ReadScope implements Sink {
       this.#reads.set(key, lookedAt(this.#disk, ...decided))
       return key
     })
+  }
+
+  /** Counts where the link of an installed package leads. */
+  #followLink(manifest: string): void {
+    const folder = this.#counted.linkedPackage(manifest)
+    const key = `link ${folder ?? ''}`
+    if (folder !== undefined && !this.#reads.has(key) && !this.#earlier.has(key)) this.read('link', folder)
   }
 
   /** What a call read counts. A read that was sealed while the call ran counts already. @internal */

@@ -53,7 +53,7 @@ export default [
   {
     name: 'rollup: ids lose their queries',
     file: 'packages/plugins/src/rollup/wrap.ts',
-    find: 'return { id, inputs: { code, call: callDigest(options, relative) }, files: whole',
+    find: 'return { id, code, inputs, files: whole',
     replace:
       "return { id: id.split('?', 1)[0] ?? '', inputs: { code, call: callDigest(options, relative) }, files: whole",
     test: 'test/plugins/rollup/rollup.test.ts',
