@@ -12,7 +12,7 @@ const { tool } = JSON.parse(process.argv[2] ?? '{}')
 const require = createRequire(join(process.cwd(), 'package.json'))
 const load = (/** @type {string} */ name) => import(pathToFileURL(require.resolve(name)).href)
 
-/** Files that change before the same process builds again, by a variable that is no input. @type {[path: string, text: string][]} */
+/** Files that change before the same process builds again, by a variable that does not count. @type {[path: string, text: string][]} */
 const edits = JSON.parse(process.env['VARVE_EDITS'] ?? '[]')
 
 /** @type {Record<string, unknown>[]} */
