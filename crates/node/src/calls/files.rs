@@ -11,7 +11,6 @@ use std::fs::{File, OpenOptions};
 use std::io::{Cursor, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
 use varve_archive::tar::FileRecord;
 use varve_bindings::{
     ArchiveRequest, Failure, FileItem, Restored, RestoredFile, StoredItem, check_contents,
@@ -34,6 +33,8 @@ struct RestoreRequest {
     target: PathBuf,
     mode: String,
     files: Vec<FileItem>,
+    /// The present time on the clock of the target's file system, in milliseconds since 1970.
+    at_ms: i64,
     /// Only checks that all contents exist.
     #[serde(default)]
     check_only: bool,
@@ -189,9 +190,8 @@ fn restore(
     remembered: &str,
     watch: Watch<'_>,
 ) -> varve_bindings::Result<RestoreAnswer> {
-    let begun = SystemTime::now().duration_since(UNIX_EPOCH);
-    let at_ns = begun.map_or(0, |since| i64::try_from(since.as_nanos()).unwrap_or(i64::MAX));
-    let RestoreRequest { target, mode, files, check_only } = request(json)?;
+    let RestoreRequest { target, mode, files, at_ms, check_only } = request(json)?;
+    let at_ns = at_ms.saturating_mul(1_000_000);
     let records = records_of(files)?;
     if check_only {
         check_contents(&records, store, watch)?;

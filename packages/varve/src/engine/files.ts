@@ -27,6 +27,11 @@ export interface RestoreRequest {
   readonly target: string
   readonly mode: RestoreMode
   readonly files: readonly FileEntry[]
+  /**
+   * The present time on the clock of the target's file system, in whole milliseconds since 1970: a file that changed later, or shortly before,
+   * may change again without a new time.
+   */
+  readonly atMs: number
 }
 
 /** The outcome, in numbers of files, links and directories. */

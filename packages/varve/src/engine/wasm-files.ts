@@ -83,8 +83,8 @@ export class WasmTrees implements EngineFiles {
 
   async restoreTree(request: RestoreRequest, remembered: string, control: EngineControl): Promise<RestoreAnswer> {
     const files = hostFiles()
-    const at = String(BigInt(nowMs()) * 1_000_000n)
-    const { target, mode } = request
+    const { target, mode, atMs } = request
+    const at = String(BigInt(atMs) * 1_000_000n)
     const counts = { unchanged: 0, copied: 0, cloned: 0, linked: 0 }
     if (request.checkOnly === true) {
       this.#ask((store) => store.checkContents(jsonOf(request.files), this.#of.watcher(control)))

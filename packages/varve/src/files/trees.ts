@@ -4,6 +4,7 @@ import { isBytes, isGone, plainBytes } from '../values/bytes.ts'
 import type { EngineControl } from '../engine/engine.ts'
 import type { RestoreMode, RestoreRequest, StoredContent } from '../engine/files.ts'
 import { VarveError } from '../errors.ts'
+import { fileNowMs, lookAt, measureClock } from '../inputs/stamp.ts'
 import type { WatchOptions } from '../options.ts'
 import type { Session } from '../session/session.ts'
 import { BOOLEAN, checkOptions, describe, type Field, type Fields, oneOf, STRING } from '../checks/validate.ts'
@@ -92,7 +93,7 @@ export class FileTrees {
     const root = absolute('target', target)
     return watched(options, async (control) => {
       await this.#session.run(async (store) => (await store.files()).check(entries), 'none') // before anything is removed
-      const request = { target: root, mode: this.#modeOf(options), files: entries }
+      const request = { target: root, mode: this.#modeOf(options), files: entries, atMs: timeAt(root) }
       const surplus = options.clean === true ? await this.#surplus(request, control) : { blocking: [], others: [] }
       let removed = await this.#remove(root, surplus.blocking, control)
       await this.#remove(root, findLeftovers(hostFiles(), root, entries), control)
@@ -230,4 +231,15 @@ async function sizeOf(path: string): Promise<number> {
       ({ size }) => size,
       () => 0,
     )
+}
+
+/** The present time on the clock of the file system that has this path, or will have it. */
+function timeAt(path: string): number {
+  const files = hostFiles()
+  const { dirname } = builtin('node:path') ?? { dirname: (folder: string) => folder }
+  const isFolder = (folder: string): boolean => typeof lookAt(files, folder) === 'object'
+  let folder = path
+  while (!isFolder(folder) && folder !== dirname(folder)) folder = dirname(folder)
+  measureClock(files, folder)
+  return Math.max(0, Math.floor(fileNowMs()))
 }

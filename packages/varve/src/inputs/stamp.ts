@@ -13,6 +13,7 @@
  * Everything is synchronous: a `statSync` costs 1 us, a stat by promise 16 us.
  */
 import type * as fs from 'node:fs'
+import { nowMs } from '../host/now.ts'
 
 /** What is used of `node:fs`. */
 export type FileReads = Pick<
@@ -52,22 +53,22 @@ export type ClockFiles = Pick<
  * file may have a name: the file system of the other one may support no files without.
  */
 export function measureClock(files: ClockFiles, folder: string, own?: string): void {
-  const nowMs = Date.now()
+  const hereMs = nowMs()
   const fileMs = timeOfNameless(files, folder) ?? (own === undefined ? undefined : timeOfNamed(files, folder, own))
   if (fileMs === undefined) return
-  aheadMs = Math.max(aheadMs, fileMs === 'other' ? UNKNOWN_AHEAD_MS : nowMs - fileMs)
+  aheadMs = Math.max(aheadMs, fileMs === 'other' ? UNKNOWN_AHEAD_MS : hereMs - fileMs)
 }
 
 /** The present time on the slowest clock that a file system has; at most that of this machine. */
 export function fileNowMs(): number {
-  return Date.now() - aheadMs
+  return nowMs() - aheadMs
 }
 
 /** Whether something changed so short before that time that a change after it may look the same. */
-export function isYoungAt(look: Look | undefined, nowMs: number): boolean {
+export function isYoungAt(look: Look | undefined, atMs: number): boolean {
   if (typeof look !== 'object') return false
   const tickMs = look.ctimeMs % 1000 === 0 ? COARSE_TICK_MS : TICK_MS
-  return Math.max(look.mtimeMs, look.ctimeMs) > nowMs - tickMs
+  return Math.max(look.mtimeMs, look.ctimeMs) > atMs - tickMs
 }
 
 export function lookAt(files: FileReads, absolute: string): Look {
