@@ -26,9 +26,11 @@ export const nativeTypesPath = 'packages/varve/generated/native.d.ts'
 
 /**
  * What `cargo rustc` passes to the compiler of the addon's own crate, which links all crates and optimises across them. LLVM then inlines
- * only what is small or has `#[inline]`. bench/limits/sizes.md has what it saves, and the instructions of each path.
+ * only what is small or has `#[inline]`, and repeats the body of a loop only where the count is known and small. bench/limits/sizes.md has
+ * what it saves, and the instructions of each path.
  */
-export const LINKING = ['--', '-Cllvm-args=-inline-threshold=25']
+const LLVM = ['-inline-threshold=10', '-unroll-runtime=false', '-unroll-threshold=30', '-force-vector-interleave=1']
+export const LINKING = ['--', `-Cllvm-args=${LLVM.join(' ')}`]
 
 /**
  * What the crate `napi` insists on for Windows, although the addon looks the functions of Node up when it is loaded: a library of Node,

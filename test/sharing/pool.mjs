@@ -16,8 +16,16 @@ const tasks = '/proc/self/task'
 
 /** The number of the engine's threads in this process. */
 function threads() {
-  const names = readdirSync(tasks).map((task) => readFileSync(join(tasks, task, 'comm'), 'utf8').trim())
-  return names.filter((name) => /^varve-\d$/.test(name)).length
+  return readdirSync(tasks).filter((task) => /^varve-\d$/.test(nameOf(task))).length
+}
+
+/** @param {string} task */
+function nameOf(task) {
+  try {
+    return readFileSync(join(tasks, task, 'comm'), 'utf8').trim()
+  } catch {
+    return '' // it has ended since
+  }
 }
 
 /** @param {string} name */
