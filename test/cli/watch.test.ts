@@ -1,6 +1,6 @@
 /** `varve watch` and `varve caches`: what other processes commit, and what there is. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openCache } from 'varve'
 import { describe, expect, it } from 'vitest'
@@ -120,13 +120,16 @@ describe('varve caches', () => {
       cache.namespace('pages', { codec: 'text' }).put('key', 'value')
       await cache.close()
     }
-    mkdirSync(join(elsewhere, 'broken', 'v1-0123456789abcdef'), { recursive: true })
+    const secret = 'a secret of at least thirty-two bytes'
+    const locked = await openCache({ name: 'locked', dir: join(elsewhere, 'locked'), secret })
+    locked.namespace('pages', { codec: 'text' }).put('key', 'value')
+    await locked.close()
     const options = { cwd: folder, env: { VARVE_DIR: elsewhere, VARVE_SECRET: '' } }
     const run = (...args: string[]): Ran => runVarve(['caches', ...args], options)
     const { caches, entries, bytes } = JSON.parse(run('--json').out)
     expect(caches).toMatchObject(
       [
-        { dir: join(elsewhere, 'broken'), entries: 0, problem: expect.stringContaining('VARVE_SECRET') },
+        { dir: join(elsewhere, 'locked'), entries: 0, problem: expect.stringContaining('VARVE_SECRET') },
         { dir: two, tools: [], namespaces: ['pages'], entries: 1, problem: null },
         { dir: one, tools: ['one'], entries: 1, problem: null },
       ].sort((left, right) => (left.dir < right.dir ? -1 : 1)),

@@ -117,6 +117,7 @@ async function share({ make, run }: Tool): Promise<void> {
   for (const name of ['cache', '.remote', 'dist']) rmSync(join(folder, name), { recursive: true, force: true })
   vi.stubEnv('VARVE_REMOTE_MODE', '')
   vi.stubEnv('VARVE_SIGNING_KEY', '')
+  for (const name of ['TMPDIR', 'TEMP']) vi.stubEnv(name, makeFolder())
   const fresh = await run(folder)
   expect(fresh).toMatchObject({ misses: 0 })
   expect(fresh.hits).toBeGreaterThanOrEqual(cold.misses)

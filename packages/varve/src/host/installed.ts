@@ -57,8 +57,10 @@ export function packageAt(name: string, from: string): InstalledPackage | undefi
     version: versionIn(files.readFileSync(file('package.json'), 'utf8')),
     file,
     entry: () => {
-      const entry = resolved(node, from, name) ?? ''
-      return file(paths.relative(files.realpathSync(folder), entry === '' ? folder : files.realpathSync(entry)))
+      const entry = resolved(node, from, name)
+      if (entry !== undefined) return file(paths.relative(files.realpathSync(folder), files.realpathSync(entry)))
+      const why = `'${name}' in '${folder}' cannot be loaded`
+      throw new VarveError('INVALID_OPTION', `${why}; run 'npm install --save-dev ${name}'`)
     },
   }
 }

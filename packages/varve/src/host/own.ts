@@ -8,7 +8,7 @@ import type * as fs from 'node:fs'
  * On each wrapper of the recorder, and on its accessor of the environment: the function as Varve calls it, without notes. Node.js itself
  * calls some public functions from others (`readFileSync` calls `openSync`), so the original alone would not do.
  */
-export const OWN: unique symbol = Symbol.for('varve.own')
+const OWN: unique symbol = Symbol.for('varve.own')
 
 const views: WeakMap<object, object> = new WeakMap()
 
@@ -20,7 +20,7 @@ export function ownFiles<Files extends typeof fs | typeof fs.promises>(files: Fi
     get(target, name): unknown {
       const value: unknown = Reflect.get(target, name)
       if (name === 'promises') return ownFiles(value as typeof fs.promises)
-      return typeof value === 'function' ? (Reflect.get(value, OWN) ?? value) : value
+      return typeof value === 'function' ? ownOf(value) : value
     },
   })
   views.set(files, view)
@@ -31,6 +31,18 @@ export function ownFiles<Files extends typeof fs | typeof fs.promises>(files: Fi
 export function ownEnv(): NodeJS.ProcessEnv {
   const { process } = globalThis
   const get = Object.getOwnPropertyDescriptor(process, 'env')?.get
-  const current: unknown = get === undefined ? undefined : Reflect.get(get, OWN)
-  return typeof current === 'function' ? (current() as NodeJS.ProcessEnv) : process.env
+  const own = get === undefined ? get : ownOf(get)
+  return own === get ? process.env : Reflect.apply(own as () => NodeJS.ProcessEnv, process, [])
+}
+
+/** Marks a wrapper of the recorder. Others may copy its properties to a wrapper of their own, which the mark is not about. */
+export function markOwn(wrapper: object, own: (...args: never[]) => unknown): void {
+  Object.defineProperty(wrapper, OWN, { value: { wrapper, own }, configurable: true })
+}
+
+/** The function as Varve calls it. */
+function ownOf(value: object): unknown {
+  const mark: unknown = Reflect.get(value, OWN)
+  const isMarked = typeof mark === 'object' && mark !== null && Reflect.get(mark, 'wrapper') === value
+  return isMarked ? Reflect.get(mark, 'own') : value
 }

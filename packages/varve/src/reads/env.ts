@@ -4,7 +4,7 @@
  * it has anyway: a binding of a module has one value for all code.
  */
 import { builtin } from '../host/builtin.ts'
-import { OWN } from '../host/own.ts'
+import { markOwn } from '../host/own.ts'
 import { Listing } from './listing.ts'
 import type { Installation } from './sink.ts'
 
@@ -27,7 +27,7 @@ export function installEnv(installation: Installation): void {
   }
   const get = (): NodeJS.ProcessEnv =>
     installation.unrecorded === 0 && installation.storage.getStore() ? proxyOf(current()) : current()
-  Object.defineProperty(get, OWN, { value: current })
+  markOwn(get, current)
   const set = (given: NodeJS.ProcessEnv): void => {
     const env = targets.get(given) ?? given
     if (inner === undefined) own = env

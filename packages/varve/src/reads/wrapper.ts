@@ -3,7 +3,7 @@
  * thrown keep their stack, without the line of this file.
  */
 import { packagePath } from '../host/code.ts'
-import { OWN } from '../host/own.ts'
+import { markOwn } from '../host/own.ts'
 import { type Installation, type Sink, sinkNow, WRAPPED } from './sink.ts'
 
 type Callable = (...args: unknown[]) => unknown
@@ -55,7 +55,7 @@ export function wrapWith(
   }
   for (const key of Reflect.ownKeys(original)) if (key !== WRAPPED) copyProperty(original, wrapper, key, wrapOwn)
   Object.defineProperty(wrapper, WRAPPED, { value: original })
-  Object.defineProperty(wrapper, OWN, { value: withoutNotes(installation, original) })
+  markOwn(wrapper, withoutNotes(installation, original))
   return wrapper
 }
 
