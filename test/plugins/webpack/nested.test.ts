@@ -9,7 +9,11 @@ import type { Configuration } from 'webpack'
 import { makeFolder } from '../../folders.ts'
 import { buildOnce } from './compile.ts'
 
-const RULES: Configuration = { module: { rules: [{ test: /a\.js$/, use: './loader.cjs' }] } }
+/** The output lies in a cache, because a task that leaves files behind is not stored. */
+const configOf = (folder: string): Configuration => ({
+  module: { rules: [{ test: /a\.js$/, use: './loader.cjs' }] },
+  output: { path: join(folder, '.cache/dist') },
+})
 
 const LOADER = `module.exports = (source) =>
   source + ';' + JSON.stringify(require('node:fs').readFileSync(require('node:path').join(__dirname, '.wordrc'), 'utf8'))`
@@ -26,7 +30,7 @@ async function runTask(folder: string): Promise<number> {
   const task = cache.task('build', { root: folder, trackReads: true, codec: 'json' })
   await task.run({ id: 'all' }, async () => {
     count += 1
-    await buildOnce(folder, RULES)
+    await buildOnce(folder, configOf(folder))
     return null
   })
   await cache.close()
@@ -43,7 +47,7 @@ it.each(['stored', 'taken from the cache'])(
       'b.js': 'console.log(2)\n',
     }
     await write(folder, { 'package.json': '{}', ...sources, 'loader.cjs': LOADER, '.wordrc': 'first' })
-    if (how === 'taken from the cache') await buildOnce(folder, RULES)
+    if (how === 'taken from the cache') await buildOnce(folder, configOf(folder))
     expect(await runTask(folder)).toBe(1)
     await runTask(folder) // what the first run found missing is there now: the output, and the cache
     expect(await runTask(folder)).toBe(0)

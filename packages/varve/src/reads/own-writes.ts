@@ -22,6 +22,11 @@ export class OwnWrites {
     if (!this.#written.has(path)) this.#written.set(path, lookAt(this.#disk.fs, path) === 'missing')
   }
 
+  /** Whether the work wrote or removed a path. */
+  has(path: string): boolean {
+    return this.#written.has(path)
+  }
+
   /** Whether a read finds only what the work wrote. Others may add to a folder that it made. */
   hides(kind: ReadKind, path: string): boolean {
     const wasMissing = this.#written.get(path)

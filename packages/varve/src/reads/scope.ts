@@ -249,7 +249,9 @@ export class ReadScope implements Sink {
   /** What a call read counts. A read that was sealed while the call ran counts already. @internal */
   count(keys: Iterable<string>): void {
     for (const key of keys) {
-      if (!this.#reads.has(key)) continue
+      const read = this.#reads.get(key)
+      // Tools compare their output with what is there before they write it.
+      if (read === undefined || (this.#written.has(read.path) && isOutput(read.path))) continue
       if (this.#ownReads.has(key)) this.#sharesOwn = true // another run reads it
       this.#inputs.add(key)
       this.#startUp.delete(key)
