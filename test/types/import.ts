@@ -56,7 +56,10 @@ try {
 } catch (error) {
   if (error instanceof VarveError) console.log(error.code satisfies string, text, found)
 }
-const { caches }: CliJson['stats'] = { format: 1, caches: [{ dir: '', ...(await cache.stats()) }] }
+const { caches }: CliJson['stats'] = {
+  format: 1,
+  caches: [{ dir: '', domain: cache.status().domain, ...(await cache.stats()) }],
+}
 const { entries, bytes }: { entries: number; bytes: number } = cache.status().pending
 console.log(caches.length, entries, bytes, TaskCycleError)
 await cache.close({ commit: false })

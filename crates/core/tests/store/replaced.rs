@@ -48,12 +48,12 @@ fn put(handle: &mut Handle, tag: &str, random: &mut fastrand::Rng) {
             handle.put(id, format!("filler {number}").as_bytes(), &[7; 32]).expect("put");
         }
     }
-    if random.u32(..6) == 0 {
-        if let Some(writer) = accepted(BlobWriter::new(handle.store())) {
-            let blob = writer.store(value.as_bytes()).expect("store");
-            handle.keep(writer.into_pin());
-            handle.put_with_blobs(id, b"outputs", tag.as_bytes(), &[blob]).expect("put");
-        }
+    if random.u32(..6) == 0
+        && let Some(writer) = accepted(BlobWriter::new(handle.store()))
+    {
+        let blob = writer.store(value.as_bytes()).expect("store");
+        handle.keep(writer.into_pin());
+        handle.put_with_blobs(id, b"outputs", tag.as_bytes(), &[blob]).expect("put");
     }
     KEYS.iter().for_each(|key| handle.put(id, key.as_bytes(), value.as_bytes()).expect("put"));
     let durability = if random.bool() { Durability::Relaxed } else { Durability::Durable };
