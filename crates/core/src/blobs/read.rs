@@ -173,10 +173,10 @@ impl Blobs {
     }
 
     /// A file that Varve may not have written: there are blobs, and none of the first ones has the content that its name
-    /// requires.
+    /// requires. Temporary files do not count: a crash leaves them alone if it comes before the first log.
     pub(crate) fn foreign(&self) -> Result<Option<String>> {
-        let names = self.names()?;
-        for (shard, name) in names.iter().take(JUDGED_BLOBS_MAX) {
+        let mut found = None;
+        for (shard, name) in self.names()?.iter().take(JUDGED_BLOBS_MAX) {
             let (BlobName::Content(digest) | BlobName::Gone { digest, .. }) = name else {
                 continue;
             };
@@ -188,8 +188,9 @@ impl Blobs {
             if is_sound(&*file, bytes, digest).map_err(wrap)? == Some(true) {
                 return Ok(None);
             }
+            found.get_or_insert_with(|| path_of(*name, *shard));
         }
-        Ok(names.first().map(|(shard, name)| path_of(*name, *shard)))
+        Ok(found)
     }
 
     fn damaged(&self, file: &BlobRef, what: &str) -> Result<Content> {

@@ -5,7 +5,8 @@
 //! logs, manifests, usage records   VLOG, VMAN, USED | u32 bytes of the body | u64 format
 //! tables                           varvetbl
 //! ```
-//! - One byte may differ, so that damage to a start does not make a file foreign.
+//! - One byte may differ, so that damage to a start does not make a file foreign. More may in a frame whose first four
+//!   bytes are right, if it has a zero among the others: text has none.
 //! - An append that a crash cut short may leave a part of a start, and a power failure zeros in its place. Such a file
 //!   is *blank*. It may have been written by Varve, and has no content to lose.
 //!
@@ -77,10 +78,13 @@ fn frame_start(kind: FrameKind, bytes: &[u8]) -> [u8; FRAME_START_BYTES] {
     start
 }
 
-/// Whether `bytes` begin with `start`, but for one byte, or are its beginning.
+/// Whether `bytes` begin with `start`, but for damage, or are its beginning.
 fn is_start(start: &[u8], bytes: &[u8]) -> bool {
     let Some(found) = bytes.get(..start.len()) else { return start.starts_with(bytes) };
-    found.iter().zip(start).filter(|(found, expected)| found != expected).count() <= 1
+    let is_frame = start.len() == FRAME_START_BYTES;
+    let has_kind = start.get(..BODY_LENGTH.start).is_some_and(|kind| found.starts_with(kind));
+    is_frame && has_kind && found.contains(&0)
+        || found.iter().zip(start).filter(|(found, expected)| found != expected).count() <= 1
 }
 
 /// The start of the file of this name; `None` if it is missing.
