@@ -196,11 +196,17 @@ describe('other hosts', () => {
   )
 })
 
+/** Bytes by which Varve recognises a file that it wrote. */
+const START_BYTES = 16
+
 describe('damage', () => {
   const wounds: Record<string, (file: string) => void> = {
     'cut in half': (file) => truncateSync(file, statSync(file).size >> 1),
     empty: (file) => truncateSync(file, 0),
-    noise: (file) => writeFileSync(file, Buffer.alloc(statSync(file).size, 'noise')),
+    'noise behind its start': (file) => {
+      const start = readFileSync(file).subarray(0, START_BYTES)
+      writeFileSync(file, Buffer.concat([start, Buffer.alloc(statSync(file).size, 'noise')]))
+    },
     missing: (file) => rmSync(file),
     'a flipped bit in the middle': (file) => {
       const bytes = readFileSync(file)
@@ -219,6 +225,19 @@ describe('damage', () => {
       for (const file of cacheFiles(folder)) wounds[wound]?.(file)
       expect((await one(folder, {}, { VARVE_ENGINE: engine })).files).toEqual(files)
       expect(await one(folder, {}, { VARVE_ENGINE: engine })).toMatchObject({ built: 0, taken: MODULES_ALL, files })
+    },
+  )
+
+  it.each(['native', 'wasm'])(
+    'a directory in which nothing shows that Varve wrote it stays as it is, and the build is correct: %s',
+    slow,
+    async (engine) => {
+      const folder = makeProject()
+      const { files } = await one(folder)
+      for (const file of cacheFiles(folder)) writeFileSync(file, Buffer.alloc(statSync(file).size, 'noise'))
+      const before = cacheFiles(folder).map((file) => readFileSync(file, 'latin1'))
+      expect(await one(folder, {}, { VARVE_ENGINE: engine })).toMatchObject({ taken: 0, files })
+      expect(cacheFiles(folder).map((file) => readFileSync(file, 'latin1'))).toEqual(before)
     },
   )
 })

@@ -139,7 +139,8 @@ export function withoutKinds(program, kinds) {
  * Operations that a plugin may do before the first call: those that do not wait, and start no process, which Varve sees in calls only.
  * Variables are found by their names in the text of plugins and configs, not in that of programs with tasks.
  */
-const EARLY = /^(?!exec|spawn).*Sync$|^require|^resolve|^read(Buffer|Url|Descriptor|Pointer|Upward|Extension|dir)|^walk|^size|^variable$/
+const EARLY =
+  /^(?!exec|spawn).*Sync$|^require|^resolve|^read(Buffer|Url|Descriptor|Pointer|Upward|Extension|dir)|^walk|^size|^variable$/
 
 /** Operations after which nothing is stored: too many of them, and no program has hits. @param {string} kind */
 const isRare = (kind) => /^(exec|spawn|worker|fetch|http|connect|write|copy|emit)/.test(kind)
