@@ -1,7 +1,8 @@
 // @ts-check
 // Bundles a package for publishing: dist/bundle has one file for each entry point of package.json and few chunks, because
-// loading a module costs more than its code does. They are minified: less to install and to parse.
+// loading a module costs more than its code does. The code keeps its lines and names, because Node prints the line that throws.
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { at } from '../common/root.mjs'
 
 /**
@@ -13,9 +14,6 @@ import { at } from '../common/root.mjs'
 
 /** Relative to the package; as deep below it as the modules in folders of `src`, whose paths to `native` stay true. */
 const OUTPUT = './dist/bundle/'
-
-/** What minified code keeps, for the stack of an error that a user reports and for the name of an object that a program prints. */
-const NAMES = { function: true, class: true }
 
 const NO_PROGRAMS = '\0no-programs.cjs'
 
@@ -32,6 +30,15 @@ const WITHOUT_PROGRAMS = {
 
 /** @param {string} folder @returns {Manifest} */
 const manifestOf = (folder) => JSON.parse(readFileSync(at(`${folder}/package.json`), 'utf8'))
+
+/**
+ * `string-width` recognises emoji with this package, whose only line is a regular expression of 10 KB. Node.js has the same one.
+ * @type {import('rolldown').Plugin}
+ */
+const NATIVE_EMOJI = {
+  name: 'native-emoji',
+  load: (id) => (id.includes('/emoji-regex/') ? 'module.exports = () => /\\p{RGI_Emoji}/gv' : null),
+}
 
 /**
  * The source of each entry point, relative to `src`, by the name of its bundle. `exports` names both.
@@ -90,7 +97,7 @@ export async function bundle(folder, programs, groups = { open: [], command: [] 
     platform: 'node',
     external: (id) => id.startsWith(generated) || installed.some((name) => `${id}/`.startsWith(`${name}/`)),
     makeAbsoluteExternalsRelative: false,
-    plugins: [{ name: 'loaded', buildEnd: noteLoaded }, WITHOUT_PROGRAMS],
+    plugins: [{ name: 'loaded', buildEnd: noteLoaded }, WITHOUT_PROGRAMS, NATIVE_EMOJI],
     checks: { ineffectiveDynamicImport: false }, // a program imports what the entry points load later
   })
   rmSync(dir, { recursive: true, force: true })
@@ -106,10 +113,11 @@ export async function bundle(folder, programs, groups = { open: [], command: [] 
       ],
     },
     comments: { jsdoc: false },
-    minify: { compress: { keepNames: NAMES }, mangle: { keepNames: NAMES } },
+    minify: false,
     paths: (id) => id.replace(generated, '../../generated/'),
   })
   await build.close()
+  for (const { fileName } of output) await breakLines(join(dir, fileName))
   writeRequired(
     folder,
     Object.fromEntries(output.flatMap((chunk) => (chunk.type === 'chunk' ? [[chunk.fileName, chunk.exports]] : []))),
@@ -129,6 +137,18 @@ export async function bundle(folder, programs, groups = { open: [], command: [] 
     addImports(open, groups.open.map(inSource), infoOf)
     addImports(command, groups.command.map(inSource), infoOf)
   }
+}
+
+/** Formats a bundle, because lists of imports and code of other packages have lines of thousands of characters. @param {string} path */
+async function breakLines(path) {
+  const { format } = await import('oxfmt')
+  const { code, errors } = await format(path, readFileSync(path, 'utf8'), {
+    printWidth: 120,
+    semi: false,
+    singleQuote: true,
+  })
+  if (errors[0] !== undefined) throw new Error(`cannot format '${path}': ${errors[0].message}`)
+  writeFileSync(path, code)
 }
 
 /**

@@ -23,10 +23,10 @@ export async function embedWorker(folder = GENERATED) {
   const build = await rolldown({ input: SOURCE, platform: 'node', plugins: [glue] })
   const {
     output: [chunk],
-  } = await build.generate({ format: 'iife', codeSplitting: false, minify: true })
+  } = await build.generate({ format: 'iife', codeSplitting: false, comments: false })
   await build.close()
   const note = '/** The worker thread that compacts under WebAssembly. */\n'
-  const code = `${note}export const program = ${JSON.stringify(chunk.code)}\n`
+  const code = `${note}export const program = ${inLines(chunk.code)}\n`
   writeModule(folder, 'compact_worker', code, `${note}export declare const program: string\n`)
 
   /** @param {string} id */
@@ -40,6 +40,9 @@ export async function embedWorker(folder = GENERATED) {
     return id.endsWith('varve_wasm_bytes.js') ? COMPILED : undefined
   }
 }
+
+/** A text as a literal that has its lines, because Node prints the whole line that throws. @param {string} text */
+const inLines = (text) => `\`${text.replace(/[\\`]|\$\{/g, '\\$&')}\``
 
 /**
  * @param {{ version: string, platforms: readonly string[] } | undefined} release undefined in a checkout

@@ -1,5 +1,5 @@
 /** The published packages: their types, and what importing them loads. */
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
@@ -19,6 +19,39 @@ it('the published types contain nothing that is marked internal', () => {
   const paths = all.filter((path) => path.endsWith('.d.ts'))
   expect(paths.length).toBeGreaterThan(50)
   expect(paths.filter((path) => readFileSync(path, 'utf8').includes('@internal'))).toEqual([])
+})
+
+it('an uncaught error of a published package prints a line of code that a reader understands, not a page of it', () => {
+  const program = "await (await import('varve')).openCache({ dri: 'cache' })"
+  const { status, stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', program], {
+    cwd: REPOSITORY,
+    encoding: 'utf8',
+  })
+  expect(status).toBe(1)
+  expect(stderr).toContain("'dri'")
+  expect(stderr).toMatch(/dist\/bundle\/\w+\.js:\d+\n\s*return new VarveError\(/)
+  expect(stderr).toMatch(/at checkOptions \(/)
+  expect(stderr.length).toBeLessThan(2000)
+})
+
+it('no published line of code has more than 500 characters', () => {
+  const folders = [
+    'varve/dist/bundle',
+    'varve/generated',
+    'plugins/dist/bundle',
+    'remote/dist/bundle',
+    'view/dist/bundle',
+  ]
+  const paths = folders.flatMap((name) => {
+    const folder = join(REPOSITORY, 'packages', name)
+    return readdirSync(folder).map((file) => join(folder, file))
+  })
+  expect(paths.length).toBeGreaterThan(50)
+  const isLong = (path: string): boolean =>
+    readFileSync(path, 'utf8')
+      .split('\n')
+      .some((line) => line.length > 500)
+  expect(paths.filter((path) => /\.c?js$/.test(path) && isLong(path))).toEqual([])
 })
 
 it('no module of the plugins uses a property of import.meta that config loaders such as jiti do not support', () => {
