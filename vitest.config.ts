@@ -21,7 +21,7 @@ export default defineConfig({
     tags: [
       {
         name: 'slow',
-        description: 'takes seconds, and a faster test covers the same promise: runs in `npm run test:all`',
+        description: 'takes seconds, and a faster test covers the same promise: runs in `npm test -- --all`',
       },
     ],
     pool: 'forks', // a crash of the addon takes one file's process along, not the runner

@@ -1,5 +1,5 @@
 // @ts-check
-// The code that `npm run bench` and `npm run bench:rivals` share: options, the selection of ids, and the format of numbers.
+// The code that `npm run bench` and `npm run bench -- --rivals` share: options, the selection of ids, and the format of numbers.
 import { parseArgs } from 'node:util'
 import { StepFailed } from '../scripts/common/steps.mjs'
 import { measure } from './programs.mjs'
@@ -9,7 +9,7 @@ import { programPrefix } from './results.mjs'
 /** @typedef {import('./programs.mjs').Program} Program */
 /** @typedef {{ isQuick: boolean, isFull: boolean, isJson: boolean, only: readonly string[], runs: number }} Options */
 
-/** How often the full form of `npm run bench:rivals` measures everything. */
+/** How often the full form of `npm run bench -- --rivals` measures everything. */
 const RUNS = 3
 
 /** @returns {Options} */

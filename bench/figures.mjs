@@ -1,5 +1,5 @@
 // @ts-check
-// `npm run figures`: measures the figures of docs/benchmarks.md. Each is a median of wall time on this machine, so compare
+// `npm run bench -- --figures`: measures the figures of docs/benchmarks.md. Each is a median of wall time on this machine, so compare
 // columns, not machines. `--json` prints one array.
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,5 +1,5 @@
 // @ts-check
-// `npm run bench:rivals`: measures Varve and its rivals in the same run, against the goals. Results are stored in bench/results
+// `npm run bench -- --rivals`: measures Varve and its rivals in the same run, against the goals. Results are stored in bench/results
 // as JSON and as a plot, unless only some ids are selected.
 //
 //   --quick          only ids with goals, in small sizes and few rounds

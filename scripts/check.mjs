@@ -19,7 +19,7 @@ const DENY = ['--', '--deny', 'warnings']
 /** Libraries for JavaScript only: clippy would report their exports as dead code in a test build. */
 const BINDINGS = ['varve-node', 'varve-wasm']
 
-/** Their types exist once `npm run bench:rivals` has installed them. */
+/** Their types exist once `npm run bench -- --rivals` has installed them. */
 const RIVALS = ['bench/rivals/node'].filter((folder) => existsSync(at(`${folder}/node_modules`)))
 
 /** @param {readonly string[]} names */

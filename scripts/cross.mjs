@@ -1,5 +1,5 @@
 // @ts-check
-// `npm run build:all`: builds the addon for every platform on this machine, with Zig as linker and C library, into
+// `npm run build -- --all`: builds the addon for every platform on this machine, with Zig as linker and C library, into
 // target/platforms, and inspects each. `-- --only linux-arm64-musl` builds one; `-- --inspect` only inspects. Needs rustup and
 // Python 3; it downloads the rest into the toolchain and target/cross.
 import { existsSync } from 'node:fs'

@@ -1,6 +1,6 @@
 // @ts-check
-// `npm run pack`: the packages as the registry gets them, packed in target/packages: the packages for platforms, whose addons
-// `npm run build:all` made, then `varve`, which depends on them, then the packages that depend on it.
+// `npm run release -- --pack`: the packages as the registry gets them, packed in target/packages: the packages for platforms, whose addons
+// `npm run build -- --all` made, then `varve`, which depends on them, then the packages that depend on it.
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { removeUnreachable } from './build/declarations.mjs'

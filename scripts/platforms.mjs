@@ -1,5 +1,5 @@
 // @ts-check
-// `npm run test:platforms`: runs the addons of `npm run build:all`, packed as users install them, as far as this machine can: in Node.js
+// `npm run test:platforms`: runs the addons of `npm run build -- --all`, packed as users install them, as far as this machine can: in Node.js
 // for ARM under QEMU, for Windows under Wine, and under the loader of musl. Debian has them as qemu-user, libc6-arm64-cross,
 // libstdc++6-arm64-cross, wine64, gcc-mingw-w64-x86-64 and musl. A platform whose tool is missing is skipped, and said so at the end.
 // `-- --only win32-x64` runs one.
@@ -82,7 +82,7 @@ async function check(folder, command, extra) {
 async function loadWithMusl(addon) {
   need('musl', MUSL_LOADER)
   const python = join(targetDir, 'cross', 'bin', 'python')
-  need("Zig, which 'npm run build:all' installs,", python)
+  need("Zig, which 'npm run build -- --all' installs,", python)
   const [source, program] = [join(place, 'loader.c'), join(place, 'loader')]
   await writeFile(source, LOADER)
   await run(python, ['-m', 'ziglang', 'cc', '-target', 'x86_64-linux-musl', '-dynamic', '-o', program, source])
@@ -102,9 +102,9 @@ async function installFor(platform) {
 /** @param {import('./build/platforms.mjs').Platform} platform */
 async function runOn(platform) {
   const runner = RUNNERS[platform.name]
-  if (runner === undefined) throw new Skipped('inspected only, by npm run build:all')
+  if (runner === undefined) throw new Skipped('inspected only, by npm run build -- --all')
   const addon = crossAddon(platform)
-  if (!existsSync(addon)) throw new Skipped("its addon is not built; run 'npm run build:all'")
+  if (!existsSync(addon)) throw new Skipped("its addon is not built; run 'npm run build -- --all'")
   await runner(await installFor(platform), addon)
 }
 

@@ -1,5 +1,5 @@
 // @ts-check
-// `npm run programs`: installs what `scripts/programs/installed.mjs` lists and is missing.
+// `npm run setup -- --programs`: installs what `scripts/programs/installed.mjs` lists and is missing.
 import { installPackages } from './programs/install.mjs'
 import { pathOf, PROGRAMS } from './programs/installed.mjs'
 import { runMain, Skipped, step } from './common/steps.mjs'

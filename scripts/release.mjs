@@ -1,6 +1,6 @@
 // @ts-check
 // `npm run release`: publishes all packages with their provenance, each after those that it depends on. It runs in a workflow of GitHub,
-// after `npm run build:all`, and refuses unless the versions agree, the changelog names the day, and every platform is built.
+// after `npm run build -- --all`, and refuses unless the versions agree, the changelog names the day, and every platform is built.
 //
 //   --dry-run   publishes to a registry on this machine, installs from it with each package manager, and runs the steps of
 //               `platforms/checks.mjs` there. Packages of platforms that are not built have no addon: Yarn insists that they exist
@@ -124,7 +124,7 @@ async function release() {
     throw new Error('only the workflow release.yml publishes: push the tag of the version')
   if (tag !== `v${version()}`) throw new Error(`the tag is ${tag} instead of v${version()}`)
   const missing = platforms.filter((platform) => !existsSync(crossAddon(platform)))
-  expectNone(missing.map(({ name }) => `the addon for ${name} is missing: run 'npm run build:all' first`))
+  expectNone(missing.map(({ name }) => `the addon for ${name} is missing: run 'npm run build -- --all' first`))
   const packed = await packWith(crossAddon, { repository: { type: 'git', url: `git+${server}/${repository}.git` } })
   await step(`publish ${packed.length} packages`, async () => publish(packed, await npmRegistry(), ['--provenance']))
 }

@@ -1,5 +1,5 @@
 // @ts-check
-// `npm run test:runtimes`: runs the steps of `platforms/checks.mjs` in the real binaries of Node.js, Bun and Deno that the npm registry
+// `npm run test:platforms -- runtimes`: runs the steps of `platforms/checks.mjs` in the real binaries of Node.js, Bun and Deno that the npm registry
 // has, on both engines and in memory, also as executables and bundled by ncc, and writes the table of docs/platforms.md.
 // `-- --only Deno` runs some rows and writes nothing. It installs the binaries into target/runtimes, for Linux on x64 with glibc.
 import { existsSync } from 'node:fs'

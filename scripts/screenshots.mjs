@@ -1,5 +1,5 @@
 // @ts-check
-// `npm run screenshots`: the pictures of `varve view`, for the documentation and for the tests.
+// `npm run docs -- --screenshots`: the pictures of `varve view`, for the documentation and for the tests.
 //
 //   --data   first writes what they show again, from a cache that this script makes
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'

@@ -1,5 +1,5 @@
 // @ts-check
-// `npm run servers`: installs the servers against which `test/remote` tests the stores. The versions are pinned in test/remote/servers.
+// `npm run setup -- --servers`: installs the servers against which `test/remote` tests the stores. The versions are pinned in test/remote/servers.
 //
 //   versitygw (S3), bazel-remote, toxiproxy    built with Go into target/servers
 //   turborepo-remote-cache, @actions/cache     npm ci in target/servers/node, with the lock file of test/remote/servers/node

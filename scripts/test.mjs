@@ -4,9 +4,9 @@
 // line sums up: "<n> passed, <n> failed".
 //
 //   npm test -- <filter>          only vitest, on files whose path contains the filter; slow tests run, too
-//   npm run test:all              everything: slow tests and the short forms of the safety suites, too
-//   npm run test:all -- --rest    what `npm test` leaves out; with --share=2/3, the second third of it
-//   npm run test:remote -- --long a cluster of MinIO, too, which `npm run servers -- --long` builds
+//   npm test -- --all              everything: slow tests and the short forms of the safety suites, too
+//   npm test -- --all --rest    what `npm test` leaves out; with --share=2/3, the second third of it
+//   npm test -- test/remote --long a cluster of MinIO, too, which `npm run setup -- --servers --long` builds
 import { performance } from 'node:perf_hooks'
 import { EDITING } from '../test/safety/all.mjs'
 import { sumOutcomes } from './test/outcome.mjs'

@@ -1,28 +1,25 @@
 // @ts-check
-// The house rules that a script can check (tidy/rules.mjs): sizes, headers, forbidden words and syntax, and the dependencies
-// between crates, rooms and packages. Prints one line per finding. It needs no dependency and no parser.
+// The house rules that no other tool has (tidy/rules.mjs): headers, places of `unsafe`, and the dependencies between crates, rooms,
+// packages and files. Prints one line per finding. It needs no dependency and no parser.
 import { checkCrate } from './tidy/crates.mjs'
 import { checkCycles } from './tidy/cycles.mjs'
 import { checkImports } from './tidy/imports.mjs'
-import { checkLanguage } from './tidy/language.mjs'
+import { checkUnsafe } from './tidy/unsafe.mjs'
 import { checkFloors } from './tidy/floors.mjs'
 import { isMain, root } from './common/root.mjs'
-import { checkProse } from './tidy/prose.mjs'
-import { checkSize } from './tidy/size.mjs'
+import { checkHeader } from './tidy/header.mjs'
 import { readSources } from './tidy/source.mjs'
-import { checkWords } from './tidy/words.mjs'
 
 /** @param {string} folder root of the repository @returns {import('./tidy/source.mjs').Finding[]} */
 export function findUntidy(folder) {
   const sources = readSources(folder)
   const findings = sources.flatMap((source) => [
-    ...checkSize(source),
-    ...checkLanguage(source),
-    ...checkWords(source),
+    ...checkHeader(source),
+    ...checkUnsafe(source),
     ...checkCrate(source),
     ...checkImports(source, folder),
   ])
-  const all = [...findings, ...checkFloors(sources), ...checkCycles(sources), ...checkProse(sources)]
+  const all = [...findings, ...checkFloors(sources), ...checkCycles(sources)]
   return all.toSorted((a, b) => a.path.localeCompare(b.path) || a.line - b.line)
 }
 

@@ -1,5 +1,5 @@
 // @ts-check
-// `npm run test:windows`: runs the contract of the file system and most tests of the packages on Linux under Wine, built for
+// `npm run test:platforms -- windows`: runs the contract of the file system and most tests of the packages on Linux under Wine, built for
 // Windows. Wine is not Windows, but follows its rules about syncing, renaming and removing files that a program has open. Needs
 // Wine and MinGW (Debian: wine wine64 gcc-mingw-w64-x86-64) and the packages of `npm ci`; it downloads the rest. Tests of links,
 // modes or programs of Unix are left out.

@@ -1,5 +1,5 @@
 /**
- * Tests that `npm test` leaves to `npm run test:all`. A test is slow if it takes seconds and a faster test covers the same
+ * Tests that `npm test` leaves to `npm test -- --all`. A test is slow if it takes seconds and a faster test covers the same
  * promise, for example on the other engine or for another bundler. Every folder keeps tests that are not slow.
  */
 import type { TestOptions } from 'vitest'

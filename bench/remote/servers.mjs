@@ -1,5 +1,5 @@
 // @ts-check
-// The servers of this bench, which `npm run servers` builds: versitygw (S3) on a directory, and toxiproxy before it, which delays its answers.
+// The servers of this bench, which `npm run setup -- --servers` builds: versitygw (S3) on a directory, and toxiproxy before it, which delays its answers.
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
@@ -21,7 +21,7 @@ async function freePort() {
 }
 
 /**
- * Starts a program of `npm run servers` and waits until it answers.
+ * Starts a program of `npm run setup -- --servers` and waits until it answers.
  * @param {string} name
  * @param {readonly string[]} args
  * @param {string} url
@@ -29,7 +29,7 @@ async function freePort() {
  */
 async function serve(name, args, url) {
   const program = at(`target/servers/${name}`)
-  if (!existsSync(program)) throw new Error(`${name} is missing: run 'npm run servers'`)
+  if (!existsSync(program)) throw new Error(`${name} is missing: run 'npm run setup -- --servers'`)
   const child = spawn(program, args, { stdio: 'ignore' })
   for (let attempt = 0; attempt < 200; attempt++) {
     if (await fetch(url).catch(() => undefined)) return () => void child.kill()

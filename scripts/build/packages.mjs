@@ -16,7 +16,7 @@ const PROGRAMS = { 'packages/varve': { cli: 'cli/main.ts' } }
 /** Sources that both engines load, and those that most commands load. */
 const GROUPS = {
   open: ['engine/answer.ts', 'engine/packed.ts'],
-  command: ['cli/program.ts', 'cli/open/each.ts', 'cli/open/entries.ts', 'cli/layers.ts'],
+  command: ['cli/program.ts', 'cli/open/folder.ts', 'cli/open/entries.ts'],
 }
 
 /** The source of each bundle, relative to `src`. @param {string} folder @returns {Record<string, string>} */

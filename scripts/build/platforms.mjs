@@ -38,7 +38,7 @@ export const platforms = [
 
 const ADDON = 'varve.node'
 
-/** The addon that `npm run build:all` made. @param {Platform} platform */
+/** The addon that `npm run build -- --all` made. @param {Platform} platform */
 export const crossAddon = ({ name }) => join(targetDir, 'platforms', name, ADDON)
 
 /** What the published `varve` adds to its manifest. @param {string} version */

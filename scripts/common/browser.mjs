@@ -10,6 +10,6 @@ export const hasBrowser = () => pathForTest('chromium') !== undefined
 export function startBrowser() {
   const executablePath = pathOf('chromium')
   if (executablePath === undefined)
-    throw new Error("there is no Chromium: run 'npm run programs', or set CHROMIUM to its path")
+    throw new Error("there is no Chromium: run 'npm run setup -- --programs', or set CHROMIUM to its path")
   return chromium.launch({ executablePath, args: process.getuid?.() === 0 ? ['--no-sandbox'] : [] })
 }

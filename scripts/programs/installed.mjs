@@ -1,6 +1,6 @@
 // @ts-check
 // The programs of the system that some tests need, and what to do without one: a test is skipped with a line that names it, and in
-// continuous integration, which runs `npm run programs` first, that is an error.
+// continuous integration, which runs `npm run setup -- --programs` first, that is an error.
 import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { env, stderr } from 'node:process'
@@ -15,8 +15,6 @@ export const PROGRAMS = /** @type {const} */ ({
     purpose: 'the pictures of that page',
     names: ['/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf'],
   },
-  fish: { purpose: 'completions of fish', names: ['fish'] },
-  zsh: { purpose: 'completions of zsh', names: ['zsh'] },
 })
 
 /** @typedef {keyof typeof PROGRAMS} Program */
@@ -34,7 +32,7 @@ export function pathOf(program) {
 export function pathForTest(program) {
   const path = pathOf(program)
   if (path !== undefined) return path
-  const line = `${PROGRAMS[program].purpose}: ${program} is not installed; run 'npm run programs'`
+  const line = `${PROGRAMS[program].purpose}: ${program} is not installed; run 'npm run setup -- --programs'`
   if (env['CI'] === 'true' && process.platform === 'linux') throw new Error(line)
   stderr.write(`\n  SKIPPED ${line}\n`)
   return undefined

@@ -20,7 +20,9 @@ describe.each(workflows)('workflow %s', (name, text) => {
     const commands = valuesOf(text, 'run')
     expect(commands.length).toBeGreaterThan(0)
     const known = (/** @type {string} */ command) => {
-      const script = command === 'npm test' ? 'test' : /^npm run ([\w:]+)(?: -- [-\w ]+)?$/.exec(command)?.[1]
+      const script = /^npm test(?: -- [-\w ]+)?$/.test(command)
+        ? 'test'
+        : /^npm run ([\w:]+)(?: -- [-\w ]+)?$/.exec(command)?.[1]
       return script !== undefined && scripts[script] !== undefined
     }
     expect(commands.filter((command) => !known(command))).toEqual([])

@@ -1,5 +1,5 @@
 // @ts-check
-// The pictures of `varve view` that `npm run screenshots` writes, and that `test/view/pictures.test.ts` compares with the page. All show
+// The pictures of `varve view` that `npm run docs -- --screenshots` writes, and that `test/view/pictures.test.ts` compares with the page. All show
 // view.json, in DejaVu Sans and UTC, so that a picture changes only with the page.
 import { readFileSync } from 'node:fs'
 import { at } from '../common/root.mjs'

@@ -1,9 +1,6 @@
 // @ts-check
 // The house rules, as constants. An exception needs a change of this file, so that it is visible in review.
 
-/** The most lines of a function. Formatters decide the rest of the layout. */
-export const FUNCTION_LINES = { rust: 85, rustTest: 100, typescript: 75 }
-
 /** Directories without source code of this project. */
 export const SKIPPED_FOLDERS = new Set(['.git', '.demo', 'coverage', 'dist', 'generated', 'node_modules', 'target'])
 
@@ -21,9 +18,6 @@ export const UNSAFE_FILES = [
   'bench/rivals/rust/src/subjects/lmdb.rs', // a rival whose interface requires it
   'bench/engine/tests/guard/allocator.rs', // an allocator that counts: GlobalAlloc has no safe form
 ]
-
-/** Paths of a machine and names of tools. They are assembled from parts, so that this file does not contain them. */
-export const FOREIGN_WORDS = [['', 'work', ''].join('/'), ['', 'farm', ''].join('/'), ['sub', 'agent'].join('')]
 
 /** Which crates a crate may use. */
 export const CRATE_ARROWS = new Map([
@@ -91,15 +85,3 @@ export const ENGINES = ['native.ts', 'wasm.ts']
 export const ENGINE_LOADER = 'load.ts'
 export const ENGINE_INTERFACES = ['engine.ts', 'files.ts'] // what an engine is; anything may import them
 export const ENGINE_USERS = [ENGINE_LOADER, 'compact-worker.ts'] // the worker is that engine's other thread
-
-/**
- * Most words of each family of `prose.mjs` per 1,000 words. The goals are 0, 0.1, 0.4 and 0; a limit goes down with what is rewritten, never
- * up. The strings of the first family are examples in the test of this rule.
- *
- * @type {Readonly<Record<'comments' | 'pages' | 'strings', Readonly<Record<string, number>>>>}
- */
-export const PROSE_MAX = {
-  comments: { nobody: 0, says: 0.1, where: 0.1, 'is no': 0.05 },
-  pages: { nobody: 0, says: 0.1, where: 0.1, 'is no': 0.05 },
-  strings: { nobody: 0.05, says: 0.1, where: 0.1, 'is no': 0.35 },
-}

@@ -11,7 +11,13 @@ const HEADING_OR_LINK = /^## (?<heading>.+)$|\[(?<text>[^\]]+)\]\((?<path>[^)]+)
 /** The headings of the list, each with the links below it. */
 function sidebar(list: string): DefaultTheme.SidebarItem[] {
   const groups: { text: string; items: { text: string; link: string }[] }[] = [
-    { text: 'Varve', items: [{ text: 'What Varve is', link: '/' }] },
+    {
+      text: 'Varve',
+      items: [
+        { text: 'What Varve is', link: '/' },
+        { text: 'API', link: '/docs/api' },
+      ],
+    },
   ]
   for (const { groups: { heading, text = '', path = '' } = {} } of list.matchAll(HEADING_OR_LINK)) {
     if (heading === undefined) groups.at(-1)?.items.push({ text, link: posix.join('/docs', path) })

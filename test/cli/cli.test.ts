@@ -81,14 +81,14 @@ describe('varve', () => {
     expect(varve('doctor', '--dir', dir).status).toBe(varve('doctor', '--dir', dir, '--json').status)
   })
 
-  it('reading commands write nothing, and varve compact leaves one table per namespace', slow, async () => {
+  it('reading commands write nothing, and varve gc --full leaves one table per namespace', slow, async () => {
     const dir = await makeCache()
     const before = snapshot(dir)
     for (const command of ['stats', 'ls', 'verify', 'doctor']) varve(command, '--dir', dir)
     expect(snapshot(dir)).toEqual(before)
-    expect(JSON.parse(varve('compact', '--dir', dir, '--json').out)).toMatchObject({ caches: [{ dir }] })
+    expect(JSON.parse(varve('gc', '--full', '--dir', dir, '--json').out)).toMatchObject({ caches: [{ dir }] })
     expect(readdirSync(join(dir, 'v1')).filter((name) => name.endsWith('.table')).length).toBe(2)
-    expect(varve('compact', '--dir', dir).out).toContain('nothing to do')
+    expect(varve('gc', '--full', '--dir', dir).out).toContain('nothing to free')
   })
 
   it('a directory without a cache is an error with its path, and exit code 3', () => {
@@ -115,14 +115,10 @@ describe('varve', () => {
     const commands = [
       ['gc', '--dir', ''],
       ['stats', '--dir='],
-      ['clear', '--namespace', 'text', '--dir', ''],
+      ['gc', '--clear', 'text', '--dir', ''],
       ['doctor', '--dir', ''],
     ]
-    commands.push(
-      ['diff', dir, ''],
-      ['export', '--dir', dir, '-o', ''],
-      ['files', 'restore', 'key', '', '--dir', dir, '--clean'],
-    )
+    commands.push(['export', '--dir', dir, '-o', ''], ['files', 'restore', 'key', '', '--dir', dir, '--clean'])
     for (const command of commands) {
       const { status, out, err } = runVarve(command, { cwd: dir })
       expect([status, out, err], command.join(' ')).toEqual([
@@ -176,9 +172,9 @@ describe('varve', () => {
   })
 
   /** Uses on the day of the write are not recorded: the column had 'never' for entries that a build had just read. */
-  it('varve top does not show an entry of today as never used', async () => {
+  it('varve ls --sort does not show an entry of today as never used', async () => {
     const dir = await makeCache()
-    const { out } = varve('top', '--dir', dir, '--namespace', 'text')
+    const { out } = varve('ls', '--sort', 'size', '--dir', dir, '--namespace', 'text')
     const rows = out.split('\n').filter((line) => line.includes('back'))
     expect(rows).toEqual([expect.stringMatching(/ B +- +\S.* text +back/)])
   })

@@ -139,13 +139,13 @@ describe('varve why', () => {
         expect(records).toMatchObject([{ variants: [{ holds: true, layer: join(root, 'layers/tool') }] }])
       }
       expect(JSON.parse(varve('ls', '--task', 'styles').out)).toMatchObject({ ids: [{ id: 'src/a.css' }] })
-      expect(JSON.parse(varve('stats').out).caches).toMatchObject([
+      expect(JSON.parse(varve('stats', '--dir', dir).out).caches).toMatchObject([
         { dir, layers: [{ path: join(root, 'layers/tool') }] },
       ])
       expect(varve('why', 'src/a.css', '--dir', join(root, 'node_modules/.cache/varve/other'))).toMatchObject({
         status: 3,
       })
-      expect(varve('clear', '--namespace', 'task:styles')).toMatchObject({ status: 3 }) // a command that writes needs the cache itself
+      expect(varve('gc', '--clear', 'task:styles')).toMatchObject({ status: 3 }) // a command that writes needs the cache itself
       expect(existsSync(dir)).toBe(false)
     },
   )

@@ -60,7 +60,6 @@ describe('varve export and import', () => {
       out: expect.stringContaining('308 entries of 2 namespaces, 1 commit'),
     })
     expect(varve(['export', '--dir', target], '', 'wasm').out === readFileSync(file, 'utf8')).toBe(true)
-    expect(varve(['diff', dir, target]).status).toBe(0)
   })
 
   it('varve export and import use pipes, also with a reader that stops early', async () => {
@@ -192,79 +191,18 @@ describe('varve export and import', () => {
   })
 })
 
-describe('varve diff', () => {
-  it('varve diff counts by namespace, names entries, and exits with 1 if there are differences', slow, async () => {
-    const [left, right] = [await makeCache(), await makeCache()]
-    expect(varve(['diff', left, right])).toMatchObject({ status: 0, err: '' })
-    const cache = await openCache({ name: 'cli', dir: right })
-    const text = cache.namespace('text', { version: '2', codec: 'text' })
-    text.put('plain', 'another value')
-    text.delete('nul\0')
-    text.put('added\n', '')
-    cache.namespace('more').put('a', new Uint8Array(1))
-    await cache.commit()
-    await cache.close()
-    const { status, out } = varve(['diff', left, right])
-    expect(status).toBe(1)
-    for (const line of ['- text  nul\\x00', '+ text  added\\x0a', '~ text  plain', '+ more  a'])
-      expect(out.split('\n')).toContain(line)
-    const json = JSON.parse(varve(['diff', left, right, '--json', '--limit', '1'], '', 'wasm').out)
-    expect(json).toEqual({
-      format: 1,
-      equal: false,
-      namespaces: [
-        { name: 'bytes', leftVersion: '', rightVersion: '', equal: 301, onlyLeft: 0, onlyRight: 0, changed: 0 },
-        { name: 'more', leftVersion: null, rightVersion: '', equal: 0, onlyLeft: 0, onlyRight: 1, changed: 0 },
-        {
-          name: 'text',
-          leftVersion: '2 text',
-          rightVersion: '2 text',
-          equal: 5,
-          onlyLeft: 1,
-          onlyRight: 1,
-          changed: 1,
-        },
-      ],
-      entries: [{ namespace: 'more', key: 'a', change: 'onlyRight' }],
-    })
-    expect(varve(['diff', left, makeFolder()]).status).toBe(3)
-    expect(varve(['diff', left]).status).toBe(2)
-  })
-
-  it('varve diff reports entries of another version as different', async () => {
-    const [left, right] = [await makeCache(), await makeCache()]
-    const cache = await openCache({ name: 'cli', dir: right })
-    cache.namespace('text', { version: '3', codec: 'text' }).put('plain', 'value of plain')
-    await cache.commit()
-    await cache.close()
-    const { namespaces } = JSON.parse(varve(['diff', left, right, '--json']).out)
-    expect(namespaces[1]).toEqual({
-      name: 'text',
-      leftVersion: '2 text',
-      rightVersion: '3 text',
-      equal: 0,
-      onlyLeft: 7,
-      onlyRight: 1,
-      changed: 0,
-    })
-  })
-})
-
-describe('varve clear, gc and top', () => {
-  it('varve clear removes one namespace and keeps the others', slow, async () => {
+describe('varve gc and ls --sort', () => {
+  it('varve gc --clear removes one namespace and keeps the others', slow, async () => {
     for (const engine of ['native', 'wasm']) {
       const dir = await makeCache()
-      expect(varve(['clear', '--dir', dir], '', engine)).toMatchObject({ status: 2, out: '' })
-      expect(varve(['clear', '--dir', dir, '--namespace', 'nothing'], '', engine).status).toBe(2)
-      const { status, out } = varve(['clear', '--dir', dir, '--namespace', 'bytes', '--json'], '', engine)
-      const report = JSON.parse(out)
-      expect([status, report.entries, report.namespace]).toEqual([0, 301, 'bytes'])
+      expect(varve(['gc', '--dir', dir, '--clear', 'nothing'], '', engine)).toMatchObject({ status: 2, out: '' })
+      const { status, out } = varve(['gc', '--dir', dir, '--clear', 'bytes', '--json'], '', engine)
+      const [report] = JSON.parse(out).caches
+      expect([status, report.entriesCleared]).toEqual([0, 301])
       expect(report.bytesAfter).toBeLessThan(report.bytesBefore)
       const { entries: left } = JSON.parse(varve(['ls', '--dir', dir, '--json']).out)
       expect(left.map(({ namespace }: { namespace: string }) => namespace)).toEqual(NASTY.map(() => 'text'))
-      expect(varve(['clear', '--dir', dir, '--namespace', 'text'], '', engine).out).toContain(
-        "7 entries of 'text' removed",
-      )
+      expect(varve(['gc', '--dir', dir, '--clear', 'text'], '', engine).out).toContain('7 entries removed')
     }
   })
 
@@ -298,36 +236,35 @@ describe('varve clear, gc and top', () => {
     }
   })
 
-  it('varve top lists the largest entries and namespaces', async () => {
+  it('varve ls --sort lists the largest entries', async () => {
     const dir = await makeCache()
-    const { namespaces, entries } = JSON.parse(varve(['top', '--dir', dir, '--limit', '2', '--json']).out)
-    expect(namespaces.map(({ name }: { name: string }) => name)).toEqual(['bytes', 'text'])
+    const { entries } = JSON.parse(varve(['ls', '--sort', 'size', '--dir', dir, '--limit', '2', '--json']).out)
     const newest = { usedMs: null, writtenMs: expect.any(Number) }
     expect(entries).toEqual(
       [299, 298].map((number) => ({ namespace: 'bytes', key: `key ${number}`, valueBytes: 3000 + number, ...newest })),
     )
-    const { out } = varve(['top', '--dir', dir, '--namespace', 'text'])
+    const { out } = varve(['ls', '--sort', 'size', '--dir', dir, '--namespace', 'text'])
     expect(out.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}]/u)
     expect(out).toContain('\\x1b[31mred')
   })
 
-  it("top reports what was written today as 'never' used", async () => {
+  it("ls --sort reports what was written today as 'never' used", async () => {
     const dir = await makeCache()
     expect(
-      varve(['top', '--dir', dir, '--limit', '1'])
+      varve(['ls', '--sort', 'size', '--dir', dir, '--limit', '1'])
         .out.split('\n')
         .find((line) => line.includes('key 299')),
     ).toMatch(/ {2}- +\d+m?s {2}/)
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 3 * 86_400_000 })
     const old = await makeCache().finally(() => vi.useRealTimers())
     expect(
-      varve(['top', '--dir', old, '--limit', '1'])
+      varve(['ls', '--sort', 'size', '--dir', old, '--limit', '1'])
         .out.split('\n')
         .find((line) => line.includes('key 299')),
     ).toMatch(/ {2}never {2}/)
   })
 
-  it('varve top lists the oldest and the never used entries, on either engine', slow, async () => {
+  it('varve ls --sort lists the oldest and the never used entries, on either engine', slow, async () => {
     const dir = await makeCache()
     // A build of tomorrow reads one entry, with the one engine or the other.
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 86_400_000 })
@@ -344,12 +281,13 @@ describe('varve clear, gc and top', () => {
       vi.useRealTimers()
     }
     for (const engine of ['native', 'wasm']) {
-      const top = (...more: string[]): string =>
-        varve(['top', '--dir', dir, '--namespace', 'bytes', ...more], '', engine).out
-      const never = JSON.parse(top('--by', 'never-used', '--limit', '1', '--json'))
+      const sorted = (...more: string[]): string =>
+        varve(['ls', '--dir', dir, '--namespace', 'bytes', '--sort', ...more], '', engine).out
+      const never = JSON.parse(sorted('used', '--limit', '1', '--json'))
       expect(never.entries).toMatchObject([{ key: 'key 297', usedMs: null }])
-      expect(never.namespaces).toMatchObject([{ entries: 301, neverUsedEntries: 299 }])
-      const oldest = JSON.parse(top('--by', 'oldest', '--limit', '400', '--json'))
+      const stats = JSON.parse(varve(['stats', '--dir', dir, '--json'], '', engine).out)
+      expect(stats.caches[0].namespaces[0]).toMatchObject({ name: 'bytes', entries: 301, neverUsedEntries: 299 })
+      const oldest = JSON.parse(sorted('age', '--limit', '400', '--json'))
       expect(
         oldest.entries
           .slice(-2)
@@ -357,8 +295,8 @@ describe('varve clear, gc and top', () => {
           .sort(),
       ).toEqual(['key 298', 'key 299'])
       expect(oldest.entries.at(-1).usedMs).toBeGreaterThan(Date.now() - 86_400_000)
-      expect(top('--limit', '1')).toMatch(/last used/)
-      expect(varve(['top', '--dir', dir, '--by', 'size'], '', engine)).toMatchObject({ status: 2, out: '' })
+      expect(sorted('size', '--limit', '1')).toMatch(/last used/)
+      expect(varve(['ls', '--dir', dir, '--sort', 'largest'], '', engine)).toMatchObject({ status: 2, out: '' })
     }
   })
 })

@@ -190,15 +190,14 @@ describe.skipIf(!HAS_TWO_USERS).each(ENGINES)('trust, as two users: %s', (engine
 describe.skipIf(!HAS_TWO_USERS)('trust, commands as two users', () => {
   const COMMANDS = [
     ['stats'],
-    ['top'],
+    ['ls', '--sort', 'size'],
     ['ls'],
     ['get', 'before'],
     ['why', 'x'],
     ['export'],
     ['verify'],
-    ['compact'],
     ['gc'],
-    ['clear', '--namespace', 'n'],
+    ['gc', '--clear', 'n'],
     ['repair'],
     ['import'],
     ['files', 'ls'],
@@ -218,11 +217,9 @@ describe.skipIf(!HAS_TWO_USERS)('trust, commands as two users', () => {
     expect(snapshot(dir)).toEqual(before)
   })
 
-  it('diff names the directory that is not trusted, and doctor gives the reason', async () => {
+  it('doctor gives the reason why a directory is not trusted', async () => {
     const ground = openGround(0o1777)
     const dir = await cacheOf(ATTACKER, join(ground, 'cache'), 'native')
-    const own = await cacheOf(BUILDER, join(ground, 'own'), 'native')
-    expect(varveAs(BUILDER, ['diff', own, dir], ground)).toMatchObject({ status: 4, err: expect.stringContaining(dir) })
     const doctor = varveAs(BUILDER, ['doctor', '--dir', dir], ground)
     expect(doctor).toMatchObject({ status: 1, out: expect.stringContaining(`belongs to user ${ATTACKER}`) })
   })

@@ -19,18 +19,18 @@ const ALL_PAGES = [
   'CHANGELOG.md',
   'bench/README.md',
   'crates/core/FORMAT.md',
+  'test/README.md',
   'test/safety/README.md',
+  'test/suites/README.md',
   ...readdirSync(join(REPOSITORY, 'packages')).map((name) => `packages/${name}/README.md`),
   ...readdirSync(join(REPOSITORY, 'bench/limits')).map((name) => `bench/limits/${name}`),
   ...readdirSync(join(REPOSITORY, 'docs'))
     .filter((name) => name.endsWith('.md'))
     .map((name) => `docs/${name}`),
+  ...readdirSync(join(REPOSITORY, 'docs/decisions')).map((name) => `docs/decisions/${name}`),
   ...readdirSync(join(REPOSITORY, 'examples')).map((name) => `examples/${name}/README.md`),
 ]
-/** All but the API reference: its blocks are declarations. */
-const PAGES_RUN = ALL_PAGES.filter(
-  (path) => path !== 'docs/api.md' && blocksOf(readPage(path)).some(({ kind }) => kind === 'run'),
-)
+const PAGES_RUN = ALL_PAGES.filter((path) => blocksOf(readPage(path)).some(({ kind }) => kind === 'run'))
 
 /** Whether a page is about a plugin: its code runs a bundler, which takes seconds. */
 const isOfPlugin = (path: string): boolean =>
@@ -171,18 +171,21 @@ describe('links in the documentation', () => {
     expect(brokenLinks(path)).toEqual([])
   })
 
-  it.each(['SECURITY.md', 'CONTRIBUTING.md'])('every path and script that %s names exists', (path) => {
-    const page = readPage(path)
-    const { scripts }: { scripts: Record<string, string> } = JSON.parse(readPage('package.json'))
-    const paths = [...page.matchAll(/`((?:bench|crates|docs|packages|scripts|site|test)\/[^`*<>\s]+)`/g)].map(
-      ([, name = '']) => name,
-    )
-    const names = [...page.matchAll(/`npm run ([\w:-]+)/g)].map(([, name = '']) => name)
-    expect(Math.min(paths.length, names.length)).toBeGreaterThan(5)
-    const built = /^packages\/varve\/(?:native|generated)$|\/dist$/
-    expect(paths.filter((name) => !built.test(name) && !existsSync(join(REPOSITORY, name)))).toEqual([])
-    expect(names.filter((name) => scripts[name] === undefined)).toEqual([])
-  })
+  it.each(['docs/threat-model.md', 'test/README.md', 'CONTRIBUTING.md'])(
+    'every path and script that %s names exists',
+    (path) => {
+      const page = readPage(path)
+      const { scripts }: { scripts: Record<string, string> } = JSON.parse(readPage('package.json'))
+      const paths = [...page.matchAll(/`((?:bench|crates|docs|packages|scripts|site|test)\/[^`*<>\s]+)`/g)].map(
+        ([, name = '']) => name,
+      )
+      const names = [...page.matchAll(/`npm run ([\w:-]+)/g)].map(([, name = '']) => name)
+      expect(Math.min(paths.length, names.length)).toBeGreaterThan(5)
+      const built = /^packages\/varve\/(?:native|generated)$|\/dist$/
+      expect(paths.filter((name) => !built.test(name) && !existsSync(join(REPOSITORY, name)))).toEqual([])
+      expect(names.filter((name) => scripts[name] === undefined)).toEqual([])
+    },
+  )
 
   it('every page of docs/ and of bench/limits/ can be reached from the README', () => {
     const reached = new Set(['README.md'])

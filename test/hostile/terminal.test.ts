@@ -70,7 +70,7 @@ describe('hostile names', () => {
     ['ls'],
     ['ls', '--long'],
     ['ls', '--task'],
-    ['top'],
+    ['ls', '--sort', 'size'],
     ['verify'],
     ['doctor'],
     ['repair', '--dry-run'],
@@ -82,7 +82,7 @@ describe('hostile names', () => {
     ['why', 'esc-'],
     ['ls', '--namespace', id],
     ['get', id, '--namespace', id],
-    ['clear', '--namespace', id],
+    ['gc', '--clear', id],
   ])('varve %s %s %s escapes hostile names', slow, (...args) => {
     for (const folder of [dir, damaged]) {
       const { out, err } = varve(...args, '--dir', folder)
@@ -99,9 +99,7 @@ describe('hostile names', () => {
     }
   })
 
-  it('varve diff, and commands on a directory with several caches, escape hostile names', () => {
-    const diff = varve('diff', dir, other)
-    expect([diff.status, UNSAFE.exec(diff.out), UNSAFE.exec(diff.err)]).toEqual([1, null, null])
+  it('commands on a directory with several caches escape hostile names', () => {
     const several = varve('ls', '--dir', join(dir, '..'))
     expect([several.status, UNSAFE.exec(several.err)]).toEqual([2, null])
   })

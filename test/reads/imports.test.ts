@@ -1,4 +1,4 @@
-/** What work loads and opens, in the Node.js that runs the tests and in those that `npm run test:runtimes` has installed. */
+/** What work loads and opens, in the Node.js that runs the tests and in those that `npm run test:platforms -- runtimes` has installed. */
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'

@@ -116,7 +116,9 @@ describe('varve remote', () => {
     expect(varve('remote', 'pull').status).toBe(0)
     expect(varve('get', 'a').out).toBe('1')
     expect(varve('ls', '--json').out).toContain('"a"')
-    expect(JSON.parse(varve('stats', '--json').out).caches).toMatchObject([{ layers: [{ entries: 1 }] }])
+    expect(JSON.parse(varve('stats', '--dir', 'node_modules/.cache/varve', '--json').out).caches).toMatchObject([
+      { layers: [{ entries: 1 }] },
+    ])
     expect(varve('verify')).toMatchObject({ status: 0, out: expect.stringContaining('sound') })
   })
 

@@ -145,7 +145,7 @@ describe('the command', () => {
   it('S3 with a signing key is fine, and no output has a secret, whether or not the store accepts the credentials', async ({
     skip,
   }) => {
-    skip(started === undefined, "versitygw is not built: 'npm run servers'")
+    skip(started === undefined, "versitygw is not built: 'npm run setup -- --servers'")
     const { accessKeyId: AWS_ACCESS_KEY_ID, secretAccessKey: AWS_SECRET_ACCESS_KEY } = CREDENTIALS
     const keys = {
       ...SECRETS,

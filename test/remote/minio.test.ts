@@ -1,4 +1,4 @@
-/** A cluster of MinIO that loses two of its four nodes: only with `npm run test:remote -- --long`, on Linux and as root. */
+/** A cluster of MinIO that loses two of its four nodes: only with `npm test -- test/remote --long`, on Linux and as root. */
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -16,7 +16,7 @@ const NETWORK = ['--net', 'sh', '-c', 'ip link set lo up && ip addr add 10.77.0.
 const isLong = process.env['VARVE_LONG'] === '1'
 const canRun = isLong && process.platform === 'linux' && process.getuid?.() === 0 && existsSync(MINIO)
 if (isLong && !canRun)
-  process.stderr.write("\n  SKIPPED the cluster of MinIO: run 'npm run servers -- --long' as root on Linux\n")
+  process.stderr.write("\n  SKIPPED the cluster of MinIO: run 'npm run setup -- --servers --long' as root on Linux\n")
 
 it.skipIf(!canRun)(
   'with two of four nodes, machines read and cannot publish; with all of them, both work',

@@ -54,5 +54,5 @@ export async function serve(
   }
   if (child.pid !== undefined) child.kill() // without a process, the signal would reach the group of this one
   await ended
-  throw new Error(`${program} does not accept connections; 'npm run servers' installs it: ${printed}`)
+  throw new Error(`${program} does not accept connections; 'npm run setup -- --servers' installs it: ${printed}`)
 }

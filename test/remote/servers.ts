@@ -1,5 +1,5 @@
 /**
- * Real servers on loopback for the tests of stores, which `npm run servers` installs. A server that is missing is skipped with a line that
+ * Real servers on loopback for the tests of stores, which `npm run setup -- --servers` installs. A server that is missing is skipped with a line that
  * names it; in CI, its tests fail.
  */
 import { spawnSync } from 'node:child_process'
@@ -75,7 +75,7 @@ function kind(name: string, isInstalled: boolean, start: () => Promise<Started>)
 /** Writes which servers are missing, so that a run without them is noticed. Returns their names. */
 export function reportMissing(): readonly string[] {
   const missing = STORES.filter(({ start }) => start === undefined).map(({ name }) => name)
-  for (const name of missing) process.stderr.write(`\n  SKIPPED the store ${name}: run 'npm run servers'\n`)
+  for (const name of missing) process.stderr.write(`\n  SKIPPED the store ${name}: run 'npm run setup -- --servers'\n`)
   return missing
 }
 

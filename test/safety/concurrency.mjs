@@ -1,5 +1,5 @@
 // @ts-check
-// `npm run test:concurrency`: many processes and threads share one cache, native and WebAssembly mixed, through the
+// `npm run test:safety -- concurrency`: many processes and threads share one cache, native and WebAssembly mixed, through the
 // built package. The scheduler of the system decides the order, so a replay runs the same case several times. Only
 // `interleavings` (processes) and `threads` repeat a violation exactly.
 import { clock } from './concurrency/clock.mjs'

@@ -1,5 +1,5 @@
 // @ts-check
-// `npm run test:corruption`: caches with changed bytes, foreign files in the cache directory, files that change while they
+// `npm run test:safety -- corruption`: caches with changed bytes, foreign files in the cache directory, files that change while they
 // are open, and false lengths.
 import { api } from './corruption/api.mjs'
 import { throughBuilds } from './corruption/builds.mjs'

@@ -1,5 +1,5 @@
 // @ts-check
-// `npm run test:fuzz`: random inputs for everything that parses bytes, with libFuzzer (guided by coverage, so it gets past
+// `npm run test:safety -- fuzz`: random inputs for everything that parses bytes, with libFuzzer (guided by coverage, so it gets past
 // lengths and counts) and without. The unsafe code runs under sanitizers and Miri.
 import { inputs } from './fuzz/inputs.mjs'
 import { unsafeCode } from './fuzz/unsafe.mjs'

@@ -1,5 +1,5 @@
 // @ts-check
-// `npm run test:io-faults`: any call of the file system fails. The part `calls` runs on a simulated disk, the others run the
+// `npm run test:safety -- io-faults`: any call of the file system fails. The part `calls` runs on a simulated disk, the others run the
 // built package on real ones.
 import { mountingPart } from './io-faults/disk.mjs'
 import { inject } from './io-faults/inject.mjs'

@@ -1,5 +1,5 @@
 // @ts-check
-// `npm run test:mutation`: planted defects, one at a time, and whether the tests detect them.
+// `npm run test:safety -- mutation`: planted defects, one at a time, and whether the tests detect them.
 //   panics      at every entry to the engine (feature `planted`); the process must not crash
 //   bugs        typical defects of a store, in the engine; a suite must detect each one
 //   edits       defects in the TypeScript sources (`mutation/edits/`); the test that an edit names must fail with it

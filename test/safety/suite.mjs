@@ -1,5 +1,5 @@
 // @ts-check
-// The frame of the safety suites. A suite (`npm run test:power-loss`) is a list of parts, each an attack of one kind. Every
+// The frame of the safety suites. A suite (`npm run test:safety -- power-loss`) is a list of parts, each an attack of one kind. Every
 // part prints one line of JSON on stdout:
 //
 //   { "suite", "part", "seed", "long", "seconds", "skipped", "figures", "goals", "violations": [{ "what", "replay" }] }
@@ -112,7 +112,7 @@ async function runPart(suite, part, order) {
     missed: missed.map(([name]) => name),
     violations: violations.slice(0, SHOWN_MAX).map(({ what, replay }) => ({
       what,
-      replay: `npm run test:${suite} -- --part ${part.name} --seed ${order.seed} --replay '${replay}'`,
+      replay: `npm run test:safety -- ${suite} --part ${part.name} --seed ${order.seed} --replay '${replay}'`,
     })),
     violationsTotal: violations.length,
   }
@@ -124,7 +124,7 @@ async function runPart(suite, part, order) {
 const meets = (value, { min = -Infinity, max = Infinity }) => value >= min && value <= max
 
 /** @param {string} suite @param {readonly Part[]} parts */
-const usage = (suite, parts) => `npm run test:${suite} -- [options]
+const usage = (suite, parts) => `npm run test:safety -- ${suite} [options]
 
   --part NAME     only this part: ${parts.map(({ name }) => name).join(', ')}
   --sample        only the parts that npm test runs

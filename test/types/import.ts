@@ -56,7 +56,7 @@ try {
 } catch (error) {
   if (error instanceof VarveError) console.log(error.code satisfies string, text, found)
 }
-const { caches }: CliJson['stats'] = {
+const { caches }: CliJson['stats --dir'] = {
   format: 1,
   caches: [{ dir: '', domain: cache.status().domain, ...(await cache.stats()) }],
 }

@@ -4,16 +4,16 @@ import { openCache } from 'varve'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type * as entries from '../../packages/varve/src/cli/open/entries.ts'
 import type * as folder from '../../packages/varve/src/cli/open/folder.ts'
-import type * as chosen from '../../packages/varve/src/cli/view/folders.ts'
-import type * as place from '../../packages/varve/src/cli/view/place.ts'
+import type * as chosen from '../../packages/varve/src/cli/view/contents.ts'
+import type * as place from '../../packages/varve/src/cli/view/wholes.ts'
 import { ENGINES } from '../engines.ts'
 import { makeFolder } from '../folders.ts'
 
 const of = (name: string): string => new URL(`../../packages/varve/src/cli/${name}.ts`, import.meta.url).href
 const { entriesOf, foldersOf, keysOf, namespacesOf }: typeof entries = await import(of('open/entries'))
 const { inspect }: typeof folder = await import(of('open/folder'))
-const { Folders }: typeof chosen = await import(of('view/folders'))
-const { folderOf }: typeof place = await import(of('view/place'))
+const { Folders }: typeof chosen = await import(of('view/contents'))
+const { folderOf }: typeof place = await import(of('view/wholes'))
 
 type Key = string | Uint8Array
 

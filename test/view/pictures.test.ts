@@ -1,5 +1,5 @@
 /**
- * The page of varve view looks as in its pictures, which `npm run screenshots` writes after a change that is meant. pixelmatch compares
+ * The page of varve view looks as in its pictures, which `npm run docs -- --screenshots` writes after a change that is meant. pixelmatch compares
  * them: it ignores the smoothing of edges, in which versions of Chromium differ. A picture with other differences is in target/view.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -56,7 +56,7 @@ describe.skipIf(!isReady)('the pictures of varve view', () => {
     const pixels = differing(basename(picture.file), taken, readFileSync(join(ROOT, picture.file)))
     expect(
       pixels,
-      `the page has changed: compare ${DIFFERENT}, and run 'npm run screenshots' if that is meant`,
+      `the page has changed: compare ${DIFFERENT}, and run 'npm run docs -- --screenshots' if that is meant`,
     ).toBeLessThanOrEqual(PIXELS_MAX)
   })
 })

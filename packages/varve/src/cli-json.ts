@@ -1,5 +1,5 @@
 /** Types of the JSON that `varve <command> --json` writes: one value to standard output. */
-import type { CacheJson, ChangeJson, ComparedJson, RemoteLayerJson, WatchEventJson } from './cli-json/caches.ts'
+import type { CacheJson, RemoteLayerJson } from './cli-json/caches.ts'
 import type { ContentsJson } from './cli-json/contents.ts'
 import type { RecordJson } from './cli-json/records.ts'
 import type { StoredContent } from './engine/files.ts'
@@ -13,8 +13,6 @@ import type {
   Damage,
   ExportReport,
   ImportReport,
-  LayerReport,
-  NamespaceStats,
   RepairReport,
   SealReport,
   Stats,
@@ -22,7 +20,7 @@ import type {
   VerifyReport,
 } from './reports.ts'
 
-export type { CacheJson, ChangeJson, ComparedJson, RemoteLayerJson, WatchEventJson } from './cli-json/caches.ts'
+export type { CacheJson, RemoteLayerJson } from './cli-json/caches.ts'
 export type { DependencyJson, RecordJson, VariantJson } from './cli-json/records.ts'
 export type { ContentsJson, MadeJson, MadeReasonJson, MadeResultJson, TreeJson } from './cli-json/contents.ts'
 
@@ -31,20 +29,17 @@ export const CLI_JSON_FORMAT = 1
 
 /** The JSON of each command, by its name. */
 export interface CliJson extends EachCaches {
-  readonly caches: CachesJson
-  readonly watch: WatchJson
-  readonly completions: CompletionsJson
-  readonly top: TopJson
+  /** Without `--dir`. */
+  readonly stats: StatsJson
   readonly ls: LsJson
+  readonly 'ls --sort': LsSortJson
   readonly 'ls --task': LsTaskJson
   readonly get: GetJson
   readonly why: WhyJson
-  readonly diff: DiffJson
   readonly export: ExportReport & FormatJson & { readonly file: string }
   readonly import: ImportReport & FormatJson & { readonly dir: string }
   readonly doctor: DoctorJson
   readonly view: ViewJson
-  readonly clear: ClearJson
   readonly 'files ls': FilesLsJson
   readonly 'files ls --stored': FilesStoredJson
   readonly 'files restore': FilesRestoreJson
@@ -64,14 +59,13 @@ export interface CliJson extends EachCaches {
 /** The reports of commands that work on each cache. */
 export interface EachReports {
   /** `domain`: whether the cache is of untrusted scopes of a remote. */
-  readonly stats: Stats & { readonly domain: TrustDomain }
+  readonly 'stats --dir': Stats & { readonly domain: TrustDomain }
   readonly history: { readonly builds: readonly BuildRecord[] }
-  readonly layers: { readonly layers: readonly LayerReport[] }
   readonly seal: SealReport & { readonly layer: string }
   readonly verify: VerifyReport
   readonly repair: RepairReport & { readonly dryRun: boolean }
-  readonly compact: CompactReport
-  readonly gc: CompactReport & { readonly bytesFreed: number }
+  /** `entriesCleared`: those that `--clear` removed. */
+  readonly gc: CompactReport & { readonly bytesFreed: number; readonly entriesCleared: number }
   readonly 'files verify': FilesReport
   readonly 'files gc': FilesGcReport
 }
@@ -98,7 +92,7 @@ export interface PlaceJson {
   readonly version: string
 }
 
-export interface CachesJson extends FormatJson {
+export interface StatsJson extends FormatJson {
   /** Directories that were searched. */
   readonly places: readonly string[]
   readonly caches: readonly CacheJson[]
@@ -107,18 +101,7 @@ export interface CachesJson extends FormatJson {
   readonly bytes: number
 }
 
-export interface WatchJson extends FormatJson {
-  /** Written while they happen; the value is complete when the command ends. */
-  readonly events: readonly WatchEventJson[]
-}
-
-export interface CompletionsJson extends FormatJson {
-  readonly shell: 'bash' | 'zsh' | 'fish'
-  readonly script: string
-}
-
-export interface TopJson extends FormatJson {
-  readonly namespaces: readonly NamespaceStats[]
+export interface LsSortJson extends FormatJson {
   readonly entries: readonly (Omit<TopItem, 'keyBase64'> & KeyJson)[]
 }
 
@@ -145,13 +128,6 @@ export interface GetJson extends FormatJson {
 export interface WhyJson extends FormatJson {
   /** One record for each task with results for the id. Empty if there is none; the exit code is then 1. */
   readonly records: readonly RecordJson[]
-}
-
-export interface DiffJson extends FormatJson {
-  readonly equal: boolean
-  readonly namespaces: readonly ComparedJson[]
-  /** The entries that differ, at most `--limit`. */
-  readonly entries: readonly ({ readonly namespace: string; readonly change: ChangeJson } & KeyJson)[]
 }
 
 export interface DoctorJson extends FormatJson {
@@ -201,15 +177,6 @@ export interface ViewCacheJson {
   readonly verify?: VerifyReport
   /** What `varve why` reports of the costliest results of the last build. */
   readonly records?: readonly RecordJson[]
-}
-
-export interface ClearJson extends FormatJson {
-  readonly dir: string
-  readonly namespace: string
-  /** Number of removed entries. */
-  readonly entries: number
-  readonly bytesBefore: number
-  readonly bytesAfter: number
 }
 
 export interface FilesLsJson extends FormatJson {

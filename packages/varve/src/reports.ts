@@ -133,7 +133,7 @@ export interface NamespaceStats {
   readonly newestMs: number
 }
 
-/** An entry in the output of `varve top`. */
+/** An entry in the output of `varve ls --sort`. */
 export interface TopItem {
   readonly namespace: string
   readonly keyBase64: string

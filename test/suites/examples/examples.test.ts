@@ -1,4 +1,4 @@
-/** The examples, without the builds of `npm run test:examples`. */
+/** The examples, without the builds of `npm run test:suites -- examples`. */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -12,7 +12,7 @@ const FOLDERS = readdirSync(`${REPOSITORY}/examples`)
 
 const read = (path: string): string => readFileSync(`${REPOSITORY}/${path}`, 'utf8')
 
-it('each folder in examples/ is built by test:examples', () => {
+it('each folder in examples/ is built by test:suites -- examples', () => {
   expect(EXAMPLES.map(({ name }) => name).toSorted()).toEqual(FOLDERS.toSorted())
 })
 
@@ -40,7 +40,7 @@ describe.each(EXAMPLES)('the example $name', ({ name, pages, title }) => {
     const readme = read(`examples/${name}/README.md`)
     expect(readme).toContain('npm install --no-save varve @varve/plugins')
     expect(readme).toMatch(/@varve\/plugins\/\w+/)
-    expect(readme).toContain(`npm run test:examples -- --only ${name}`)
+    expect(readme).toContain(`npm run test:suites -- examples --only ${name}`)
   })
 
   it('an example depends on exact versions, with the lock file of these, and not on Varve, so that a checkout of Varve can be tested', () => {

@@ -1,5 +1,5 @@
 // @ts-check
-// `npm run test:examples`: installs each project in `examples/` beside the packed packages of this checkout, and builds it without Varve,
+// `npm run test:suites -- examples`: installs each project in `examples/` beside the packed packages of this checkout, and builds it without Varve,
 // cold and warm. Needs bash, which measures the CPU time of a build.
 //
 //   --only <name>        one example; may be repeated

@@ -1,5 +1,5 @@
 // @ts-check
-// `npm run test:peers`: installs the packed packages beside each major version of a tool, which npm refuses if a peer range is too narrow,
+// `npm run test:suites -- peers`: installs the packed packages beside each major version of a tool, which npm refuses if a peer range is too narrow,
 // and builds a project there without a cache, cold and warm. It writes the table of docs/platforms.md. The packages come through a local
 // registry, which keeps those of others in target/peers. `-- --only vite` builds some, and writes nothing.
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'

@@ -1,5 +1,5 @@
 // @ts-check
-// `npm run test:types`: compiles the program of `test/types` against the packed packages with each version of TypeScript, as ES modules
+// `npm run test:suites -- types`: compiles the program of `test/types` against the packed packages with each version of TypeScript, as ES modules
 // with each way to find packages and as CommonJS, and writes the table of docs/platforms.md. `-- --only 5.8` compiles with one version, and
 // writes nothing.
 import { existsSync } from 'node:fs'

@@ -1,4 +1,4 @@
-//! Regression tests for crashes. `npm run test:power-loss` tries all crash states of many histories.
+//! Regression tests for crashes. `npm run test:safety -- power-loss` tries all crash states of many histories.
 
 use crate::history::{Expected, commit, compact, dump, open, open_with_blobs};
 use crate::hooked::{hooked_with, open_seeded};

@@ -1,4 +1,4 @@
-//! Regression tests for races found by `npm run test:concurrency` (`interleavings`, `writers`). Another process or
+//! Regression tests for races found by `npm run test:safety -- concurrency` (`interleavings`, `writers`). Another process or
 //! thread acts in the middle of a call, just before the file system is called.
 
 use crate::history::{commit, compact, open};

@@ -1,5 +1,4 @@
-/** Types of what `varve caches`, `watch`, `diff` and `remote` report of a cache. */
-import type { BuildRecord } from '../history/record.ts'
+/** Types of what `varve stats` and `remote` report of a cache. */
 
 export interface CacheJson {
   readonly dir: string
@@ -13,29 +12,6 @@ export interface CacheJson {
   readonly usedMs: number
   /** Why it could not be opened; its counts are 0. Null if it was. */
   readonly problem: string | null
-}
-
-/** Other processes committed, or a build ended. */
-export interface WatchEventJson {
-  readonly timeMs: number
-  readonly dir: string
-  /** Entries and bytes that the cache has now. */
-  readonly entries: number
-  readonly bytes: number
-  /** The change since the event before: negative after evictions and compactions. */
-  readonly newEntries: number
-  readonly newBytes: number
-  /** The build, if one ended. */
-  readonly build?: BuildRecord
-}
-
-export type ChangeJson = 'onlyLeft' | 'onlyRight' | 'changed'
-
-/** How the entries of a namespace compare; a version is null if there is no such namespace. */
-export interface ComparedJson extends Readonly<Record<ChangeJson | 'equal', number>> {
-  readonly name: string
-  readonly leftVersion: string | null
-  readonly rightVersion: string | null
 }
 
 /** A layer of a remote. */

@@ -1,11 +1,10 @@
-/** Options, errors and exit codes that all commands share. */
+/** Options and errors that all commands share. */
 import { Command } from 'commander'
 import { toVarveError } from '../errors.ts'
 import { pathOf } from './open/entries.ts'
 import { escapeText } from './output/escape.ts'
-import { EXIT_HELP, FAILED, NO_CACHE, OK, USAGE } from './output/exit.ts'
+import { EXIT_HELP, FAILED, isClosedPipe, NO_CACHE, OK, USAGE } from './output/exit.ts'
 import { writeJson } from './output/output.ts'
-import { isClosedPipe } from './output/streams.ts'
 import { paint } from './output/table.ts'
 
 /** Errors that the caller of the command can fix. */

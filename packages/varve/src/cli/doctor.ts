@@ -10,11 +10,11 @@ import { readHistory } from '../history/history.ts'
 import { secretOf } from '../health/secret.ts'
 import { command, type CommonOptions } from './command.ts'
 import { diagnose, isInContainerLayer } from './diagnosis.ts'
-import { NEGATIVE } from './output/exit.ts'
-import { findingsText } from './output/findings.ts'
+import { findingsText } from './output/table.ts'
 import { FORMAT_FOLDER } from '../host/format.ts'
 import { findCaches, folderOf, inspect, trustsShared } from './open/folder.ts'
 import { size, write, writeJson } from './output/output.ts'
+import { NEGATIVE } from './output/exit.ts'
 
 /** File systems that are on another machine, by the number that Linux gives them. */
 const NETWORKS: ReadonlyMap<number, string> = new Map([

@@ -12,8 +12,7 @@ import { command, type CommonOptions } from './command.ts'
 import { namespacesOf, pathOf } from './open/entries.ts'
 import { escapeText } from './output/escape.ts'
 import { findCache, findReadable, inspect } from './open/folder.ts'
-import { cannotWrite } from './output/file.ts'
-import { counted, size, write, writeJson } from './output/output.ts'
+import { cannotWrite, counted, size, write, writeJson } from './output/output.ts'
 import { withProgress } from './output/progress.ts'
 
 interface ExportCommandOptions extends CommonOptions {

@@ -6,9 +6,9 @@ import { VarveError } from '../errors.ts'
 import { command, type CommonOptions } from './command.ts'
 import { keyJson, namespacesOf, valueOf } from './open/entries.ts'
 import { escapeKey, isPlain, unescapeKey } from './output/escape.ts'
-import { NEGATIVE } from './output/exit.ts'
 import { findCache, findReadable, inspect } from './open/folder.ts'
 import { write, writeJson } from './output/output.ts'
+import { NEGATIVE } from './output/exit.ts'
 
 interface GetOptions extends CommonOptions {
   readonly namespace?: string

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /** `varve`: prints its version, or runs a command. */
 import { readFileSync } from 'node:fs'
-import { watchStreams } from './output/streams.ts'
+import { watchStreams } from './output/exit.ts'
 
 watchStreams()
 

@@ -2,13 +2,12 @@
 import type { Command } from 'commander'
 import type { EachReports } from '../cli-json.ts'
 import { command, type CommonOptions } from './command.ts'
-import { damageTable } from './output/damage.ts'
-import { reportEach } from './open/each.ts'
+import { damageTable } from './output/table.ts'
+import { reportEach, change, inspect } from './open/folder.ts'
 import { escapeText } from './output/escape.ts'
-import { NEGATIVE } from './output/exit.ts'
-import { change, inspect } from './open/folder.ts'
 import { counted, foreignText } from './output/output.ts'
 import { withProgress } from './output/progress.ts'
+import { NEGATIVE } from './output/exit.ts'
 
 interface RepairCommandOptions extends CommonOptions {
   readonly dryRun?: boolean

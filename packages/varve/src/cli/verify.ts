@@ -2,13 +2,11 @@
 import type { Command } from 'commander'
 import type { VerifyReport } from '../reports.ts'
 import { command, type CommonOptions } from './command.ts'
-import { damageTable } from './output/damage.ts'
-import { reportEach } from './open/each.ts'
-import { NEGATIVE } from './output/exit.ts'
-import { findReadable, inspect } from './open/folder.ts'
+import { damageTable, paint } from './output/table.ts'
+import { reportEach, findReadable, inspect } from './open/folder.ts'
 import { counted, size } from './output/output.ts'
 import { withProgress } from './output/progress.ts'
-import { paint } from './output/table.ts'
+import { NEGATIVE } from './output/exit.ts'
 
 export const verifyCommand: Command = command('verify', 'read every byte and report damage; writes nothing').action(run)
 

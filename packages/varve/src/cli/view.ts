@@ -9,8 +9,7 @@ import { command, type CommonOptions } from './command.ts'
 import { pathOf, wholeNumber } from './open/entries.ts'
 import { escapeText } from './output/escape.ts'
 import { findReadable } from './open/folder.ts'
-import { cannotWrite } from './output/file.ts'
-import { write, writeJson } from './output/output.ts'
+import { cannotWrite, write, writeJson } from './output/output.ts'
 import { withProgress } from './output/progress.ts'
 
 const PORT_MAX = 65_535
@@ -37,7 +36,7 @@ async function run({ dir, json, out, port, root, verify = false }: ViewOptions):
   const { ViewSource } = await import('./view/source.ts')
   const source = new ViewSource(dir, root)
   if (json === true) return writeJson('view', await withProgress('view', (control) => source.report(verify, control)))
-  const { loadView } = await import('./view/module.ts')
+  const { loadView } = await import('./view/source.ts')
   const view = await loadView()
   if (out !== undefined) {
     const page = view.reportPage(await withProgress('view', (control) => source.report(verify, control)))

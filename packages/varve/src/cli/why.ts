@@ -24,13 +24,22 @@ import type { Session } from '../session/session.ts'
 import { command, type CommonOptions } from './command.ts'
 import { pathOf } from './open/entries.ts'
 import { escapeKey, escapeText } from './output/escape.ts'
-import { NEGATIVE } from './output/exit.ts'
 import { findCache, findReadable, inspect } from './open/folder.ts'
-import { candidateRoots, rootOf } from './open/roots.ts'
+import {
+  candidateRoots,
+  rootOf,
+  type IdRecord,
+  keysOf,
+  readChangesOf,
+  recordOf,
+  recordsOf,
+  resultsOf,
+  tasksOf,
+} from './open/tasks.ts'
 import { parseKey } from './get.ts'
 import { age, counted, write, writeJson } from './output/output.ts'
 import { table } from './output/table.ts'
-import { type IdRecord, keysOf, readChangesOf, recordOf, recordsOf, resultsOf, tasksOf } from './open/tasks.ts'
+import { NEGATIVE } from './output/exit.ts'
 
 interface WhyOptions extends CommonOptions {
   readonly task?: string

@@ -1,5 +1,5 @@
 //! `varve-safety <part> --seed N [--long] [--replay CASE]`: attacks the engine on a simulated disk and prints counts as
-//! JSON. The suites beside this crate (`npm run test:power-loss`) start it; `../../suite.mjs` explains the fields.
+//! JSON. The suites beside this crate (`npm run test:safety -- power-loss`) start it; `../../suite.mjs` explains the fields.
 
 mod command;
 mod concurrency;

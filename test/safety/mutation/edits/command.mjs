@@ -23,7 +23,7 @@ export default [
   },
   {
     name: 'varve files deserialises values of the codec v8 unasked',
-    file: 'packages/varve/src/cli/files/manifests.ts',
+    file: 'packages/varve/src/cli/files.ts',
     find: "if (codec === 'v8' && !withV8) {",
     replace: "if (codec === 'v8' && withV8) {",
     test: 'test/files/command.test.ts',
@@ -31,7 +31,7 @@ export default [
   },
   {
     name: 'stats --json of one cache has another shape than of several',
-    file: 'packages/varve/src/cli/open/each.ts',
+    file: 'packages/varve/src/cli/open/folder.ts',
     find: 'if (json === true) await writeCaches(name, found)',
     replace: 'if (json === true) await writeCaches(name, found.length > 1 ? found : (found[0] as never))',
     test: CLI,
@@ -54,12 +54,12 @@ export default [
     only: 'varve --version prints the version',
   },
   {
-    name: 'varve top lists what was written today as never used',
-    file: 'packages/varve/src/cli/top.ts',
+    name: 'varve ls --sort lists what was written today as never used',
+    file: 'packages/varve/src/cli/ls.ts',
     find: "Date.now() - writtenMs < DAY_MS ? '-' : 'never'",
     replace: "writtenMs > Date.now() ? '-' : 'never'",
     test: CLI,
-    only: 'varve top does not show an entry of today as never used',
+    only: 'varve ls --sort does not show an entry of today as never used',
   },
   {
     name: 'varve doctor finds fault with WebAssembly',

@@ -1,16 +1,19 @@
 /** Finds and opens the caches that a command names. Commands that only read write nothing. */
 import { closeSync, constants, existsSync, fstatSync, openSync, readdirSync, readSync } from 'node:fs'
 import { basename, delimiter, dirname, join, resolve } from 'node:path'
+import type { CacheReport, EachReports } from '../../cli-json.ts'
+import { loadEngine } from '../../engine/load.ts'
+import { toVarveError, VarveError } from '../../errors.ts'
 import { cachesDirectory, GIT } from '../../health/directory.ts'
 import { cachesAbove, domainOf, domainOver, type TrustDomain, untrustedIn } from '../../health/domain.ts'
-import { loadEngine } from '../../engine/load.ts'
-import { FORMAT_FILES, FORMAT_FOLDER, hasVarveStart, SECRET_FOLDER, START_BYTES } from '../../host/format.ts'
-import { toVarveError, VarveError } from '../../errors.ts'
 import { Place } from '../../health/place.ts'
 import { secretOf } from '../../health/secret.ts'
+import { FORMAT_FILES, FORMAT_FOLDER, hasVarveStart, SECRET_FOLDER, START_BYTES } from '../../host/format.ts'
 import { layersBelow } from '../../remote/below.ts'
 import { Session } from '../../session/session.ts'
+import type { CommonOptions } from '../command.ts'
 import { escapeText } from '../output/escape.ts'
+import { write, writeCaches } from '../output/output.ts'
 
 /** Size limit for commands that must not evict entries. */
 const NO_CAP = Number.MAX_SAFE_INTEGER
@@ -211,4 +214,19 @@ function filesIn(folder: string): string[] {
   } catch {
     return []
   }
+}
+
+/** Runs and then writes all reports: as JSON with the folder of each, or as its folder and `textOf`. Returns them. `find` names the caches. */
+export async function reportEach<Name extends keyof EachReports>(
+  name: Name,
+  { dir: given, json }: CommonOptions,
+  run: (dir: string) => Promise<EachReports[Name]>,
+  textOf: (report: EachReports[Name]) => string,
+  find: typeof findCaches = findCaches,
+): Promise<readonly EachReports[Name][]> {
+  const found: CacheReport<EachReports[Name]>[] = []
+  for (const dir of find(given)) found.push({ dir, ...(await run(dir)) })
+  if (json === true) await writeCaches(name, found)
+  else for (const report of found) await write(`${escapeText(report.dir)}\n${textOf(report)}`)
+  return found
 }

@@ -1,17 +1,20 @@
 /** The tasks of a cache as they lie on disk: a namespace of records each, with one record per id. */
-import { readText } from '../../values/bytes.ts'
+import * as fs from 'node:fs'
+import * as paths from 'node:path'
+import { suggest } from '../../checks/suggest.ts'
 import { VarveError } from '../../errors.ts'
-import { parseJson } from '../../values/json.ts'
+import { projectDirectory } from '../../health/directory.ts'
+import type { ChangedInput } from '../../inputs/check.ts'
+import type { Disk } from '../../inputs/input.ts'
+import { Root } from '../../inputs/root.ts'
+import { Generations } from '../../reads/generations.ts'
 import type { NamespaceStats } from '../../reports.ts'
 import type { Session } from '../../session/session.ts'
-import { suggest } from '../../checks/suggest.ts'
-import { Generations } from '../../reads/generations.ts'
-import type { Disk } from '../../inputs/input.ts'
-import type { ChangedInput } from '../../inputs/check.ts'
 import { READS_PREFIX, RECORDS_PREFIX, RESULTS_PREFIX } from '../../task/names.ts'
 import { readVariants, resultKey, UNDEFINED_RESULT, type Variant } from '../../task/record.ts'
 import { keyOf } from '../../task/request.ts'
-import type { Root } from '../../inputs/root.ts'
+import { readText } from '../../values/bytes.ts'
+import { parseJson } from '../../values/json.ts'
 import { entriesOf, namespacesOf, placeOf, type RawEntry, valueOf } from './entries.ts'
 
 /** Begins the ids of modules in the tasks of `@varve/plugins`. */
@@ -114,4 +117,37 @@ function parse(value: Uint8Array): readonly Variant[] {
   } catch {
     return [] // as for a run: a miss
   }
+}
+
+/** Files of a record that are looked for. */
+const FILES_MAX = 100
+
+/** The one that is given; otherwise that of the project, and the directories above the working directory and above a file. */
+export function candidateRoots(given: string | undefined, file?: string): readonly Root[] {
+  const folders =
+    given === undefined
+      ? [projectDirectory(), ...above(process.cwd()), ...(file === undefined ? [] : above(paths.dirname(file)))]
+      : [paths.resolve(given)]
+  return [...new Set(folders)].map((folder) => new Root(folder, paths))
+}
+
+/** The root of the task that a record is of. Of several that are as likely, the first one. */
+export function rootOf({ variants }: IdRecord, [first, ...others]: readonly Root[]): Root {
+  if (first === undefined) return new Root(projectDirectory(), paths)
+  const files = [...new Set(variants.flatMap((variant) => variant.files.map(([path]) => path)))].slice(0, FILES_MAX)
+  const count = (root: Root): number => files.filter((path) => fs.existsSync(root.absolute(path))).length
+  let best = first
+  let most = count(first)
+  for (const root of others) {
+    const found = count(root)
+    if (found > most) best = root
+    most = Math.max(most, found)
+  }
+  return best
+}
+
+/** A directory and those above it. */
+function above(folder: string): string[] {
+  const parent = paths.dirname(folder)
+  return parent === folder ? [folder] : [folder, ...above(parent)]
 }

@@ -1,11 +1,25 @@
-/**
- * Where the commands write: results to standard output, everything else to standard error. With `--json` standard
- * output is one JSON value and nothing else; `cli-json.ts` has its types.
- */
+/** What commands write: texts, lists, JSON, sizes, ages and counts. */
 import { once } from 'node:events'
 import prettyMs from 'pretty-ms'
-import { escapeText } from './escape.ts'
 import { type CacheReport, CLI_JSON_FORMAT, type CliJson, type EachReports } from '../../cli-json.ts'
+import { toVarveError, VarveError } from '../../errors.ts'
+import { escapeText } from './escape.ts'
+
+/** The error for a failed write: it names the path that the user gave, and the cause in the words of the system. */
+export function cannotWrite(path: string, error: unknown): VarveError {
+  const failure = toVarveError(error)
+  const cause = failure.cause instanceof Error ? failure.cause : failure
+  const code = 'code' in cause ? cause.code : undefined
+  if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') {
+    return new VarveError('PERMISSION', `cannot write '${path}': ${cause.message}`, { cause })
+  }
+  if (code === 'ENOSPC' || code === 'EDQUOT')
+    return new VarveError('DISK_FULL', `cannot write '${path}': ${cause.message}`, { cause })
+  const isOfSystem = typeof code === 'string' && 'syscall' in cause
+  return isOfSystem || failure.code === 'INTERNAL'
+    ? new VarveError('IO', `cannot write '${path}': ${cause.message}`, { cause })
+    : failure
+}
 
 /** Writes to standard output and waits for a slow reader. */
 export async function write(chunk: string | Uint8Array): Promise<void> {

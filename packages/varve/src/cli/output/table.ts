@@ -9,6 +9,10 @@
  *                    2      3h
  */
 import { styleText } from 'node:util'
+import type { FindingJson } from '../../cli-json.ts'
+import type { Damage } from '../../reports.ts'
+import { escapeText } from './escape.ts'
+import { counted } from './output.ts'
 
 /** Between two columns. */
 const GAP = '  '
@@ -143,4 +147,41 @@ export function cut(text: string, columns: number): string {
 function pad(text: string, columns: number, isLeft: boolean): string {
   const space = ' '.repeat(Math.max(0, columns - columnsOf(text)))
   return isLeft ? text + space : space + text
+}
+
+const HEAD = ['file', 'byte', 'what', 'namespace', 'keys']
+
+/** File, byte, what, namespace, keys; empty without places. */
+export function damageTable(places: readonly Damage[]): string {
+  if (places.length === 0) return ''
+  const rows = places.map(({ file, offset, what, namespace, keys }) => [
+    escapeText(file),
+    String(offset),
+    escapeText(what),
+    namespace === null ? '' : escapeText(namespace),
+    keysText(keys),
+  ])
+  return table(HEAD, rows, ['byte'])
+}
+
+/** '3 entries: first ... last (hashes 0000abcd-0000ffff)'. */
+function keysText(keys: NonNullable<Damage['keys']> | null): string {
+  if (keys === null) return ''
+  const { firstHash, lastHash, entries, first, last } = keys
+  const hex = (hash: number): string => hash.toString(16).padStart(8, '0')
+  const count = entries === null ? 'some entries' : counted(entries, 'entry', 'entries')
+  const names = first === null || last === null ? '' : `: ${[...new Set([first, last])].map(short).join(' ... ')}`
+  return `${count}${names} (hashes ${hex(firstHash)}-${hex(lastHash)})`
+}
+
+function short(key: string): string {
+  return escapeText(key.length > 60 ? `${key.slice(0, 60)}...` : key)
+}
+
+export function findingsText(findings: readonly FindingJson[]): string {
+  const rows = findings.map(({ what, found, advice }) => [advice === undefined ? 'ok' : '!', what, escapeText(found)])
+  const remarks = findings.map(({ what, advice, note = advice }) =>
+    note === undefined ? '' : `${what}: ${escapeText(note)}\n`,
+  )
+  return `${table(['', 'what', 'found'], rows)}${remarks.join('')}`
 }

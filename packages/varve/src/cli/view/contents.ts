@@ -1,30 +1,119 @@
-/**
- * Finds what the entries of a cache are about, in two passes (`tree.ts`):
- *
- *   1. the engine sums entries and bytes by folder; only the records of tasks are read, for what results cost, and which of them the
- *      last build made
- *   2. the entries of the folders that are listed are read: of records keys and values, of everything else no values
- *
- * Memory has one page, and the sums.
- */
+/** The folders of a namespace, of which the second pass reads those that are listed. */
 import { setImmediate } from 'node:timers/promises'
-import type { ContentsJson } from '../../cli-json.ts'
+import type { ContentsJson, MadeJson, MadeReasonJson, MadeResultJson } from '../../cli-json.ts'
 import type { EngineControl, EngineFolders } from '../../engine/engine.ts'
 import { VarveError } from '../../errors.ts'
 import type { BuildRecord } from '../../history/record.ts'
 import type { NamespaceStats } from '../../reports.ts'
 import type { Session } from '../../session/session.ts'
+import { type Difference, differencesBetween, sentenceOf } from '../../task/differences.ts'
 import { groupOf, RECORDS_PREFIX } from '../../task/names.ts'
-import { newestIn, type Newest } from '../../task/record.ts'
+import { costOf, type Newest, newestIn, type Variant } from '../../task/record.ts'
 import { readText } from '../../values/bytes.ts'
 import type { Key } from '../../values/key.ts'
 import { entriesOf, foldersOf, keysOf, namespacesOf, type RawEntry } from '../open/entries.ts'
-import { recordIn } from '../open/tasks.ts'
-import { Folders } from './folders.ts'
-import { Made } from './made.ts'
-import { folderOf, parentOf, placesOf } from './place.ts'
+import { type IdRecord, recordIn } from '../open/tasks.ts'
+import { folderOf, parentOf, placesOf, Wholes } from './wholes.ts'
 import { Tree, type Weight } from './tree.ts'
-import { Wholes } from './wholes.ts'
+
+/** Folders in memory. Of a namespace that has more, the second pass reads all entries. */
+const FOLDERS_MAX = 100_000
+
+/** A set of bounded size. */
+export class Folders {
+  readonly #names: Set<string> = new Set()
+
+  /** Adds a folder if there is room. */
+  add(folder: string): void {
+    if (this.#names.size <= FOLDERS_MAX) this.#names.add(folder)
+  }
+
+  /** Those that are listed, packed for the engine; undefined for all. */
+  chosen(isListed: (folder: string) => boolean): EngineFolders | undefined {
+    if (this.#names.size > FOLDERS_MAX) return undefined
+    const chosen = [...this.#names].filter(isListed).map((folder) => Buffer.from(folder))
+    let end = 0
+    return { keys: Buffer.concat(chosen), keyEnds: Uint32Array.from(chosen, ({ length }) => (end += length)) }
+  }
+}
+
+const REASONS_MAX = 50
+const RESULTS_MAX = 50
+const DIFFERENCES_MAX = 10
+
+/** Counts results by reason. All reasons beyond the limit count as one. */
+export class Made {
+  readonly #build: BuildRecord | undefined
+  readonly #reasons: Map<string, { count: number; workMs: number; results: MadeResultJson[] }> = new Map()
+  #count = 0
+
+  constructor(build: BuildRecord | undefined) {
+    this.#build = build
+  }
+
+  /** Whether the build made a result. */
+  has({ timeMs }: Newest): boolean {
+    return (
+      this.#build !== undefined &&
+      timeMs >= this.#build.startMs &&
+      timeMs <= this.#build.startMs + this.#build.durationMs
+    )
+  }
+
+  /** Counts the newest result of an id, which the build made. */
+  add({ task, id, variants }: IdRecord): void {
+    const newest = variants.reduce((one, other) => (other.timeMs > one.timeMs ? other : one))
+    const { timeMs } = newest
+    const differences = differencesOf(newest, variants)
+    const reason = reasonOf(id, differences)
+    const workMs = costOf(newest)
+    const isListed = this.#reasons.has(reason) || this.#reasons.size < REASONS_MAX
+    this.#count += 1
+    this.#put(isListed ? reason : 'other reasons', {
+      task,
+      id,
+      timeMs,
+      workMs,
+      differences: differences?.slice(0, DIFFERENCES_MAX) ?? [],
+    })
+  }
+
+  toJson(): MadeJson {
+    const reasons: MadeReasonJson[] = [...this.#reasons].map(([reason, { results, ...sums }]) => ({
+      reason,
+      ...sums,
+      results: costliest(results),
+    }))
+    return { count: this.#count, reasons: reasons.sort((one, other) => other.count - one.count) }
+  }
+
+  #put(reason: string, result: MadeResultJson): void {
+    const known = this.#reasons.get(reason) ?? { count: 0, workMs: 0, results: [] }
+    known.count += 1
+    known.workMs += result.workMs
+    known.results.push(result)
+    if (known.results.length > 2 * RESULTS_MAX) known.results = costliest(known.results)
+    this.#reasons.set(reason, known)
+  }
+}
+
+/** Why a result was made, so that results with one cause have the same words. */
+function reasonOf(id: string, differences: readonly Difference[] | undefined): string {
+  if (differences === undefined) return 'new'
+  const [first] = differences
+  if (first === undefined) return 'what its work read changed'
+  return first.kind === 'file' && id.includes(first.name) ? 'its own file changed' : sentenceOf(first)
+}
+
+function costliest(results: readonly MadeResultJson[]): MadeResultJson[] {
+  return results.toSorted((one, other) => other.workMs - one.workMs).slice(0, RESULTS_MAX)
+}
+
+/** What differs from the older result that is most like it; undefined if there is none. */
+function differencesOf(newest: Variant, variants: readonly Variant[]): readonly Difference[] | undefined {
+  const older = variants.filter((variant) => variant !== newest).map((variant) => differencesBetween(variant, newest))
+  return older.sort((one, other) => one.length - other.length)[0]
+}
 
 /** Time between two looks at other work of the process, in milliseconds, and entries between two looks at the time. */
 const SLICE_MS = 20

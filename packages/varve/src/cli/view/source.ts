@@ -1,4 +1,4 @@
-/** What the page of `varve view` asks of the caches. Each call opens a cache read-only and closes it, so that files stay free. */
+/** `varve view`: what its page asks of the caches, and the package that has the page. Each call opens a cache read-only and closes it, so that files stay free. */
 import {
   CLI_JSON_FORMAT,
   type ContentsJson,
@@ -10,15 +10,38 @@ import {
 import type { EngineControl } from '../../engine/engine.ts'
 import { VarveError } from '../../errors.ts'
 import { readHistory } from '../../history/history.ts'
+import { installedPackage } from '../../host/installed.ts'
 import type { Root } from '../../inputs/root.ts'
 import { isOffline } from '../../remote/attach.ts'
 import type { VerifyReport } from '../../reports.ts'
 import { findingsOf } from '../doctor.ts'
 import { findReadable, inspect, type OpenFolder } from '../open/folder.ts'
-import { candidateRoots } from '../open/roots.ts'
-import { keysOf, recordOf, tasksOf } from '../open/tasks.ts'
+import { candidateRoots, keysOf, recordOf, tasksOf } from '../open/tasks.ts'
 import { explain } from '../why.ts'
 import { contentsOf } from './contents.ts'
+
+/** The exports of the package. */
+export interface ViewModule {
+  /** A page that needs nothing but itself. */
+  reportPage(view: ViewJson): string
+  serve(
+    source: Pick<ViewSource, 'overview' | 'contents' | 'verify' | 'why'>,
+    options: { readonly port: number },
+  ): Promise<ViewServer>
+}
+
+/** A running server. */
+export interface ViewServer {
+  /** With the token that every request needs. */
+  readonly url: string
+  close(): Promise<void>
+}
+
+/** The package. Throws INVALID_OPTION if it is missing. */
+export async function loadView(): Promise<ViewModule> {
+  const loaded: ViewModule = await import(installedPackage('@varve/view'))
+  return loaded
+}
 
 /** Results of the last build whose records a report has. */
 const RECORDS_MAX = 50
