@@ -20,7 +20,7 @@ describe.each(workflows)('workflow %s', (name, text) => {
     const commands = valuesOf(text, 'run')
     expect(commands.length).toBeGreaterThan(0)
     const known = (/** @type {string} */ command) => {
-      const script = /^npm test(?: -- [-\w ]+)?$/.test(command)
+      const script = /^npm test(?: -- [-/\w ]+)?$/.test(command)
         ? 'test'
         : /^npm run ([\w:]+)(?: -- [-\w ]+)?$/.exec(command)?.[1]
       return script !== undefined && scripts[script] !== undefined
