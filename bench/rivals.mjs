@@ -1,6 +1,6 @@
 // @ts-check
 // `npm run bench -- --rivals`: measures Varve and its rivals in the same run, against the goals. Results are stored in bench/results
-// as JSON and as a plot, unless only some ids are selected.
+// as JSON, unless only some ids are selected.
 //
 //   --quick          only ids with goals, in small sizes and few rounds
 //   --only <prefix>  only ids with this prefix; may be repeated
@@ -13,11 +13,9 @@ import { runMain } from '../scripts/common/steps.mjs'
 import { figuresOf, PLAIN, readOptions, shown, wanted } from './command.mjs'
 import { goalPrefixes } from './goals.mjs'
 import { readMachine, readVersions } from './machine.mjs'
-import { plot } from './plot.mjs'
 import { PAIRED } from './programs.mjs'
 import { combined, compare, jsonOf } from './results.mjs'
 
-/** @typedef {import('./results.mjs').Compared} Compared */
 /** @typedef {import('./results.mjs').Repeated} Repeated */
 
 const RESULTS = 'bench/results'
@@ -63,9 +61,6 @@ async function tableOf(results, runs) {
   return `${table.toString()}\n${goals.filter(({ isMet }) => isMet).length} of ${goals.length} goals met; ${remark}\n`
 }
 
-/** Memory and files of a rival may be 0. @param {Compared} result */
-const isDrawn = ({ ratio }) => ratio !== null && ratio > 0 && Number.isFinite(ratio)
-
 /** @param {Record<string, string | number>} facts */
 const listOf = (facts) =>
   Object.entries(facts)
@@ -85,9 +80,7 @@ await runMain(async () => {
     const kept = { machine, versions, date, quick: isQuick, runs, results, figures: measured.flat() }
     mkdirSync(at(RESULTS), { recursive: true })
     writeFileSync(at(`${RESULTS}/rivals.json`), `${JSON.stringify(kept, undefined, 2)}\n`)
-    const title = `${machine.cpu}, ${machine.cores} cores, ${date}${isQuick ? ', quick form' : ''}`
-    writeFileSync(at(`${RESULTS}/rivals.svg`), plot(results.filter(isDrawn), title))
-    process.stderr.write(`  stored in ${RESULTS}/rivals.json and ${RESULTS}/rivals.svg\n`)
+    process.stderr.write(`  stored in ${RESULTS}/rivals.json\n`)
   }
   if (isJson) return void process.stdout.write(jsonOf(results))
   process.stdout.write(`${await tableOf(results, runs)}${date}: ${listOf(machine)}\n${listOf(versions)}\n`)

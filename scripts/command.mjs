@@ -1,7 +1,7 @@
 // @ts-check
 // The commands of package.json that have more than one program: `npm run <command> [-- <program>] [arguments]`. Without the name of a
 // program, the first of the list runs. A name may have hyphens in front: `npm run build -- --all`.
-import { at } from './common/root.mjs'
+import { at, isMain } from './common/root.mjs'
 
 /** The programs of a command by their names. @type {Readonly<Record<string, Readonly<Record<string, string>>>>} */
 export const PROGRAMS = {
@@ -32,11 +32,24 @@ export const PROGRAMS = {
   },
 }
 
-const [node = '', , command = '', first = '', ...others] = process.argv
-const programs = PROGRAMS[command]
-if (programs === undefined) throw new Error(`there is no command '${command}'`)
-const named = programs[first.replace(/^--/, '')]
-const program = at(named ?? Object.values(programs)[0] ?? '')
-const rest = named === undefined && first !== '' ? [first, ...others] : others
-process.argv = [node, program, ...rest] // as if Node had been started with the program
-await import(program)
+/**
+ * The program that the arguments name, and the arguments that are left for it.
+ * @param {string} command
+ * @param {readonly string[]} args
+ */
+export function programOf(command, args) {
+  const programs = PROGRAMS[command]
+  if (programs === undefined) throw new Error(`there is no command '${command}'`)
+  const [first = '', ...others] = args
+  const named = programs[first.replace(/^--/, '')]
+  return named === undefined
+    ? { program: Object.values(programs)[0] ?? '', rest: args }
+    : { program: named, rest: others }
+}
+
+if (isMain(import.meta)) {
+  const [node = '', , command = '', ...args] = process.argv
+  const { program, rest } = programOf(command, args)
+  process.argv = [node, at(program), ...rest] // as if Node had been started with the program
+  await import(at(program))
+}

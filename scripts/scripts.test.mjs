@@ -1,10 +1,11 @@
 // @ts-check
 // The decisions of the scripts: which dependencies are installed, which Node fits, which tests passed, which output is current.
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { checkNeeds, targets } from './build.mjs'
+import { programOf, PROGRAMS } from './command.mjs'
 import { firstDifference } from './common/install.mjs'
 import { readCargo, sumOutcomes } from './test/outcome.mjs'
 import { at } from './common/root.mjs'
@@ -32,6 +33,22 @@ describe('installed packages', () => {
     const older = { version: '0.9.0', integrity: 'x' }
     expect(firstDifference(wanted, { ...links, 'node_modules/b': older })).toBe('node_modules/b')
     expect(firstDifference(wanted, { ...wanted, 'node_modules/d': {} })).toBe('node_modules/d')
+  })
+})
+
+describe('commands with several programs', () => {
+  it('each is a script of package.json, and its programs exist', () => {
+    const { scripts } = JSON.parse(readFileSync(at('package.json'), 'utf8'))
+    const programs = Object.entries(PROGRAMS)
+    for (const [name] of programs) expect(scripts[name]).toBe(`node scripts/command.mjs ${name}`)
+    expect(programs.flatMap(([, paths]) => Object.values(paths)).filter((path) => !existsSync(at(path)))).toEqual([])
+  })
+
+  it('the first argument names a program, with or without hyphens, and everything else is left for it', () => {
+    expect(programOf('build', ['--all', '--inspect'])).toEqual({ program: 'scripts/cross.mjs', rest: ['--inspect'] })
+    expect(programOf('build', ['packages'])).toEqual({ program: 'scripts/build.mjs', rest: ['packages'] })
+    expect(programOf('test:safety', ['fuzz', '--seed', '3'])).toMatchObject({ rest: ['--seed', '3'] })
+    expect(() => programOf('clean', [])).toThrow("there is no command 'clean'")
   })
 })
 

@@ -1,7 +1,9 @@
 // @ts-check
-// Checks the rooms of crates and their floors: a room uses only rooms on lower floors, so there is no cycle. Tests may use any
-// room.
-import { CORE_FLOORS, CORE_FLOORS_MAX, CORE_ROOMS_MAX, FLOORS } from './rules.mjs'
+// Checks the rooms of crates and of the library, and their floors: a room uses only rooms on lower floors, so there is no cycle. Tests may
+// use any room.
+import { posix } from 'node:path'
+import { readImports } from './imports.mjs'
+import { CORE_FLOORS, CORE_FLOORS_MAX, CORE_ROOMS_MAX, FLOORS, LIBRARY_FLOORS } from './rules.mjs'
 import { lineOf } from './source.mjs'
 
 /** @typedef {import('./source.mjs').Source} Source */
@@ -17,7 +19,32 @@ export function checkFloors(sources) {
     const house = { folder, floors, reexports: readReexports(root?.code ?? '') }
     return files.filter((source) => source !== root).flatMap((source) => checkModule(source, house))
   })
-  return [...checkHouse(), ...found]
+  return [...checkHouse(), ...found, ...sources.flatMap(checkLibrary)]
+}
+
+const LIBRARY = 'packages/varve/src/'
+
+/** The room of a file of the library: the file itself if it has a floor, otherwise its folder. @param {string} path */
+function libraryRoom(path) {
+  const name = path.slice(LIBRARY.length).replace(/\.ts$/, '')
+  return LIBRARY_FLOORS.flat().includes(name) ? name : (name.split('/')[0] ?? name)
+}
+
+/** @param {Source} source @returns {Finding[]} */
+function checkLibrary(source) {
+  const { path } = source
+  if (!path.startsWith(LIBRARY) || source.language !== 'typescript') return []
+  const floorOf = (/** @type {string} */ room) => LIBRARY_FLOORS.findIndex((rooms) => rooms.includes(room))
+  const room = libraryRoom(path)
+  if (floorOf(room) < 0)
+    return [{ path, line: 1, message: `room ${room} is on no floor: see LIBRARY_FLOORS in scripts/tidy/rules.mjs` }]
+  return readImports(source).flatMap(({ from, line }) => {
+    const target = posix.join(posix.dirname(path), from)
+    if (!from.startsWith('.') || !target.startsWith(LIBRARY)) return []
+    const used = libraryRoom(target)
+    const isUp = used !== room && floorOf(used) >= 0 && floorOf(used) <= floorOf(room)
+    return isUp ? [{ path, line, message: `${room} may not use ${used}: it is not on a lower floor` }] : []
+  })
 }
 
 /** Checks the number of floors and rooms. @returns {Finding[]} */

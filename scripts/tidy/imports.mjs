@@ -53,8 +53,7 @@ function checkRelative(path, from, line) {
   const target = resolve(path, from)
   const home = path.split('/').slice(0, 2).join('/')
   if (!target.startsWith(`${home}/`)) return [{ path, line, message: `${from}: leaves its package` }]
-  const climbs = path.startsWith(LIBRARY) && !path.startsWith(COMMAND) && target.startsWith(COMMAND)
-  return climbs ? [{ path, line, message: `${from}: the library may not use the command` }] : []
+  return []
 }
 
 /** @param {string} path @param {Import[]} imports @returns {Finding[]} */

@@ -76,6 +76,25 @@ export const FLOORS = new Map([
     ],
   ],
 ])
+/**
+ * Rooms of `packages/varve/src` by floor, in the same way. A file that is named has a floor of its own: rooms above and below its folder
+ * need it.
+ */
+export const LIBRARY_FLOORS = [
+  ['cli', 'index'],
+  ['api', 'cli-json'],
+  ['files', 'reads/index'],
+  ['json', 'task'],
+  ['session'],
+  ['history', 'remote'],
+  ['engine', 'health', 'reads'],
+  ['inputs', 'options'],
+  ['remote/remote', 'values'],
+  ['checks', 'health/domain', 'host/installed'],
+  ['errors', 'health/trust', 'health/upward'],
+  ['host', 'reports', 'task/names'],
+]
+
 export const CORE_FLOORS_MAX = 12
 export const CORE_ROOMS_MAX = 21
 

@@ -78,19 +78,24 @@ const PLANTED = [
     'crates/core/src/platform.rs:2: platform may not use store',
   ],
   [
+    'a room of the library that uses one above it',
+    { 'packages/varve/src/values/a.ts': "// A.\nimport type { A } from '../session/b.ts'\n" },
+    'packages/varve/src/values/a.ts:2: values may not use session: it is not on a lower floor',
+  ],
+  [
     'a library with a dependency',
-    { 'packages/varve/src/a.ts': "// A.\nimport a from 'b'\n" },
-    'packages/varve/src/a.ts:2: b: the library depends on nothing',
+    { 'packages/varve/src/index.ts': "// A.\nimport a from 'b'\n" },
+    'packages/varve/src/index.ts:2: b: the library depends on nothing',
   ],
   [
     'a library that uses the command',
-    { 'packages/varve/src/a.ts': "// A.\nimport a from './cli/b.ts'\n" },
-    'packages/varve/src/a.ts:2: ./cli/b.ts: the library may not use the command',
+    { 'packages/varve/src/index.ts': "// A.\nimport a from './cli/b.ts'\n" },
+    'packages/varve/src/index.ts:2: index may not use cli',
   ],
   [
     'an engine chosen elsewhere',
-    { 'packages/varve/src/a.ts': "// A.\nawait import('./engine/native.ts')\n" },
-    'packages/varve/src/a.ts:2: ./engine/native.ts: only load.ts imports an engine',
+    { 'packages/varve/src/index.ts': "// A.\nawait import('./engine/native.ts')\n" },
+    'packages/varve/src/index.ts:2: ./engine/native.ts: only load.ts imports an engine',
   ],
   [
     'an engine that imports the other one',
@@ -99,8 +104,8 @@ const PLANTED = [
   ],
   [
     'generated code used elsewhere',
-    { 'packages/varve/src/a.ts': "// A.\nimport type { A } from '../generated/varve_wasm.js'\n" },
-    'packages/varve/src/a.ts:2: ../generated/varve_wasm.js: only load.ts',
+    { 'packages/varve/src/index.ts': "// A.\nimport type { A } from '../generated/varve_wasm.js'\n" },
+    'packages/varve/src/index.ts:2: ../generated/varve_wasm.js: only load.ts',
   ],
   [
     'a plugin with a dependency',
