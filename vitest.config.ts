@@ -9,6 +9,7 @@ export default defineConfig({
     alias: [
       { find: /^varve$/, replacement: source('packages/varve/src/index.ts') },
       { find: /^varve\/(files|json)$/, replacement: source('packages/varve/src/$1/index.ts') },
+      { find: /^varve\/internal$/, replacement: source('packages/varve/src/internal.ts') },
       { find: /^varve\/reads$/, replacement: source('packages/varve/src/reads/index.ts') },
       { find: /^@varve\/remote$/, replacement: source('packages/remote/src/index.ts') },
       { find: /^@varve\/view$/, replacement: source('packages/view/src/index.ts') },

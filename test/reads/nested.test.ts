@@ -1,7 +1,7 @@
 /** Tasks that run others inside of them: the outer one depends on all that the inner one depends on, also if it only waited for its result. */
 import { readFileSync } from 'node:fs'
 import { setImmediate as tick } from 'node:timers/promises'
-import { unrecordedNow } from 'varve/reads'
+import { unrecorded } from 'varve/reads'
 import { expect, it } from 'vitest'
 import { Counted, onEngine, withCache } from '../task/subject.ts'
 
@@ -50,7 +50,7 @@ onEngine('native', (subject) => {
           inner.run({ id: 'i' }, async (context) => {
             await tick()
             if (how === 'declares') context.addFile(path)
-            return unrecordedNow(() => readFileSync(path, 'utf8')) + (how === 'reads' ? readFileSync(path, 'utf8') : '')
+            return unrecorded(() => readFileSync(path, 'utf8')) + (how === 'reads' ? readFileSync(path, 'utf8') : '')
           })
         const runs = ids.map((id) => () => cache.task(id, options).run({ id }, () => (made.push(id), runInner())))
         if (isAtOnce) await Promise.all(runs.map((run) => run()))

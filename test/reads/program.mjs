@@ -5,7 +5,7 @@
 // node program.mjs '{ "dir": cache directory, "id": id, "first": steps, "work": steps, "last": steps }'
 import { execFileSync } from 'node:child_process'
 import fs from 'node:fs'
-import { installReads, unrecordedNow } from 'varve/reads'
+import { installReads, unrecorded } from 'varve/reads'
 import { openCache } from 'varve'
 
 /** @typedef {readonly [kind: string, path: string, other: string]} Step */
@@ -53,7 +53,7 @@ function find([kind, path]) {
     return READS[kind]?.(path)
   } catch (error) {
     // A path through a file is as missing as any other.
-    const isThere = unrecordedNow(() => fs.existsSync(path))
+    const isThere = unrecorded(() => fs.existsSync(path))
     return `failed ${isThere ? /** @type {NodeJS.ErrnoException} */ (error).code : ''}`
   }
 }

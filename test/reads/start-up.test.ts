@@ -218,3 +218,23 @@ describe.each([
     expect(results.slice(0, 3).map(([hit]) => hit)).toEqual(['0', '0', '1'])
   })
 })
+
+it('another copy of one version of a package, which a program has required while it started, is a miss', () => {
+  const folder = makeProject()
+  const link = (copy: string): void => {
+    const store = join(folder, 'plugin/node_modules/.store', copy, 'node_modules/words')
+    mkdirSync(store, { recursive: true })
+    writeFileSync(join(store, 'package.json'), '{ "name": "words", "version": "1.0.0" }')
+    writeFileSync(join(store, 'index.js'), `module.exports = '${copy}'`)
+    rmSync(join(folder, 'plugin/node_modules/words'), { force: true })
+    symlinkSync(store, join(folder, 'plugin/node_modules/words'), 'junction')
+  }
+  const first = `
+    const { createRequire } = await import('node:module')
+    globalThis.word = createRequire(process.cwd() + '/plugin/index.js')('words')`
+  link('one')
+  expect(run(folder, first, 'word')).toEqual(['0', 'one'])
+  expect(run(folder, first, 'word')).toEqual(['1', 'one'])
+  link('two')
+  expect(run(folder, first, 'word')).toEqual(['0', 'two'])
+})

@@ -1,11 +1,11 @@
 /** SHA-256 for hosts without node:crypto, compared with that of Node.js. */
 import { createHash } from 'node:crypto'
 import { expect, it } from 'vitest'
-import type * as module from '../../packages/varve/src/inputs/sha256.ts'
+import type * as module from '../../packages/varve/src/inputs/digest.ts'
 import { noise } from '../safety/random.mjs'
 
 const { sha256 }: typeof module = await import(
-  new URL('../../packages/varve/src/inputs/sha256.ts', import.meta.url).href
+  new URL('../../packages/varve/src/inputs/digest.ts', import.meta.url).href
 )
 
 it('digests without node:crypto are those of node:crypto, for every length around the size of a block', () => {

@@ -48,7 +48,7 @@ export type CachedBabelOptions = Omit<CachedOptions, 'report'>
 export interface CachedBabel<Options extends object> {
   /** As `transformAsync` of Babel, and rejects with its errors, which are not cached. A result with option `ast` is not cached. */
   transformAsync(code: string, options?: Options): Promise<Transformed | null>
-  /** The same for the code in a file, which is also the `filename`. */
+  /** Transforms the code in a file, which is also the `filename`. */
   transformFileAsync(path: string, options?: Options): Promise<Transformed | null>
   /** Commits new results and closes the cache; Babel runs for later calls. Without it, results are committed in idle time. */
   close(): Promise<void>

@@ -6,7 +6,8 @@
  * // webpack.config.js
  * export default { module: { rules: [{ test: /\.jsx?$/, use: ['@varve/plugins/loader', 'babel-loader'] }] } }
  */
-import { installReads, unrecorded } from 'varve/reads'
+import { installReads } from 'varve/reads'
+import { runForeign } from './host/files.ts'
 import type { LoaderCache } from './loader/cache.ts'
 import type { LoaderContext, Result } from './loader/context.ts'
 import { attach, cacheOf, noteActivity } from './loader/shared.ts'
@@ -60,7 +61,7 @@ async function passOn(context: LoaderContext, content: Buffer, map: unknown, met
     return
   }
   // What the tool does next, such as watching files, is not work of these loaders.
-  unrecorded(() => callback(null, content, map, meta))
+  runForeign(() => callback(null, content, map, meta))
 }
 
 function asError(error: unknown): Error {

@@ -7,9 +7,9 @@
  * A shallow clone has only the first of them, which for a pull request is a commit that no build has published: then 2 finds the others.
  */
 import { execFile } from 'node:child_process'
-import { readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { isObject, isText } from './json.ts'
+import { disk } from './host.ts'
 
 const COMMITS = 16
 const GIT_MS = 2000
@@ -58,7 +58,7 @@ async function commitsOfGit(cwd: string): Promise<string[]> {
 async function commitsOfEvent(path: string | undefined): Promise<unknown[]> {
   if (path === undefined || path === '') return []
   try {
-    const event: unknown = JSON.parse(await readFile(path, 'utf8'))
+    const event: unknown = JSON.parse(await disk.promises.readFile(path, 'utf8'))
     const request = isObject(event) ? event['pull_request'] : undefined
     const base = isObject(request) ? request['base'] : undefined
     return [isObject(event) ? event['before'] : undefined, isObject(base) ? base['sha'] : undefined]

@@ -7,7 +7,6 @@
  * In a store without a head, the manifest of the newest known commit takes its place.
  */
 import { randomUUID } from 'node:crypto'
-import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { VarveError } from 'varve'
 import { ioError } from './error-code.ts'
@@ -16,6 +15,7 @@ import { decodeManifest, type Manifest, MANIFEST_MAX, unverified } from './manif
 import { headName, isManifestName, manifestName, type Remote, type Scope } from './remote.ts'
 import type { Fetched } from './stores/store.ts'
 import { makeDirectory } from './make-directory.ts'
+import { disk } from './host.ts'
 
 /** What the names of stored heads begin with. */
 export const STORED_HEAD = 'head-'
@@ -98,7 +98,7 @@ export async function readManifest(
  */
 export async function readStoredHead(remote: Remote, scope: Scope, cache?: string): Promise<Manifest | undefined> {
   try {
-    const bytes = await readFile(storedPath(remote, scope, cache))
+    const bytes = await disk.promises.readFile(storedPath(remote, scope, cache))
     const name = unverified(bytes)?.name ?? ''
     return isManifestName(scope, name) ? decodeManifest(bytes, name, scope.keys) : undefined
   } catch {
@@ -109,14 +109,14 @@ export async function readStoredHead(remote: Remote, scope: Scope, cache?: strin
 /** Stores a head, unless it is stored already. */
 export async function writeStoredHead(remote: Remote, scope: Scope, bytes: Uint8Array, cache?: string): Promise<void> {
   const path = storedPath(remote, scope, cache)
-  if ((await readFile(path).catch(() => undefined))?.equals(bytes) === true) return
+  if ((await disk.promises.readFile(path).catch(() => undefined))?.equals(bytes) === true) return
   const temporary = join(remote.dir, `.${randomUUID()}.tmp`)
   try {
     await makeDirectory(remote.dir, 0o700)
-    await writeFile(temporary, bytes, { mode: 0o600 })
-    await rename(temporary, path)
+    await disk.promises.writeFile(temporary, bytes, { mode: 0o600 })
+    await disk.promises.rename(temporary, path)
   } catch (error) {
-    await rm(temporary, { force: true }).catch(() => undefined)
+    await disk.promises.rm(temporary, { force: true }).catch(() => undefined)
     throw ioError(error, remote.dir)
   }
 }

@@ -1,5 +1,4 @@
 /** Reports on a remote: what it has, and whether every byte of it can be trusted. Both write nothing. */
-import { existsSync } from 'node:fs'
 import { VarveError } from 'varve'
 import { forEachAtOnce } from './each.ts'
 import { bytesOf, cut } from './layer.ts'
@@ -7,6 +6,7 @@ import type { RemoteLayer } from './manifest.ts'
 import { checkCall } from './options.ts'
 import { manifestsOf, namedIn, pathOf, PULL_FIELDS, type PullOptions, readDescription, readVerified } from './pull.ts'
 import { chunkName, type Remote, withinBudget } from './remote.ts'
+import { disk } from './host.ts'
 
 /** A layer of a remote. */
 export interface RemoteLayerReport extends RemoteLayer {
@@ -46,7 +46,7 @@ export async function remoteStatus(remote: Remote, options: PullOptions = {}): P
       createdAt: manifest?.createdAt ?? 0,
       layers: (manifest?.layers ?? []).map((layer) => ({
         ...layer,
-        isLocal: existsSync(pathOf(remote, { layer, scope })),
+        isLocal: disk.existsSync(pathOf(remote, { layer, scope })),
       })),
     }))
     return { store: remote.store.label, writable: remote.signingKey !== undefined, scopes }

@@ -10,12 +10,11 @@
  * size of the chunks: writer and reader compute it with the same function.
  */
 import { createHash } from 'node:crypto'
-import { constants } from 'node:fs'
-import { open, readdir, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { VarveError } from 'varve'
 import type { BlobStore } from './stores/store.ts'
 import { makeDirectory } from './make-directory.ts'
+import { disk } from './host.ts'
 
 export const CHUNK_MAX: number = 8 << 20
 
@@ -109,13 +108,13 @@ export function bytesOf(pieces: readonly { readonly bytes: number }[]): number {
 
 /** The files of a sealed layer, by path. */
 export async function filesOf(directory: string): Promise<LayerFile[]> {
-  const entries = await readdir(directory, { recursive: true, withFileTypes: true })
+  const entries = await disk.promises.readdir(directory, { recursive: true, withFileTypes: true })
   const files = entries
     .filter((entry) => entry.isFile())
     .map(async (entry) => {
       const absolute = join(entry.parentPath, entry.name)
       const path = absolute.slice(directory.length + 1).replaceAll('\\', '/')
-      return { path, bytes: (await stat(absolute)).size }
+      return { path, bytes: (await disk.promises.stat(absolute)).size }
     })
   const found = (await Promise.all(files)).filter(({ path }) => LAYER_FILE.test(path))
   return found.sort((one, other) => (one.path < other.path ? -1 : 1))
@@ -125,7 +124,7 @@ export async function readChunk(directory: string, pieces: readonly Piece[]): Pr
   const chunk = new Uint8Array(bytesOf(pieces))
   let at = 0
   for (const { path, offset, bytes } of pieces) {
-    const file = await open(join(directory, path), constants.O_RDONLY)
+    const file = await disk.promises.open(join(directory, path), disk.constants.O_RDONLY)
     try {
       const { bytesRead } = await file.read(chunk, at, bytes, offset)
       if (bytesRead !== bytes) throw new VarveError('IO', `'${path}' in '${directory}' is shorter than expected`)
@@ -161,7 +160,7 @@ const WRITTEN_AT_ONCE = 64
 async function writePiece(directory: string, { path, offset }: Piece, content: Uint8Array): Promise<void> {
   const target = join(directory, path)
   await makeDirectory(dirname(target), 0o700)
-  const file = await open(target, constants.O_CREAT | constants.O_WRONLY, 0o600)
+  const file = await disk.promises.open(target, disk.constants.O_CREAT | disk.constants.O_WRONLY, 0o600)
   try {
     for (let written = 0; written < content.length;) {
       const { bytesWritten } = await file.write(content, written, content.length - written, offset + written)

@@ -2,9 +2,9 @@
  * Makes directories. The recursion of `node:fs` has no end where a directory exists and nothing can be made in it although the
  * system answers ENOENT, as in `/proc/self/fd` and in a removed directory. Here each directory is tried twice at most.
  */
-import { mkdir, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { codeOf } from './error-code.ts'
+import { disk } from './host.ts'
 
 /** Makes a directory and those above it that do not exist. Rejects with what the system answers. */
 export async function makeDirectory(folder: string, mode = 0o777): Promise<void> {
@@ -14,13 +14,13 @@ export async function makeDirectory(folder: string, mode = 0o777): Promise<void>
     if (dirname(at) === at) break
   }
   for (const each of missing.toReversed())
-    await mkdir(each, { mode }).catch((error: unknown) => unlessThere(each, error))
+    await disk.promises.mkdir(each, { mode }).catch((error: unknown) => unlessThere(each, error))
 }
 
 /** Whether the directory exists now; false if the one above it does not. */
 async function isMade(folder: string, mode: number): Promise<boolean> {
   try {
-    await mkdir(folder, { mode })
+    await disk.promises.mkdir(folder, { mode })
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return false
     await unlessThere(folder, error)
@@ -29,7 +29,7 @@ async function isMade(folder: string, mode: number): Promise<boolean> {
 }
 
 async function unlessThere(folder: string, error: unknown): Promise<void> {
-  const isThere = await stat(folder).then(
+  const isThere = await disk.promises.stat(folder).then(
     (stats) => stats.isDirectory(),
     () => false,
   )

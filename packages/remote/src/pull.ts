@@ -12,8 +12,6 @@
  *   4. What no head names any more is removed later (`local.ts`), and what is revoked at once.
  */
 import { randomUUID } from 'node:crypto'
-import { existsSync } from 'node:fs'
-import { rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { VarveError } from 'varve'
 import { allEnded, Gate } from './each.ts'
@@ -25,6 +23,7 @@ import { type Chunk, DESCRIPTION_MAX, type Manifest, type RemoteLayer } from './
 import { checkCall, CONTROL, type Field, TEXTS } from './options.ts'
 import { chunkName, layerName, type Remote, type Scope, withinBudget } from './remote.ts'
 import { makeDirectory } from './make-directory.ts'
+import { disk } from './host.ts'
 
 /** Options of a call that takes time. */
 export interface RemoteControl {
@@ -100,7 +99,7 @@ export async function manifestsOf(
   const revoked = found.flatMap(({ scope, manifest }) =>
     (manifest?.revoked ?? []).map((sha256) => directoryOf(remote, scope, sha256)),
   )
-  await Promise.all(revoked.filter((path) => existsSync(path)).map((path) => remove(remote.dir, path)))
+  await Promise.all(revoked.filter((path) => disk.existsSync(path)).map((path) => remove(remote.dir, path)))
   return found
 }
 
@@ -124,7 +123,7 @@ function directoryOf({ dir }: Remote, { isTrusted }: Scope, sha256: string): str
 
 /** The layers of these that can be used: the oldest up to the first that is missing. They are an earlier state of the remote. */
 export function usableOf(remote: Remote, named: readonly NamedLayer[]): NamedLayer[] {
-  const missing = named.findLastIndex((each) => !existsSync(pathOf(remote, each)))
+  const missing = named.findLastIndex((each) => !disk.existsSync(pathOf(remote, each)))
   return named.slice(missing + 1)
 }
 
@@ -137,7 +136,7 @@ export async function fetchLayers(
   named: readonly NamedLayer[],
   { signal, onProgress }: RemoteControl & { readonly signal: AbortSignal },
 ): Promise<PullReport> {
-  const missing = named.filter((each) => !existsSync(pathOf(remote, each))).toReversed()
+  const missing = named.filter((each) => !disk.existsSync(pathOf(remote, each))).toReversed()
   const total = bytesOf(missing.map(({ layer }) => layer))
   checkDescriptions(missing)
   let done = 0
@@ -208,7 +207,7 @@ async function fetchLayer(fetching: Fetching, named: NamedLayer): Promise<void> 
   } catch (error) {
     throw ioError(error, remote.dir)
   } finally {
-    await rm(temporary, { recursive: true, force: true })
+    await disk.promises.rm(temporary, { recursive: true, force: true })
   }
 }
 
@@ -228,12 +227,12 @@ const MARK = 'UNTRUSTED'
 /** Makes a complete directory the layer, unless another process was first. */
 export async function install(remote: Remote, named: NamedLayer, complete: string): Promise<void> {
   const target = pathOf(remote, named)
-  if (!named.scope.isTrusted) await writeFile(join(complete, MARK), '', { mode: 0o600 })
+  if (!named.scope.isTrusted) await disk.promises.writeFile(join(complete, MARK), '', { mode: 0o600 })
   await makeDirectory(dirname(target), 0o700)
   try {
-    await rename(complete, target)
+    await disk.promises.rename(complete, target)
   } catch (error) {
-    if (!existsSync(target)) throw error
+    if (!disk.existsSync(target)) throw error
   }
 }
 

@@ -12,12 +12,12 @@
  * `untrusted` cannot occupy a name that a trusted writer needs.
  */
 import { VarveError } from 'varve'
-import { unrecorded } from 'varve/reads'
 import { recentCommits } from './commits.ts'
 import { Timeout } from './error-code.ts'
 import { type PublicKey, readPublicKey, readSigningKey, type SigningKey } from './keys.ts'
 import { checkOptions, checkValues, type Field, invalidOption, MS, TEXT, TEXTS } from './options.ts'
 import { type BlobStore, segmentsOf } from './stores/store.ts'
+import { environment } from './host.ts'
 
 /** Whether a remote is only read, which is the default, or ignored. */
 export type RemoteMode = 'read' | 'read-write' | 'off'
@@ -178,7 +178,7 @@ export function checkRemote(options: RemoteOptions): Remote {
 }
 
 function commitsOf(given: readonly string[] | undefined): Remote['commits'] {
-  return async () => given ?? recentCommits(process.cwd(), process.env)
+  return async () => given ?? recentCommits(process.cwd(), environment())
 }
 
 interface Keys {
@@ -271,8 +271,7 @@ export async function withinBudget<T>(
   })
   try {
     signal.throwIfAborted()
-    // What a store reads is no input of the build that calls it.
-    return await Promise.race([unrecorded(() => work(signal)), abandoned])
+    return await Promise.race([work(signal), abandoned])
   } catch (error) {
     if (controller.signal.aborted) throw spent
     if (caller?.aborted === true) throw new VarveError('CANCELLED', 'the call was cancelled', { cause: error })

@@ -6,7 +6,6 @@
  *
  * A layer that cannot be read whole is never merged, because what it has would be lost for all.
  */
-import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Cache, type CacheOptions, openCache, VarveError } from 'varve'
 import { countToMerge } from './change.ts'
@@ -15,6 +14,7 @@ import { bytesOf } from './layer.ts'
 import { type NamedLayer, pathOf } from './pull.ts'
 import type { Remote } from './remote.ts'
 import { makeDirectory } from './make-directory.ts'
+import { disk } from './host.ts'
 
 /** A cache to publish; its other fields are options of `openCache`. */
 export type PushedCache = Pick<CacheOptions, 'name' | 'secret' | 'engine'> & { readonly dir: string }
@@ -138,6 +138,6 @@ export async function withTemporary<T>(temporary: string, work: () => Promise<T>
   try {
     return await work()
   } finally {
-    await rm(temporary, { recursive: true, force: true })
+    await disk.promises.rm(temporary, { recursive: true, force: true })
   }
 }

@@ -13,7 +13,7 @@ import {
   constant,
   array,
 } from 'fast-check'
-import { digestOfInput, shownOf } from 'varve/reads'
+import { digestOfInput, shownOf } from 'varve/internal'
 import { describe, expect, it } from 'vitest'
 import { digest, lenientDigest } from '../../../packages/plugins/dist/build/digest.js'
 import { pack, unpack } from '../../../packages/plugins/dist/build/pack.js'

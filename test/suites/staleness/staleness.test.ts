@@ -55,7 +55,7 @@ const QUICK = [
 const isQuick = ({ name }: { readonly name: string }): boolean => QUICK.includes(name)
 
 /** Builds that are known to be stale; each has to fail here until it is fixed. `npm run test:suites` prints them with the others. */
-const OPEN = ['webpack: the names of variables', 'vite: another copy of the same version of a package, for']
+const OPEN = ['webpack: the names of variables']
 /**
  * Stale if esbuild loads the module that declares the file before the other one. A plugin that keeps a file for several modules has to declare
  * it for each: docs/tasks.md.

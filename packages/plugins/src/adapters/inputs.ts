@@ -6,13 +6,14 @@
  */
 import { randomUUID } from 'node:crypto'
 import { join, resolve } from 'node:path'
-import { isCountedVariable, observe } from 'varve/reads'
+import { isCountedVariable, observe } from 'varve/internal'
 import { digestOfTexts } from '../build/digest.ts'
 import { textOf } from '../build/files.ts'
 import { CONFIG_FILES, identityFiles, identityOf, valueText } from '../build/identity.ts'
 import { localModules, namedModules } from '../build/modules.ts'
 import { Root } from '../build/root.ts'
 import { type Fields, TEXTS } from '../build/validate.ts'
+import { environment } from '../host/files.ts'
 
 /** The inputs as they are now. */
 export interface Inputs {
@@ -73,7 +74,7 @@ export function inputsOf(source: Source): Inputs {
   held.set(id, first)
   first.isChanged ||= !first.looks.every((isSame) => isSame())
   const { digest, variables } = first.isChanged ? lookAt(source) : first
-  const values = variables.map((name) => `${name}${valueText(process.env[name])}`)
+  const values = variables.map((name) => `${name}${valueText(environment()[name])}`)
   return { digest: digestOfTexts([digest, ...values, first.isChanged ? PROCESS : '']), areFirst: !first.isChanged }
 }
 

@@ -6,7 +6,6 @@
  */
 import { relative } from 'node:path'
 import { type Task, type TaskContext, VarveError } from 'varve'
-import { unrecorded } from 'varve/reads'
 import type { Call, Caller } from './call.ts'
 import { identityFiles, identityOf, type Identity } from './identity.ts'
 import type { CachedOptions } from './options.ts'
@@ -94,7 +93,7 @@ export class Calls {
     this.#builds += 1
     this.#name = caller?.name ?? this.#name
     if (caller !== undefined && (this.#builds === 1 || caller.isServer === true))
-      this.#begun = unrecorded(() => this.#begin(caller, warn))
+      this.#begun = this.#begin(caller, warn)
     return this.#begun
   }
 
@@ -219,7 +218,7 @@ export class Calls {
     }
   }
 
-  /** Opens the cache. What the plugin may read meanwhile is looked at before the first wait. */
+  /** Opens the cache. What the plugin may read while it opens is looked at before the first wait. */
   async #openFor(caller: Caller, warn: Warn): Promise<void> {
     const root = projectRoot(this.#options.root ?? caller.root)
     if (caller.refusal !== undefined) return this.#refuse(caller.name, caller.refusal, warn)

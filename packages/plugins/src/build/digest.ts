@@ -19,7 +19,7 @@ export function digest(value: unknown, name: string, change: (text: string) => s
   return digestWith({ isLenient: false, change }, value, name)
 }
 
-/** The same for values that another input covers: any other value counts as its kind only. */
+/** The digest of a value that another input covers: what `digest` refuses counts as its kind only. */
 export function lenientDigest(value: unknown, change: (text: string) => string): string {
   return digestWith({ isLenient: true, change }, value, '')
 }

@@ -11,7 +11,7 @@ import { installedBeside, recordsOf, unlocked } from './installed.ts'
 import type { CachedOptions } from './options.ts'
 import { bounded, packageParts, type Parts, valueParts, versionPart } from './parts.ts'
 import { hasWorkspaces, type Root } from './root.ts'
-import { disk } from '../host/files.ts'
+import { disk, environment } from '../host/files.ts'
 
 /** Config files that plugins read without reporting them. Those in the root count, including their absence. */
 export const CONFIG_FILES: readonly string[] = [
@@ -51,7 +51,7 @@ export function valueText(value: string | undefined): string {
 /** The identity of a plugin from its options. Throws INVALID_OPTION if the `cacheKey` cannot be compared. */
 export function identityOf(options: CachedOptions, root: Root): Identity {
   const names = [...new Set([...ENV, ...(options.env ?? [])])].sort()
-  const env = Object.fromEntries(names.map((name) => [`env ${name}`, process.env[name]]))
+  const env = Object.fromEntries(names.map((name) => [`env ${name}`, environment()[name]]))
   const files = [...CONFIG_FILES, ...(options.files ?? [])]
   return {
     ...env,

@@ -160,7 +160,7 @@ function filesOf(specifier: string, from: string, found: Found): readonly string
   ])
 }
 
-/** The same of a text that may be no import. A directory does not count: a config names those of sources, too. */
+/** The files of a text that may be no import. A directory does not count: a config names those of sources, too. */
 function filesNamed(specifier: string, from: string, found: Found): readonly string[] {
   if (!/^[./]/.test(specifier)) return filesOf(specifier, from, found)
   return ENDS.filter((end) => !end.startsWith('/'))

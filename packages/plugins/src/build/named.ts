@@ -32,7 +32,7 @@ export function namedIn(text: string): string[] {
   return [...items, ...Array.from(text.matchAll(EXTENDED), ([, name = '']) => name)].flatMap(specifiersOf)
 }
 
-/** The same of all texts of a config of Babel, and of the paths that it joins. */
+/** The import specifiers that all texts of a config of Babel may stand for, and the paths that it joins. */
 export function namedAnywhereIn(text: string): string[] {
   TOKEN.lastIndex = 0 // where `itemsAt` ended
   const texts = Array.from(text.matchAll(TOKEN), (token) => token.slice(1).find((one) => one !== undefined) ?? '')

@@ -1,5 +1,5 @@
 /** The parts of inputs that are one digest each, by name, with their digests or short values: packages, files and options. */
-import { digestOfInput, shownOf } from 'varve/reads'
+import { digestOfInput, shownOf } from 'varve/internal'
 import { isPlain } from './digest.ts'
 
 /** Names and digests, or short values. */

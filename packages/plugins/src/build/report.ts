@@ -7,8 +7,8 @@
  *
  *   ; remote: 1,998 lookups answered by 3 layers, 12.3 MB fetched in 0.8 s
  */
-import { appendFileSync } from 'node:fs'
 import type { BuildCounts, RemoteReport } from 'varve'
+import { disk, environment } from '../host/files.ts'
 import type { Field } from './validate.ts'
 
 /** Which reports a build makes: a line, or a line and a job summary. */
@@ -36,7 +36,7 @@ const PHRASES: ReadonlyMap<string, string> = new Map([
 
 /** The option, or VARVE_REPORT if it is not set. */
 export function reportOf(option: ReportOption | undefined): ReportOption {
-  const { VARVE_REPORT: given = '' } = process.env
+  const { VARVE_REPORT: given = '' } = environment()
   return option ?? (given === 'summary' ? given : given !== '' && given !== '0')
 }
 
@@ -57,10 +57,10 @@ export function reportBuild(
   if (report === false) return
   const line = `${lineOf(counts)}${remote === undefined ? '' : `; remote: ${remoteLineOf(remote)}`}`
   info(`varve: ${line}`)
-  const { GITHUB_STEP_SUMMARY: summary = '' } = process.env
+  const { GITHUB_STEP_SUMMARY: summary = '' } = environment()
   if (report !== 'summary' || summary === '') return
   try {
-    appendFileSync(summary, `- **varve, ${tool}**: \`${line.replaceAll('`', "'")}\`\n`)
+    disk.appendFileSync(summary, `- **varve, ${tool}**: \`${line.replaceAll('`', "'")}\`\n`)
   } catch {
     // The line is in the log.
   }

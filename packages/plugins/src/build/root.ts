@@ -4,7 +4,6 @@
  * only: a replacement would break source maps and anything else derived from the code. `own-path.ts` has the exception.
  */
 import { dirname, join, resolve } from 'node:path'
-import { unrecordedNow } from 'varve/reads'
 import { isPlainData } from './digest.ts'
 import { isFile, textOf } from './files.ts'
 import type { OwnPath } from './own-path.ts'
@@ -150,11 +149,7 @@ export function checkoutOf(context: string): Root {
 /** The root of a project, in its checkout. */
 export function projectRoot(folder: string): Root {
   const project = resolve(folder)
-  return new Root(
-    project,
-    [],
-    unrecordedNow(() => checkoutFolder(project)),
-  )
+  return new Root(project, [], checkoutFolder(project))
 }
 
 /**

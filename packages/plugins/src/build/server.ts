@@ -3,7 +3,7 @@
  * which. So it serves and stores results only while the inputs that all of them share are as this process first found them:
  * config files, installed packages, local modules of the plugin, and everything that its reads recorded.
  */
-import { observe } from 'varve/reads'
+import { observe } from 'varve/internal'
 import type { Identity } from './identity.ts'
 import type { CachedOptions } from './options.ts'
 import type { PluginReads } from './reads.ts'

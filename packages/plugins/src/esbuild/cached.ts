@@ -1,7 +1,7 @@
 /** Puts a cache around an esbuild plugin: its setup function gets a build object that wraps its `onLoad` callbacks. */
 import { dirname } from 'node:path'
 import type { BuildOptions, OnEndResult, OnStartResult, Plugin, PluginBuild } from 'esbuild'
-import { noteOutput } from 'varve/reads'
+import { noteOutput } from 'varve/internal'
 import type { Caller, InputParts } from '../build/call.ts'
 import { Calls } from '../build/calls.ts'
 import { lenientDigest } from '../build/digest.ts'

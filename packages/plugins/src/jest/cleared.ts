@@ -4,10 +4,10 @@
  *   <cacheDirectory>/varve            is gone after the directory was cleared
  *   <temporary directory>/varve-jest-<digest of its path>    stays then, and is gone on a fresh machine, which has cleared nothing
  */
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { digestOfTexts } from '../build/digest.ts'
+import { disk } from '../host/files.ts'
 
 /** Jest's cache directory, as this process found it. */
 export class JestDirectory {
@@ -21,14 +21,14 @@ export class JestDirectory {
 
   /** Whether it was cleared since the last call of `note` on this machine. */
   get wasCleared(): boolean {
-    return !existsSync(this.#mark) && existsSync(this.#witness)
+    return !disk.existsSync(this.#mark) && disk.existsSync(this.#witness)
   }
 
   /** Called when no entry from before is left. Without a directory to write to, clearing goes unnoticed. */
   note(): void {
     try {
-      mkdirSync(join(this.#mark, '..'), { recursive: true })
-      for (const path of [this.#mark, this.#witness]) if (!existsSync(path)) writeFileSync(path, '')
+      disk.mkdirSync(join(this.#mark, '..'), { recursive: true })
+      for (const path of [this.#mark, this.#witness]) if (!disk.existsSync(path)) disk.writeFileSync(path, '')
     } catch {
       // Read-only, as in a sandbox.
     }

@@ -5,7 +5,7 @@ import { type DeclaredInputs, type Inputs, inputsOf } from '../adapters/inputs.t
 import { lenientDigest } from '../build/digest.ts'
 import { isInstalled } from '../build/modules.ts'
 import type { Loaded, TransformOptions } from './transformer.ts'
-import { disk } from '../host/files.ts'
+import { disk, environment } from '../host/files.ts'
 import { valueText } from '../build/identity.ts'
 
 /**
@@ -33,7 +33,7 @@ export class KeyMaker {
   key({ digest }: Inputs, text: string, path: string, options: TransformOptions, own: string | undefined): string {
     const rest = own === undefined ? ['file', path, options.configString ?? '', text] : ['own', own]
     const hash = createHash('sha256')
-    const parts = [this.#base, digest, demandsOf(options), valueText(process.env['NODE_ENV']), ...rest]
+    const parts = [this.#base, digest, demandsOf(options), valueText(environment()['NODE_ENV']), ...rest]
     for (const part of parts) hash.update(`${part.length}:`).update(part)
     return hash.digest('hex')
   }

@@ -10,7 +10,7 @@ import type { Parts } from '../build/parts.ts'
 import type { Root } from '../build/root.ts'
 import { Uncacheable } from '../build/uncacheable.ts'
 import type { Warn } from '../build/warnings.ts'
-import { unrecordedContext } from './contexts.ts'
+import { uncachedContext } from './contexts.ts'
 import { ENTRIES, type Entry } from './entry.ts'
 import { type CachedHook, type HookedPlugin, HOOKS_CACHED, isHook } from './hooks.ts'
 import type { CachedPluginOptions } from './options.ts'
@@ -150,12 +150,7 @@ export class PluginCache {
   /** Runs a hook, or a call of one for this file, that is not cached. */
   runUncached<T>(context: object, work: (context: object) => T, file?: string): T {
     if (!this.#tool.isOn()) return work(context)
-    return this.#calls.reads.runEarly(
-      this.#plugin.name,
-      this.#tool.root(),
-      () => work(unrecordedContext(context)),
-      file,
-    )
+    return this.#calls.reads.runEarly(this.#plugin.name, this.#tool.root(), () => work(uncachedContext(context)), file)
   }
 
   /** Answers a call from the cache, or runs it. */

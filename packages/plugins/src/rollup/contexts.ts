@@ -6,7 +6,8 @@
  *   - in a call that is not cached, a member is the tool's own, and what a method reads does not count as a read of the plugin
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { recordedFiles, unrecorded } from 'varve/reads'
+import { recordedFiles } from 'varve/reads'
+import { runForeign } from '../host/files.ts'
 
 /** Members that depend only on their arguments, the tool's version and its config. */
 const COVERED: ReadonlySet<PropertyKey> = new Set(['meta', 'environment', 'error', 'parse'])
@@ -61,7 +62,7 @@ export async function runRecorded<T>(recorder: Recorder, work: (context: object)
 }
 
 /** The context of a hook whose call is not cached. Vite 5 calls hooks for its config without one. */
-export function unrecordedContext(original: object): object {
+export function uncachedContext(original: object): object {
   if (typeof original !== 'object' || original === null) return original
   const context = contextOf(original)
   context.isShared = true
@@ -70,7 +71,7 @@ export function unrecordedContext(original: object): object {
 
 /** Runs a method of the tool. What it reads and uses is not that of the plugin. */
 export function runOfTool<T>(work: () => T): T {
-  return unrecorded(() => outsideOfCall(work))
+  return runForeign(() => outsideOfCall(work))
 }
 
 function outsideOfCall<T>(work: () => T): T {

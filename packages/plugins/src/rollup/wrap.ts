@@ -4,7 +4,7 @@ import { digest } from '../build/digest.ts'
 import { isFile } from '../build/files.ts'
 import { hasMark } from '../build/root.ts'
 import type { HookCall, PluginCache } from './cached.ts'
-import { unrecordedContext } from './contexts.ts'
+import { uncachedContext } from './contexts.ts'
 import { type CachedHook, type Handler, HOOKS, type HookedPlugin, runAfter, runBefore, wrapHook } from './hooks.ts'
 import { hasHiddenFiles } from './known.ts'
 
@@ -63,7 +63,7 @@ export function wrapOthers(plugin: HookedPlugin, hooks: readonly CachedHook[], c
       name,
       (handler) =>
         function (...args) {
-          return handler.apply(unrecordedContext(this), args)
+          return handler.apply(uncachedContext(this), args)
         },
     )
   }

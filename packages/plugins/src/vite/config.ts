@@ -1,5 +1,5 @@
 /** Vite as `PluginCache` uses it, and the parts of its resolved config that decide the results of plugins. */
-import { noteOutput } from 'varve/reads'
+import { noteOutput } from 'varve/internal'
 import type { ResolvedConfig } from 'vite'
 import type { InputParts } from '../build/call.ts'
 import { lenientDigest } from '../build/digest.ts'

@@ -10,7 +10,6 @@
  *
  * What counts is what the build has found, even if it changes before the environment is recorded.
  */
-import * as fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import * as nodePath from 'node:path'
 import { basename, resolve } from 'node:path'
@@ -42,6 +41,7 @@ import {
   ModuleSink,
   noteDigest,
 } from './sinks.ts'
+import { disk as fs } from '../host/files.ts'
 
 type Installation = NonNullable<ReturnType<typeof installReads>>
 type BuildInfo = NonNullable<NormalModule['buildInfo']>

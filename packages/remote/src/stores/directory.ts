@@ -15,8 +15,7 @@
  * A writer that is killed leaves its temporary file. The first `delete`, which garbage collection calls, removes those that are a day old.
  */
 import { randomUUID } from 'node:crypto'
-import { constants } from 'node:fs'
-import { type FileHandle, link, open, readdir, rm, stat } from 'node:fs/promises'
+import type { FileHandle } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { VarveError } from 'varve'
 import { codeOf } from '../error-code.ts'
@@ -34,6 +33,7 @@ import {
   tooLarge,
 } from './store.ts'
 import { makeDirectory } from '../make-directory.ts'
+import { disk } from '../host.ts'
 
 const TEMPORARY = '.temporary'
 
@@ -77,7 +77,7 @@ class DirectoryStore implements BlobStore {
       signal?.throwIfAborted()
       const version = await newestVersion(path)
       const etag = String(version)
-      const file = await absentAsUndefined(open(versionPath(path, version), OPENS))
+      const file = await absentAsUndefined(disk.promises.open(versionPath(path, version), OPENS))
       if (file === undefined) {
         if (version === missing) return undefined
         missing = version // removed since the list, because a newer version exists
@@ -101,7 +101,7 @@ class DirectoryStore implements BlobStore {
   async head(name: string): Promise<Head | undefined> {
     const path = this.#pathOf(name)
     const version = await newestVersion(path)
-    const stats = await absentAsUndefined(stat(versionPath(path, version)))
+    const stats = await absentAsUndefined(disk.promises.stat(versionPath(path, version)))
     return stats === undefined ? undefined : { size: stats.size, etag: String(version) }
   }
 
@@ -122,7 +122,7 @@ class DirectoryStore implements BlobStore {
     } catch (error) {
       throw storeError(error, `write '${name}' to ${this.label}`)
     } finally {
-      await rm(temporary, { force: true })
+      await disk.promises.rm(temporary, { force: true })
     }
   }
 
@@ -135,15 +135,15 @@ class DirectoryStore implements BlobStore {
     }
     for (const name of [...names].sort()) {
       const path = this.#pathOf(name)
-      const stats = await absentAsUndefined(stat(versionPath(path, await newestVersion(path))))
+      const stats = await absentAsUndefined(disk.promises.stat(versionPath(path, await newestVersion(path))))
       if (stats !== undefined) yield { name, size: stats.size, modified: stats.mtimeMs }
     }
   }
 
   async delete(names: readonly string[]): Promise<void> {
     for (const path of names.map((name) => this.#pathOf(name))) {
-      await rm(path, { force: true })
-      await rm(`${path}@`, { recursive: true, force: true })
+      await disk.promises.rm(path, { force: true })
+      await disk.promises.rm(`${path}@`, { recursive: true, force: true })
     }
     if (!this.#isTidied) await this.#removeTemporary()
   }
@@ -151,10 +151,10 @@ class DirectoryStore implements BlobStore {
   async #removeTemporary(): Promise<void> {
     this.#isTidied = true
     const folder = join(this.#root, TEMPORARY)
-    for (const name of (await absentAsUndefined(readdir(folder))) ?? []) {
-      const stats = await absentAsUndefined(stat(join(folder, name)))
+    for (const name of (await absentAsUndefined(disk.promises.readdir(folder))) ?? []) {
+      const stats = await absentAsUndefined(disk.promises.stat(join(folder, name)))
       if (stats !== undefined && Date.now() - stats.mtimeMs > TEMPORARY_MS)
-        await rm(join(folder, name), { force: true })
+        await disk.promises.rm(join(folder, name), { force: true })
     }
   }
 
@@ -166,7 +166,7 @@ class DirectoryStore implements BlobStore {
     const path = join(this.#root, TEMPORARY, randomUUID())
     try {
       await makeDirectory(dirname(path))
-      const file = await open(path, 'wx', 0o644)
+      const file = await disk.promises.open(path, 'wx', 0o644)
       try {
         await file.writeFile(bytes)
         await file.sync()
@@ -175,14 +175,14 @@ class DirectoryStore implements BlobStore {
       }
       return path
     } catch (error) {
-      await rm(path, { force: true }).catch(() => undefined)
+      await disk.promises.rm(path, { force: true }).catch(() => undefined)
       throw storeError(error, `write to ${this.label}`)
     }
   }
 }
 
 /** A pipe that has the name of a blob would otherwise be waited for. */
-const OPENS: number = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)
+const OPENS: number = disk.constants.O_RDONLY | (disk.constants.O_NONBLOCK ?? 0)
 
 /** So many bytes of a file, or fewer if it ends before. */
 async function readAll(file: FileHandle, start: number, size: number): Promise<Uint8Array> {
@@ -213,7 +213,7 @@ function versionPath(path: string, version: number): string {
 
 /** The number of the newest version, 1 if there is none. */
 async function newestVersion(path: string): Promise<number> {
-  const names = await absentAsUndefined(readdir(`${path}@`))
+  const names = await absentAsUndefined(disk.promises.readdir(`${path}@`))
   return (names ?? [])
     .filter((name) => /^[1-9]\d{0,14}$/.test(name))
     .reduce((newest, name) => Math.max(newest, Number(name)), 1)
@@ -224,22 +224,22 @@ async function publish(temporary: string, path: string, version: number): Promis
   const target = versionPath(path, version)
   await makeDirectory(dirname(target))
   try {
-    await link(temporary, target)
+    await disk.promises.link(temporary, target)
   } catch (error) {
     if (codeOf(error) === 'EEXIST') return false
     throw error
   }
   if (version === 1) return true
   if ((await newestVersion(path)) > version) return false
-  for (const name of await readdir(`${path}@`)) {
-    if (Number(name) < version - 1) await rm(join(`${path}@`, name), { force: true })
+  for (const name of await disk.promises.readdir(`${path}@`)) {
+    if (Number(name) < version - 1) await disk.promises.rm(join(`${path}@`, name), { force: true })
   }
   return true
 }
 
 /** The paths of all files below a directory. One that is removed meanwhile has none. */
 async function filesIn(folder: string): Promise<string[]> {
-  const entries = (await absentAsUndefined(readdir(folder, { withFileTypes: true }))) ?? []
+  const entries = (await absentAsUndefined(disk.promises.readdir(folder, { withFileTypes: true }))) ?? []
   const found = entries.map((entry) => {
     const path = join(folder, entry.name)
     return entry.isDirectory() ? filesIn(path) : entry.isFile() ? [path] : []

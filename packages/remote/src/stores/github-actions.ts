@@ -19,6 +19,7 @@ import { authorizationOf } from './authorization.ts'
 import { isLoopback, send, serverUrl } from './http.ts'
 import { type BlobStore, digestIn } from './store.ts'
 import { type WholeBlobs, WholeStore } from './whole.ts'
+import { environment } from '../host.ts'
 
 /** Options of `githubActions`. */
 export interface GithubActionsOptions {
@@ -48,7 +49,7 @@ const VERSION = createHash('sha256').update('varve|1').digest('hex')
 export function githubActions(options: GithubActionsOptions = {}): BlobStore {
   checkOptions('githubActions()', options, FIELDS)
   checkValues(options, { prefix: TEXT, url: ANY_TEXT, token: ANY_TEXT, requestMs: MS })
-  const { url = process.env['ACTIONS_RESULTS_URL'], token = process.env['ACTIONS_RUNTIME_TOKEN'] } = options
+  const { url = environment()['ACTIONS_RESULTS_URL'], token = environment()['ACTIONS_RUNTIME_TOKEN'] } = options
   if (url === undefined || url === '' || token === undefined || token === '') {
     const why = 'only the steps of an action get them; docs/remote.md has a step that exports them'
     throw invalidOption('environment of githubActions()', `ACTIONS_RESULTS_URL and ACTIONS_RUNTIME_TOKEN: ${why}`)

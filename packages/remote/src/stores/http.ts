@@ -16,6 +16,7 @@ import { invalidOption } from '../options.ts'
 import { CONNECT_MS, exchange, type Exchange, type Response } from './connect.ts'
 import { proxyVariable, withoutProxy } from './proxy.ts'
 import { budgetOf, type Fetched, type GetOptions, type Head, tooLarge } from './store.ts'
+import { environment } from '../host.ts'
 
 const ATTEMPTS = 3
 const DELAY_MS = 100
@@ -164,7 +165,7 @@ async function tryOnce(call: Call, server: Server): Promise<Answer | Refusal> {
     if (error instanceof VarveError) throw error
     if (call.signal?.aborted === true) throw call.signal.reason
     const { late } = budget
-    const proxy = proxyVariable(process.env)
+    const proxy = proxyVariable(environment())
     const direct = proxy === undefined ? '' : `. ${withoutProxy(proxy)}`
     const why = `${late ?? transportCode(error)}${direct}`
     const cause = late === undefined ? {} : { cause: new Timeout(late) }

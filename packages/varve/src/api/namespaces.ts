@@ -3,7 +3,7 @@ import { VarveError } from '../errors.ts'
 import { Namespace } from '../session/namespace.ts'
 import type { Session } from '../session/session.ts'
 import type { Asked } from '../task/make.ts'
-import { onceIn } from '../task/once.ts'
+import { onceIn } from '../task/in-flight.ts'
 import { type CodecName, codecOf } from '../values/codec.ts'
 import { joinVersions } from '../values/version.ts'
 

@@ -103,10 +103,12 @@ async function open(options: CacheOptions): Promise<Cache> {
     const place = domain === 'trusted' ? ownPlace : `${ownPlace} (${domain})` // shares no work in flight with a trusted cache
     const opened = { engine: engine.name, reason, dir, domain, durability }
     const published = { name: options.name, dir, secret, engine: engine.name, shared: options.shared ?? false }
-    const closed = async (): Promise<VarveError | undefined> => {
-      await remote?.discard?.([...session.damagedLayers])
-      return used === undefined ? undefined : remote?.publish?.(published)
-    }
+    // What a remote reads and asks for is no work of the build that closes the cache.
+    const closed = (): Promise<VarveError | undefined> =>
+      unrecorded(async () => {
+        await remote?.discard?.([...session.damagedLayers])
+        return used === undefined ? undefined : remote?.publish?.(published)
+      })
     const attached =
       remote === undefined ? null : { layers: remote.report.layers, fetchedBytes: remote.report.fetchedBytes }
     const recorder = new Recorder({

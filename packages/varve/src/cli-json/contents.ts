@@ -1,5 +1,5 @@
 /** Types of what `varve view` finds out by reading the entries of a cache: sums and lists of bounded length. */
-import type { Difference } from '../task/differences.ts'
+import type { Difference } from '../task/why.ts'
 
 /** What the entries of a cache are about. */
 export interface ContentsJson {

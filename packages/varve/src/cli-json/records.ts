@@ -1,5 +1,5 @@
 /** Types of what `varve why` reports. */
-import type { Difference } from '../task/differences.ts'
+import type { Difference } from '../task/why.ts'
 
 /** The stored results of an id. */
 export interface RecordJson {

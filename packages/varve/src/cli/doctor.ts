@@ -1,6 +1,5 @@
 /** `varve doctor`: which engine runs here and why, whether caches can be used here, what to fix. */
 import type { Command } from 'commander'
-import { existsSync, readFileSync, statfsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { FindingJson } from '../cli-json.ts'
 import { examine, unsynced } from '../health/degraded.ts'
@@ -15,6 +14,7 @@ import { FORMAT_FOLDER } from '../host/format.ts'
 import { findCaches, folderOf, inspect, trustsShared } from './open/folder.ts'
 import { size, write, writeJson } from './output/output.ts'
 import { NEGATIVE } from './output/exit.ts'
+import { disk } from '../host/disk.ts'
 
 /** File systems that are on another machine, by the number that Linux gives them. */
 const NETWORKS: ReadonlyMap<number, string> = new Map([
@@ -96,7 +96,7 @@ function folderFindings(folder: string, name: string): FindingJson[] {
     useFinding(folder, name),
   ]
   try {
-    const { bavail, bsize, type } = statfsSync(existing)
+    const { bavail, bsize, type } = disk.statfsSync(existing)
     const network = NETWORKS.get(type)
     const slow =
       'every build waits for the network, and Varve cannot detect crashes of other machines; use a directory on a local disk'
@@ -173,7 +173,7 @@ function layerFindings(folder: string): FindingJson[] {
 /** The mounts that this process sees; empty where the system does not list them. */
 function mountsHere(): string {
   try {
-    return readFileSync('/proc/self/mountinfo', 'utf8')
+    return disk.readFileSync('/proc/self/mountinfo', 'utf8')
   } catch {
     return ''
   }
@@ -189,6 +189,6 @@ function safeCaches(given: string | undefined): string[] {
 
 function nearest(folder: string): string {
   let existing = folder
-  while (!existsSync(existing) && dirname(existing) !== existing) existing = dirname(existing)
+  while (!disk.existsSync(existing) && dirname(existing) !== existing) existing = dirname(existing)
   return existing
 }

@@ -1,6 +1,5 @@
 /** `varve export`: the entries of a cache as JSON, to a file or to standard output. */
 import { type Command, Option } from 'commander'
-import { createWriteStream } from 'node:fs'
 import { resolve } from 'node:path'
 import { finished } from 'node:stream/promises'
 import { intoPlace } from '../files/target.ts'
@@ -14,6 +13,7 @@ import { escapeText } from './output/escape.ts'
 import { findCache, findReadable, inspect } from './open/folder.ts'
 import { cannotWrite, counted, size, write, writeJson } from './output/output.ts'
 import { withProgress } from './output/progress.ts'
+import { disk } from '../host/disk.ts'
 
 interface ExportCommandOptions extends CommonOptions {
   readonly format: 'json' | 'ndjson'
@@ -49,7 +49,7 @@ async function toFile(session: Session, path: string, wanted: ExportOptions): Pr
   try {
     return await intoPlace(path, async (to, creates) => {
       return withProgress('export', async (control) => {
-        const file = createWriteStream(to, { flags: creates ? 'wx' : 'w', mode: 0o600 })
+        const file = disk.createWriteStream(to, { flags: creates ? 'wx' : 'w', mode: 0o600 })
         try {
           const report = await exportJson(session, file, wanted, control)
           await finished(file.end())

@@ -1,6 +1,5 @@
 /** `varve import`: imports what `varve export` wrote. */
 import type { Command } from 'commander'
-import { createReadStream, statSync } from 'node:fs'
 import { importJson } from '../json/import.ts'
 import type { CommitReport } from '../engine/engine.ts'
 import { VarveError } from '../errors.ts'
@@ -10,6 +9,7 @@ import { escapeText } from './output/escape.ts'
 import { change, findCache, folderOf } from './open/folder.ts'
 import { counted, write, writeJson } from './output/output.ts'
 import { withProgress } from './output/progress.ts'
+import { disk } from '../host/disk.ts'
 
 /** Bytes that are committed between two compactions. Each one rewrites what came before, and nothing reads the cache meanwhile. */
 const COMPACT_BYTES = 2 * 1024 * 1024 * 1024
@@ -77,12 +77,12 @@ function targetOf(given: string | undefined): string {
 function inputOf(given: string | undefined): { readonly source: ImportSource; readonly bytes: number | undefined } {
   if (given === undefined || given === '-') return { source: process.stdin, bytes: undefined }
   try {
-    const status = statSync(given)
+    const status = disk.statSync(given)
     if (status.isDirectory())
       throw new VarveError('INVALID_ARGUMENT', `'${given}' is a directory; name the file of an export`)
     // The file is opened when it is read: nothing listens to its failure before.
     const source = {
-      [Symbol.asyncIterator]: () => createReadStream(given, { highWaterMark: READ_BYTES })[Symbol.asyncIterator](),
+      [Symbol.asyncIterator]: () => disk.createReadStream(given, { highWaterMark: READ_BYTES })[Symbol.asyncIterator](),
     }
     return { source, bytes: status.isFile() ? status.size : undefined }
   } catch (error) {

@@ -1,11 +1,11 @@
 #!/usr/bin/env node
 /** `varve`: prints its version, or runs a command. */
-import { readFileSync } from 'node:fs'
 import { watchStreams } from './output/exit.ts'
+import { disk } from '../host/disk.ts'
 
 watchStreams()
 
-const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+const { version } = JSON.parse(disk.readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
   readonly version: string
 }
 

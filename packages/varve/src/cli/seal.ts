@@ -1,6 +1,5 @@
 /** `varve seal`: writes each cache as a layer, which other caches are opened over. */
 import type { Command } from 'commander'
-import { existsSync } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
 import type { SealReport } from '../reports.ts'
 import { domainOf, markSealed, untrustedIn } from '../health/domain.ts'
@@ -9,6 +8,7 @@ import { reportEach, inspect } from './open/folder.ts'
 import { escapeText } from './output/escape.ts'
 import { counted, size } from './output/output.ts'
 import { withProgress } from './output/progress.ts'
+import { disk } from '../host/disk.ts'
 
 interface SealCommandOptions extends CommonOptions {
   readonly since?: readonly string[]
@@ -37,7 +37,7 @@ async function run(out: string, { since = [], ...options }: SealCommandOptions):
     // A base without a layer of this cache was sealed before its tool was used.
     const base = since
       .map((path) => resolve(path, name))
-      .filter((path) => existsSync(path) || !existsSync(dirname(path)))
+      .filter((path) => disk.existsSync(path) || !disk.existsSync(dirname(path)))
     return inspect(dir, async ({ session, domain }) => {
       if (domain === 'untrusted') markSealed(layer)
       const report = await withProgress('seal', (control) => session.run((store) => store.seal(layer, base, control)))

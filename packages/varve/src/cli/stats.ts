@@ -1,6 +1,5 @@
 /** `varve stats`: all caches of this project and of VARVE_DIR with a total, or the namespaces and layers of each cache in `--dir`. */
 import type { Command } from 'commander'
-import { readdirSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import type { CacheJson, EachReports } from '../cli-json.ts'
 import { toVarveError } from '../errors.ts'
@@ -13,6 +12,7 @@ import { reportEach, findReadable, inspect, isCache, isFormat } from './open/fol
 import { escapeText } from './output/escape.ts'
 import { age, counted, grouped, size, write, writeJson } from './output/output.ts'
 import { paint, table } from './output/table.ts'
+import { disk } from '../host/disk.ts'
 
 /** Places below a project that Varve chooses for caches, and so does Yarn without node_modules. */
 const PROJECT_FOLDERS = ['node_modules/.cache/varve', '.yarn/.cache/varve', '.pnp/.cache/varve', '.cache/varve']
@@ -90,7 +90,7 @@ function usedMsOf(dir: string): number {
     .flatMap((folder) => [folder, join(folder, 'used')])
     .flatMap((folder) => namesIn(folder).map((name) => join(folder, name)))
   return Math.floor(
-    Math.max(0, ...[...folders, ...used].map((path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0)),
+    Math.max(0, ...[...folders, ...used].map((path) => disk.statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0)),
   )
 }
 
@@ -118,7 +118,7 @@ function sumOf<Name extends string>(items: readonly Readonly<Record<Name, number
 /** Names in a directory; none if it cannot be read. */
 function namesIn(folder: string): string[] {
   try {
-    return readdirSync(folder)
+    return disk.readdirSync(folder)
   } catch {
     return []
   }

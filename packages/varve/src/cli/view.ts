@@ -1,7 +1,6 @@
 /** `varve view`: a page about the caches, served on this machine or written to a file. `@varve/view` has the page. */
 import { type Command, InvalidArgumentError } from 'commander'
 import { once } from 'node:events'
-import { writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { VarveError } from '../errors.ts'
 import { intoPlace } from '../files/target.ts'
@@ -11,6 +10,7 @@ import { escapeText } from './output/escape.ts'
 import { findReadable } from './open/folder.ts'
 import { cannotWrite, write, writeJson } from './output/output.ts'
 import { withProgress } from './output/progress.ts'
+import { disk } from '../host/disk.ts'
 
 const PORT_MAX = 65_535
 
@@ -52,7 +52,9 @@ async function run({ dir, json, out, port, root, verify = false }: ViewOptions):
 /** Writes the file completely or not at all. Others may not read it: it has names and keys of the project. */
 async function writePage(out: string, page: string): Promise<void> {
   try {
-    await intoPlace(resolve(out), (to, creates) => writeFile(to, page, { flag: creates ? 'wx' : 'w', mode: 0o600 }))
+    await intoPlace(resolve(out), (to, creates) =>
+      disk.promises.writeFile(to, page, { flag: creates ? 'wx' : 'w', mode: 0o600 }),
+    )
   } catch (error) {
     throw cannotWrite(out, error)
   }

@@ -4,21 +4,12 @@
  * environment.
  */
 import type { Command } from 'commander'
-import * as fs from 'node:fs'
 import * as paths from 'node:path'
 import type { DependencyJson, RecordJson, VariantJson } from '../cli-json.ts'
-import { UNDEFINED_DIGEST } from '../inputs/digest.ts'
-import {
-  type Difference,
-  differencesAround,
-  differencesBetween,
-  READS_NOT_STORED,
-  sentenceOf,
-} from '../task/differences.ts'
-import type { Digests } from '../task/named.ts'
-import { Present } from '../task/present.ts'
-import { reasonIn, type Variant } from '../task/record.ts'
-import { shownOf } from '../inputs/literal.ts'
+import { UNDEFINED_DIGEST, shownOf } from '../inputs/digest.ts'
+import { type Difference, differencesAround, differencesBetween, READS_NOT_STORED, sentenceOf } from '../task/why.ts'
+import { type Digests, reasonIn, type Variant } from '../task/record.ts'
+import { Comparison } from '../inputs/set.ts'
 import type { Root } from '../inputs/root.ts'
 import type { Session } from '../session/session.ts'
 import { command, type CommonOptions } from './command.ts'
@@ -40,6 +31,7 @@ import { parseKey } from './get.ts'
 import { age, counted, write, writeJson } from './output/output.ts'
 import { table } from './output/table.ts'
 import { NEGATIVE } from './output/exit.ts'
+import { disk } from '../host/disk.ts'
 
 interface WhyOptions extends CommonOptions {
   readonly task?: string
@@ -85,7 +77,7 @@ async function run(given: string, options: WhyOptions): Promise<void> {
 /** The file that an id names from the working directory, without the query of a bundler; undefined if there is none. */
 function fileOf(id: string): string | undefined {
   const path = paths.resolve(id.replace(/[?#].*$/, ''))
-  return id !== '' && fs.existsSync(path) ? path : undefined
+  return id !== '' && disk.existsSync(path) ? path : undefined
 }
 
 /** The variants of these ids, compared with the present and with one another; `roots`: those that their tasks may have. */
@@ -99,7 +91,7 @@ export async function explain(
   const records: RecordJson[] = []
   for (const record of found) {
     const root = rootOf(record, roots)
-    const readChanges = changesBelow.get(root) ?? (await readChangesOf(session, { fs, paths }, root))
+    const readChanges = changesBelow.get(root) ?? (await readChangesOf(session, { fs: disk, paths }, root))
     changesBelow.set(root, readChanges)
     const placeOfResult = results.get(record.task) ?? (await resultsOf(session, record.task))
     results.set(record.task, placeOfResult)
@@ -115,7 +107,7 @@ interface Known {
 }
 
 function describe({ task, id, variants }: IdRecord, root: Root, { placeOfResult, readChanges }: Known): RecordJson {
-  const present = new Present(fs, root, new Map())
+  const present = new Comparison({ fs: disk, paths }, root)
   const byTime = variants.toSorted((a, b) => b.timeMs - a.timeMs)
   const [last, previous] = byTime
   const between = last === undefined || previous === undefined ? [] : differencesBetween(previous, last)

@@ -153,7 +153,7 @@ export function fileFailure(operation: string, path: string, error: unknown): En
   })
 }
 
-/** The same, where `part` may be in the way. */
+/** The failure to reach a path in whose way `part` may be. */
 export function blockedOr(path: string, part: string, error: unknown): EngineFailure {
   if (!BLOCKS.has(codeOf(error) ?? '')) return fileFailure('reach', path, error)
   const text = `${JSON.stringify(path)} is refused: it is blocked by ${JSON.stringify(part)} in the target, which is not replaced; remove it`

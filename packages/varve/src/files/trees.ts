@@ -209,7 +209,7 @@ export class FileTrees {
   }
 }
 
-/** The same without reports of progress. */
+/** The control of a call without reports of progress. */
 function quiet({ signal }: EngineControl): EngineControl {
   return { signal, onProgress: undefined }
 }

@@ -123,7 +123,7 @@ function walk(place: string, user: FolderUser & { readonly user: number }): Walk
   }
 }
 
-/** The same on systems without file owners: only the types of the files count. */
+/** Examines a place on systems without file owners: only the types of the files count. */
 function lookAt(dir: string, place: string, { files }: FolderUser): Walk {
   for (const [folder, left] of [
     [dir, 1],

@@ -21,7 +21,7 @@ export interface InstalledPackage {
   readonly version: string
   /** The path of a file in it. Throws INVALID_OPTION if it is none, or another user can replace it. */
   file(name: string): string
-  /** The same of what an import of the package loads. */
+  /** The path of what an import of the package loads. Throws as `file` does. */
   entry(): string
 }
 

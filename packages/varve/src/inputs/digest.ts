@@ -14,9 +14,8 @@ import { encodeText, isBytes, isWellFormed } from '../values/bytes.ts'
 import { builtin } from '../host/builtin.ts'
 import { variable } from '../host/permission.ts'
 import { VarveError } from '../errors.ts'
-import { literalOf, literalOfText, withVersion } from './literal.ts'
-import { sha256 } from './sha256.ts'
 import { isPlain, kindOf } from '../values/plain.ts'
+import { parseJson } from '../values/json.ts'
 
 /** Loaded with the first digest: loading it takes 3 ms, a fifth of what importing Varve and opening a cache take. */
 let loaded: ReturnType<typeof builtin<'node:crypto'>>
@@ -122,4 +121,143 @@ function canonicalObject(value: object, place: string, depth: number): string {
 function notHashable(place: string, found: string): VarveError {
   const message = `input '${place}' is ${found}; inputs are strings, Uint8Arrays and what JSON can hold: make a string of it that changes with it`
   return new VarveError('INVALID_ARGUMENT', message)
+}
+
+/**
+ * Short values, which a record has instead of their digests, so that `why` can name them. They take no more bytes than a digest.
+ *
+ *   ="production"                     a text, as JSON
+ *   =12                               another value, as JSON
+ *   bLHvAPItmcc9l4w10oslyz6 7.30.0    the manifest of a package: its digest, and the version in it
+ *
+ * A value may be a secret, and a cache may be shared. A value stays a digest if it is longer than VALUE_MAX, if its name or its text
+ * contains a word of SECRET, or if it looks random.
+ */
+
+/** Characters of the JSON of a value that is shown, and of an absolute path. */
+const VALUE_MAX = 32
+const PATH_MAX = 80
+const PATH = /^"(?:\\")?(?:\/|[A-Za-z]:\\)[\w.@ /\\-]*(?:\\")?"$/
+
+/** Words of names of secrets: API_KEY, npm_config__authToken, DATABASE_URL, a URL with a user. */
+const SECRET =
+  /secret|token|pass(?:w|phrase|code)|pwd|credential|private|key|auth|cookie|session|signature|salt|cert|jwt|dsn|(?:^|_)pat(?:$|_)|database|:\/\//i
+
+/** At least 12 letters and digits without a separator, with both among them, as in keys and hashes. Numbers, dates and words are none. */
+const RANDOM = /(?=[\w=]*\d)(?=[\w=]*[A-Za-z])[\w=]{12,}/
+
+const PACKAGE = /(?:^|[\\/])node_modules[\\/]((?:@[^\\/]+[\\/])?[^\\/]+)[\\/]package\.json$/
+const VERSION = /"version"\s*:\s*"([\w.+-]{1,30})"/
+const VERSIONED = /^b[\w-]{22} ([\w.+-]{1,30})$/
+
+/** What a record has of a value, as JSON: the value, or undefined if it has a digest. */
+export function literalOf(name: string, json: string): string | undefined {
+  const isShort = json.length <= VALUE_MAX || (json.length <= PATH_MAX && PATH.test(json))
+  const isShown = isShort && !SECRET.test(name) && !SECRET.test(json) && !RANDOM.test(json)
+  return isShown ? `=${json}` : undefined
+}
+
+/** What a record has of a text. */
+export function literalOfText(name: string, text: string): string | undefined {
+  return text.length <= PATH_MAX ? literalOf(name, JSON.stringify(text)) : undefined
+}
+
+/** The name of the package whose manifest a path is. */
+export function packageOf(path: string): string | undefined {
+  return PACKAGE.exec(path)?.[1]?.replace('\\', '/')
+}
+
+/** The digest of a file, with its version if it is the manifest of a package. */
+export function withVersion(digest: string, path: string, content: Uint8Array): string {
+  if (!path.endsWith('package.json') || packageOf(path) === undefined) return digest
+  const [, version] = VERSION.exec(new TextDecoder('latin1').decode(content)) ?? []
+  return version === undefined ? digest : `${digest} ${version}`
+}
+
+/** The value or the version that a digest shows; undefined if it shows none. Digests from disk may have any form. */
+export function shownOf(digest: string | undefined): string | undefined {
+  if (digest === undefined || digest.length > PATH_MAX + 1) return undefined
+  if (!digest.startsWith('=')) return VERSIONED.exec(digest)?.[1]
+  const json = digest.slice(1)
+  try {
+    const value = parseJson(json)
+    return typeof value === 'string' && value !== '' ? value : json
+  } catch {
+    return json
+  }
+}
+
+interface Constants {
+  readonly rounds: Uint32Array
+  readonly start: Uint32Array
+}
+
+/** Made once they are used: Node.js has its own, and would spend 0.2 ms at each start. */
+let constants: Constants | undefined
+
+const BLOCK_BYTES = 64
+/** The byte after the data, and the number of its bits. */
+const END_BYTES = 9
+
+/** SHA-256 (FIPS 180-4), as base64url, for hosts without node:crypto: WebCrypto has it too, but only as a promise. */
+export function sha256(data: Uint8Array): string {
+  const padded = new Uint8Array(Math.ceil((data.length + END_BYTES) / BLOCK_BYTES) * BLOCK_BYTES)
+  padded.set(data)
+  padded[data.length] = 0x80
+  const words = new DataView(padded.buffer)
+  words.setBigUint64(padded.length - 8, BigInt(data.length) * 8n)
+  const { rounds, start } = (constants ??= makeConstants())
+  const state = start.slice()
+  const schedule = new Uint32Array(rounds.length)
+  for (let offset = 0; offset < padded.length; offset += BLOCK_BYTES) {
+    for (let index = 0; index < 16; index++) schedule[index] = words.getUint32(offset + 4 * index)
+    mix(state, schedule, rounds)
+  }
+  for (const [index, word] of state.entries()) words.setUint32(4 * index, word)
+  const text = btoa(String.fromCharCode(...padded.subarray(0, 4 * state.length)))
+  return text.replaceAll('+', '-').replaceAll('/', '_').replace('=', '')
+}
+
+/** Mixes a block, whose 16 words the schedule begins with, into the state. */
+function mix(state: Uint32Array, schedule: Uint32Array, rounds: Uint32Array): void {
+  const word = (index: number): number => schedule[index] ?? 0
+  for (let index = 16; index < schedule.length; index++) {
+    const [early, late] = [word(index - 15), word(index - 2)]
+    const first = turned(early, 7) ^ turned(early, 18) ^ (early >>> 3)
+    const second = turned(late, 17) ^ turned(late, 19) ^ (late >>> 10)
+    schedule[index] = word(index - 16) + first + word(index - 7) + second
+  }
+  let [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = state
+  for (const [index, constant] of rounds.entries()) {
+    const chosen = (e & f) ^ (~e & g)
+    const added = (h + (turned(e, 6) ^ turned(e, 11) ^ turned(e, 25)) + chosen + constant + word(index)) | 0
+    const majority = (a & b) ^ (a & c) ^ (b & c)
+    const mixed = ((turned(a, 2) ^ turned(a, 13) ^ turned(a, 22)) + majority) | 0
+    ;[h, g, f, e, d, c, b, a] = [g, f, e, (d + added) | 0, c, b, a, (added + mixed) | 0]
+  }
+  for (const [index, value] of [a, b, c, d, e, f, g, h].entries()) state[index] = (state[index] ?? 0) + value
+}
+
+function makeConstants(): Constants {
+  const first = primes(64)
+  return {
+    rounds: Uint32Array.from(first, (prime) => fraction(Math.cbrt(prime))),
+    start: Uint32Array.from(first.slice(0, 8), (prime) => fraction(Math.sqrt(prime))),
+  }
+}
+
+function turned(word: number, bits: number): number {
+  return (word >>> bits) | (word << (32 - bits))
+}
+
+/** The first 32 bits after the point. */
+function fraction(value: number): number {
+  return Math.floor((value % 1) * 2 ** 32)
+}
+
+function primes(count: number): readonly number[] {
+  const found: number[] = []
+  for (let number = 2; found.length < count; number++)
+    if (found.every((prime) => number % prime !== 0)) found.push(number)
+  return found
 }

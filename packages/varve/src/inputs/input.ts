@@ -16,10 +16,11 @@ import type * as fs from 'node:fs'
 import type * as nodePath from 'node:path'
 import { builtin } from '../host/builtin.ts'
 import { FORMAT_FILES, FORMAT_FOLDER, SECRET_FOLDER } from '../host/format.ts'
-import { digestOfFile, digestOfNames, digestOfPieces } from './digest.ts'
-import { PIECE_BYTES, pieces } from './files.ts'
-import { lookAt, type Stamp } from './stamp.ts'
-import { digestOfPlugged } from './plugged.ts'
+import { digestOfFile, digestOfNames, digestOfPieces, packageOf } from './digest.ts'
+import { type Stamp, lookAt } from './stamp.ts'
+
+/** Larger files are hashed in pieces of this many bytes. */
+const PIECE_BYTES = 4 * 1024 * 1024
 
 /** The kinds of reads. */
 export const READ_KINDS = ['content', 'module', 'list', 'tree', 'type', 'link', 'package'] as const
@@ -68,7 +69,7 @@ export function hostDisk(): Disk | undefined {
 /** What a path is, in a word. */
 export function typeOf(look: fs.Stats | 'missing' | 'unreadable'): string {
   if (look === 'missing') return 'missing'
-  if (look === 'unreadable') return 'other'
+  if (look === 'unreadable') return UNREADABLE
   return look.isDirectory() ? 'folder' : 'file'
 }
 
@@ -86,6 +87,19 @@ export function digestNow({ fs: files, paths }: Disk, kind: ReadKind, path: stri
   return look.size > PIECE_BYTES ? digestOfPieces(pieces(files, path)) : digestOfFile(path, files.readFileSync(path))
 }
 
+function* pieces(files: typeof fs, absolute: string): Generator<Uint8Array> {
+  const file = files.openSync(absolute, 'r')
+  try {
+    const piece = new Uint8Array(PIECE_BYTES)
+    for (let size = -1; size !== 0;) {
+      size = files.readSync(file, piece)
+      yield piece.subarray(0, size)
+    }
+  } finally {
+    files.closeSync(file)
+  }
+}
+
 function linkOf(files: typeof fs, path: string): string {
   try {
     return files.realpathSync(path)
@@ -94,12 +108,15 @@ function linkOf(files: typeof fs, path: string): string {
   }
 }
 
-/** The digest of an input now; that of something unreadable is 'other'. */
+/** The digest of what cannot be read. */
+export const UNREADABLE = 'other'
+
+/** The digest of an input now. */
 export function digestOrOther(disk: Disk, kind: ReadKind, path: string): string {
   try {
     return digestNow(disk, kind, path)
   } catch {
-    return 'other'
+    return UNREADABLE
   }
 }
 
@@ -153,4 +170,91 @@ function* namesBelow(
       yield* namesBelow({ fs: files, paths }, path, `${prefix}${bare}/`, [...above, real])
     }
   }
+}
+
+/**
+ * Packages that Yarn Plug'n'Play supplies. They lie in zip archives whose paths have the version, and an archive stays as long as anything
+ * uses it. So the content of a package decides nothing: what it is replaced by is at another path. What decides is which packages get
+ * which versions, as the API of Plug'n'Play knows them:
+ *
+ *   a package at a path      its own version, the versions of all its dependencies, and the versions of this name that workspaces get
+ *   nothing at that path     the versions of the packages of that name
+ *
+ * Every package that a package loads is read as well, so together they cover all that code of packages gets from each other.
+ */
+
+/** Name and reference of a package, such as `npm:4.2.0`. */
+interface Locator {
+  readonly name: string | null
+  readonly reference: string | null
+}
+
+/** What is used of the API; `packageDependencies` has references by name, or another name and its reference. */
+interface PlugnplayApi {
+  findPackageLocator(path: string): Locator | null
+  getPackageInformation(locator: Locator): { readonly packageDependencies: ReadonlyMap<string, unknown> } | null
+  getDependencyTreeRoots(): readonly Locator[]
+  getAllLocators?(): readonly Locator[]
+}
+
+/** An archive in a cache of Yarn: the hash of what it was made from, and that of its content or the version of the cache. */
+const ARCHIVE = /-[\da-f]{10}-[\da-z]+\.zip$/
+const VERSION = /(?:\bnpm:|\bversion=)([\w.+-]+)/g
+
+/** Whether this process has packages of Plug'n'Play. */
+export function isPlugged(): boolean {
+  return globalThis.process.versions['pnp'] !== undefined
+}
+
+/** Whether a path is an archive, which Yarn reads on behalf of code that reads a package in it. */
+export function isArchive(path: string): boolean {
+  return isPlugged() && ARCHIVE.test(path)
+}
+
+/** The digest of the package whose manifest, absolute, would be at that path. */
+export function digestOfPlugged(manifest: string): string {
+  const api = apiFor(manifest)
+  const name = packageOf(manifest)
+  if (api === undefined || name === undefined) return 'missing'
+  const workspaces = api.getDependencyTreeRoots().map((root) => dependenciesOf(api, root).get(name))
+  const found = api.findPackageLocator(manifest)
+  // The archive of another version: the folder around it belongs to the project.
+  if (found?.name !== name)
+    return digestOfVersions(
+      manifest,
+      (api.getAllLocators?.() ?? []).filter((one) => one.name === name),
+      workspaces,
+    )
+  return digestOfVersions(manifest, [found], [workspaces, ...dependenciesOf(api, found)])
+}
+
+/** A digest that shows the versions. */
+function digestOfVersions(manifest: string, packages: readonly Locator[], decides: readonly unknown[]): string {
+  if (packages.length === 0) return 'missing'
+  const references = packages.map(({ reference }) => reference ?? '').sort()
+  const version = [...new Set(references.map(versionOf))].sort().join('+')
+  return digestOfFile(manifest, Buffer.from(JSON.stringify({ version, references, decides })))
+}
+
+function dependenciesOf(api: PlugnplayApi, locator: Locator): ReadonlyMap<string, unknown> {
+  return api.getPackageInformation(locator)?.packageDependencies ?? new Map()
+}
+
+/** The version in a reference; empty if it has none, as that of a folder. */
+function versionOf(reference: string): string {
+  return Array.from(reference.matchAll(VERSION), ([, version]) => version).at(-1) ?? ''
+}
+
+/** The API of the project that this process runs in, or else of that which has the path. */
+function apiFor(path: string): PlugnplayApi | undefined {
+  const find: unknown = Reflect.get(builtin('node:module') ?? {}, 'findPnpApi')
+  if (typeof find !== 'function') return undefined
+  const found: unknown = find(`${globalThis.process.cwd()}/`) ?? find(path)
+  return isApi(found) ? found : undefined
+}
+
+function isApi(value: unknown): value is PlugnplayApi {
+  return (
+    typeof value === 'object' && value !== null && 'findPackageLocator' in value && 'getDependencyTreeRoots' in value
+  )
 }

@@ -3,6 +3,7 @@
  * it, so that a sibling folder of another worktree is that worktree's own; only what is on another drive is absolute.
  */
 import type * as nodePath from 'node:path'
+import { VarveError } from '../errors.ts'
 
 /** What is used of `node:path`. */
 export type Paths = Pick<typeof nodePath, 'isAbsolute' | 'relative' | 'resolve' | 'sep'>
@@ -53,4 +54,21 @@ export class Root {
   #slashed(path: string): string {
     return this.#paths.sep === '\\' ? path.replaceAll('\\', '/') : path
   }
+}
+
+/** The root of tasks there: no path is absolute or relative to anything. */
+export const NO_ROOT = '/'
+
+function refuse(): never {
+  throw new VarveError(
+    'ENGINE_UNAVAILABLE',
+    'files of tasks need node:fs and node:path, which this host does not have; use inputs instead',
+  )
+}
+
+export const noPaths: Paths = {
+  sep: '/',
+  isAbsolute: (path) => path.startsWith('/'),
+  relative: refuse,
+  resolve: refuse,
 }

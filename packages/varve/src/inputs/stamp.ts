@@ -15,12 +15,6 @@
 import type * as fs from 'node:fs'
 import { nowMs } from '../host/now.ts'
 
-/** What is used of `node:fs`. */
-export type FileReads = Pick<
-  typeof fs,
-  'closeSync' | 'openSync' | 'readdirSync' | 'readFileSync' | 'readSync' | 'statSync'
->
-
 /** Time in which two writes may leave the same timestamp: a tick of the system's clock, or the whole seconds of FAT. */
 const TICK_MS = 20
 const COARSE_TICK_MS = 2000
@@ -71,7 +65,7 @@ export function isYoungAt(look: Look | undefined, atMs: number): boolean {
   return Math.max(look.mtimeMs, look.ctimeMs) > atMs - tickMs
 }
 
-export function lookAt(files: FileReads, absolute: string): Look {
+export function lookAt(files: Pick<typeof fs, 'statSync'>, absolute: string): Look {
   try {
     const stats = files.statSync(absolute, { throwIfNoEntry: false })
     if (stats === undefined) return 'missing'

@@ -8,11 +8,10 @@
  *                                 that Node.js loads before the program
  */
 import { builtin } from '../host/builtin.ts'
-import { loaderOfHost } from './loaded.ts'
-import { hiddenReads } from './known.ts'
-import { type Installation, type Opaque, unrecordedNow } from './sink.ts'
-import { callerAbove, packageOf } from './stack.ts'
-import { isCallable, type Note, replace, wrapWith } from './wrapper.ts'
+import { variable } from '../host/permission.ts'
+import { loaderOfHost } from './resolution.ts'
+import { hiddenReads, callerAbove, packageOf } from './known.ts'
+import { type Installation, type Opaque, isCallable, type Note, replace, wrapWith } from './sink.ts'
 
 /** Objects in exports are looked at down to this depth. */
 const DEPTH_MAX = 3
@@ -157,7 +156,7 @@ function isOfProgram(modules: readonly string[]): boolean {
 function programPath(): string {
   const [, program = ''] = globalThis.process.argv
   try {
-    return unrecordedNow(() => builtin('node:fs')?.realpathSync(program)) ?? program
+    return builtin('node:fs')?.realpathSync(program) ?? program
   } catch {
     return program
   }
@@ -167,7 +166,7 @@ function programPath(): string {
 function isPreloaded(path: string): boolean {
   const paths = builtin('node:path')
   const { execArgv } = globalThis.process
-  const options = [...execArgv, ...unrecordedNow(() => (globalThis.process.env['NODE_OPTIONS'] ?? '').split(/\s+/))]
+  const options = [...execArgv, ...(variable('NODE_OPTIONS') ?? '').split(/\s+/)]
   const values = options.flatMap((option) => option.replace(/^--?(?:require|import|r)=/, '').replace(/^file:\/\//, ''))
   return values.some((value) => value !== '' && (paths?.resolve(value) === path || packageOf(path)?.name === value))
 }

@@ -4,13 +4,18 @@
  *   paths      kernel files (`/proc`, `/sys`, `/dev`), the system's folder for temporary files unless the project is in it,
  *              hidden folders of `node_modules`, where tools keep caches, the folder of the cache itself, whether the
  *              folders above it exist, which the cache makes, and names with a NUL byte, which virtual modules have
+ *   own        what the work has written, or a variable that it has set: the next run finds it as it was before
  *   packages   a file of an installed package counts as the package.json of that package. A package that is a link into the
  *              project counts file by file. The archives of Yarn Plug'n'Play do not count, only the packages in them
  */
 import type * as nodePath from 'node:path'
 import { builtin } from '../host/builtin.ts'
-import type { Disk, ReadKind } from '../inputs/input.ts'
-import { isArchive, isPlugged } from '../inputs/plugged.ts'
+import { type Disk, type ReadKind, isArchive, isPlugged, type Found, hostDisk, isOfFolder } from '../inputs/input.ts'
+import { lookAt } from '../inputs/stamp.ts'
+import { isFolder, type Noted, Observed } from '../inputs/observed.ts'
+import { variable } from '../host/permission.ts'
+import { countedVariables, isCountedVariable } from '../inputs/variables.ts'
+import { type StoredInput, storedNames, storedVariable } from '../inputs/set.ts'
 
 const KERNEL = /^\/(?:proc|sys|dev)(?:\/|$)/
 
@@ -108,4 +113,149 @@ export class CountedPaths {
 /** Whether `path` is `folder` or below it. */
 export function isBelow(paths: typeof nodePath, path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder.endsWith(paths.sep) ? folder : `${folder}${paths.sep}`)
+}
+
+/** Looks at what was read, by the keys of the reads. */
+export interface Looks extends Iterable<[string, Noted]> {
+  get(key: string): Noted | undefined
+}
+
+/** Looks at a file. The returned function reports whether the file still has the content that it had at the first look. */
+export function observe(path: string): () => boolean {
+  const disk = hostDisk()
+  if (disk === undefined) return () => false
+  const read = Observed.settled(disk, 'content', path)
+  return () => read.seal(disk) !== undefined
+}
+
+/**
+ * Freezes what was read of a path that is about to be written, of the folders that it is in, and of everything below it, which may be
+ * removed with it. Returns the keys of those reads.
+ */
+export function freezeAround(reads: Looks, disk: Disk, path: string): string[] {
+  const { dirname, sep } = disk.paths
+  const keys = [`content ${path}`, `module ${path}`, `list ${path}`, `list ${dirname(path)}`, `tree ${path}`]
+  for (let folder = path; folder !== dirname(folder); folder = dirname(folder)) keys.push(`tree ${dirname(folder)}`)
+  if (isFolder(lookAt(disk.fs, path)))
+    for (const [key, read] of reads) if (read.path.startsWith(`${path}${sep}`)) keys.push(key)
+  for (const key of keys) reads.get(key)?.freeze(disk)
+  return keys
+}
+
+/** Paths that the work of a scope wrote or removed. */
+export class OwnWrites {
+  readonly #disk: Disk
+  /** Whether each path was missing before. */
+  readonly #written: Map<string, boolean> = new Map()
+  /** Keys of reads that a write decides, such as of the names in a folder. They count as they were before. */
+  readonly #decided: Set<string> = new Set()
+
+  constructor(disk: Disk) {
+    this.#disk = disk
+  }
+
+  /** A path is about to be written. */
+  add(path: string, reads: Looks): void {
+    for (const key of freezeAround(reads, this.#disk, path)) this.#decided.add(key)
+    if (!this.#written.has(path)) this.#written.set(path, lookAt(this.#disk.fs, path) === 'missing')
+  }
+
+  /** Whether the work wrote or removed a path. */
+  has(path: string): boolean {
+    return this.#written.has(path)
+  }
+
+  /** Whether a read finds only what the work wrote. Others may add to a folder that it made. */
+  hides(kind: ReadKind, path: string): boolean {
+    const wasMissing = this.#written.get(path)
+    return wasMissing === false || (wasMissing === true && !isOfFolder(kind))
+  }
+
+  /** Whether the work changed what a read finds. */
+  decides(key: string, path: string): boolean {
+    return this.#decided.has(key) || this.#written.has(path)
+  }
+
+  /** Whether the work made a folder, listed it and removed it. */
+  hadTemporarily({ kind, path }: Found): boolean {
+    return isOfFolder(kind) && this.#written.get(path) === true && lookAt(this.#disk.fs, path) === 'missing'
+  }
+}
+
+/**
+ * The variables that the work of a scope reads in one generation, each as the first read found it. If the program changes one
+ * and the work reads it again, results of the generation may depend on either value, so none is stored. A variable that the
+ * work itself changed is no input from then on: the next run finds it as the first read did, and changes it again.
+ */
+
+/** The key of the names of variables begins with this, and ends with how they begin. */
+const NAMES = 'names '
+
+/** What was read: the value of a variable, or the names of all. */
+interface Seen {
+  readonly found: string | undefined | readonly string[]
+  readonly read: StoredInput
+}
+
+/** The variables of one generation. */
+export class ReadVariables {
+  readonly #seen: Map<string, Seen> = new Map()
+  /** Names of variables that the work changed. */
+  readonly #own: Set<string> = new Set()
+
+  /** What was read, by the keys of a set. */
+  get reads(): ReadonlyMap<string, StoredInput> {
+    return new Map([...this.#seen].map(([key, { read }]) => [key, read]))
+  }
+
+  /** 'changed': it was read with another value in this generation. */
+  read(name: string, isListed: boolean): 'changed' | undefined {
+    const isCounted = isCountedVariable(name, isListed) && !this.#own.has(name)
+    return isCounted ? this.#note(`env ${name}`, () => storedVariable(name)) : undefined
+  }
+
+  readNames(prefix: string): 'changed' | undefined {
+    return this.#note(`${NAMES}${prefix}`, () => storedNames(prefix))
+  }
+
+  changedByWork(name: string): void {
+    this.#own.add(name)
+  }
+
+  /** Whether all are as they were read. */
+  get areCurrent(): boolean {
+    return [...this.#seen].every(([key, seen]) => this.#isCurrent(key, seen))
+  }
+
+  /** Whether the work changed the variable of this key. */
+  isOwn(key: string): boolean {
+    return this.#own.has(nameIn(key))
+  }
+
+  /** Another generation begins, which has what was read so far from this one. */
+  clear(): void {
+    this.#seen.clear()
+  }
+
+  #note(key: string, store: () => StoredInput): 'changed' | undefined {
+    const before = this.#seen.get(key)
+    if (before !== undefined && this.#isCurrent(key, before)) return undefined
+    this.#seen.set(key, { found: foundNow(key), read: store() })
+    return before === undefined ? undefined : 'changed'
+  }
+
+  #isCurrent(key: string, { found }: Seen): boolean {
+    const now = foundNow(key)
+    if (typeof found !== 'object' || typeof now !== 'object') return found === now || this.isOwn(key)
+    const [before, after] = [found, now].map((names) => names.filter((name) => !this.#own.has(name)).join('\0'))
+    return before === after
+  }
+}
+
+function foundNow(key: string): Seen['found'] {
+  return key.startsWith(NAMES) ? countedVariables(key.slice(NAMES.length)) : variable(nameIn(key))
+}
+
+function nameIn(key: string): string {
+  return key.slice('env '.length)
 }

@@ -6,11 +6,19 @@ import type * as fs from 'node:fs'
 import type * as nodePath from 'node:path'
 import type * as nodeUrl from 'node:url'
 import { builtin, hostModule } from '../host/builtin.ts'
+import { variable } from '../host/permission.ts'
 import { lookAt } from '../inputs/stamp.ts'
 import type { ReadKind } from '../inputs/input.ts'
-import { type Installation, type Sink, unrecordedNow } from './sink.ts'
-import { noteSize } from './sizes.ts'
-import { type Note, replace } from './wrapper.ts'
+import {
+  type Installation,
+  type Note,
+  type Sink,
+  sharedInstallation,
+  isCallable,
+  noted,
+  replace,
+  sinkNow,
+} from './sink.ts'
 
 /** What a function does with its first arguments. */
 type Access =
@@ -189,39 +197,32 @@ function optionOf(options: unknown, name: string): unknown {
 
 /** A folder is made with those above it. One that is there is not written. */
 function noteMissing({ files, paths }: Modules, sink: Sink, folder: string | undefined): void {
-  for (
-    let at = folder;
-    at !== undefined && unrecordedNow(() => lookAt(files, at ?? '')) === 'missing';
-    at = paths.dirname(at)
-  )
-    sink.wrote(at)
+  for (let at = folder; at !== undefined && lookAt(files, at) === 'missing'; at = paths.dirname(at)) sink.wrote(at)
 }
 
 /** A file of variables sets those that are not set. */
 function noteVariables({ files }: Modules, sink: Sink, path: string | undefined): void {
-  const [given, present] = unrecordedNow(() => {
-    try {
-      return [builtin('node:util')?.parseEnv(files.readFileSync(path ?? '', 'utf8')) ?? {}, globalThis.process.env]
-    } catch {
-      return [{}, {}] // the call itself reports the error
-    }
-  })
+  let given: object = {}
+  try {
+    given = builtin('node:util')?.parseEnv(files.readFileSync(path ?? '', 'utf8')) ?? {}
+  } catch {
+    // The call itself reports the error.
+  }
   for (const name of Object.keys(given)) {
     sink.variable(name, false)
-    if (present[name] === undefined) sink.changedVariable(name)
+    if (variable(name) === undefined) sink.changedVariable(name)
   }
 }
 
 /** All files below a folder are read, and written below another one. */
 function copyAll({ files, paths }: Modules, sink: Sink, source: string | undefined, target: string | undefined): void {
   if (source === undefined || target === undefined) return
-  const names = unrecordedNow(() => {
-    try {
-      return files.readdirSync(source, { recursive: true, encoding: 'utf8' })
-    } catch {
-      return [] // a file, or what the call itself reports
-    }
-  })
+  let names: string[] = []
+  try {
+    names = files.readdirSync(source, { recursive: true, encoding: 'utf8' })
+  } catch {
+    // A file, or what the call itself reports.
+  }
   sink.read('tree', source)
   for (const name of names) {
     sink.read('content', paths.join(source, name))
@@ -246,4 +247,77 @@ function isWriting({ constants }: typeof fs, flags: unknown): boolean {
 function isReading({ constants }: typeof fs, flags: unknown): boolean {
   if (typeof flags === 'number') return (flags & (constants.O_WRONLY | constants.O_TRUNC)) === 0
   return typeof flags !== 'string' || !/^[wax]/.test(flags)
+}
+
+/**
+ * Sizes of files, as `stat` and `lstat` return them. Most code asks only what a path is, so a file whose size is taken counts as read then: its
+ * content is an input. Times do not count: a checkout changes them and means nothing by it.
+ */
+
+/** Watches what a call returns, promises, or gives to its callback, which is the last of `args`. */
+export function noteSize(sink: Sink, path: string, args: readonly unknown[]): (result: unknown) => unknown {
+  const callback = args.at(-1)
+  if (isCallable(callback)) {
+    Reflect.set(args, args.length - 1, function (this: unknown, error: unknown, stats: unknown): unknown {
+      return Reflect.apply(callback, this, stats === undefined ? [error] : [error, watched(sink, path, stats)])
+    })
+  }
+  return (result) =>
+    result instanceof Promise ? result.then((stats) => watched(sink, path, stats)) : watched(sink, path, result)
+}
+
+/** The statistics of a file, whose size is a property that reports its use. */
+function watched(sink: Sink, path: string, stats: unknown): unknown {
+  if (typeof stats !== 'object' || stats === null || !isFile(stats)) return stats
+  const property = Object.getOwnPropertyDescriptor(stats, 'size')
+  if (property === undefined || !('value' in property) || property.configurable !== true) return stats
+  const { value, enumerable = true }: { value?: unknown; enumerable?: boolean } = property
+  const define = (size: unknown): void =>
+    void Object.defineProperty(stats, 'size', { value: size, configurable: true, enumerable, writable: true })
+  const get = (): unknown => {
+    sink.read('content', path, true)
+    return value
+  }
+  return Object.defineProperty(stats, 'size', { configurable: true, enumerable, get, set: define })
+}
+
+function isFile(stats: object): boolean {
+  const ask: unknown = Reflect.get(stats, 'isFile')
+  return isCallable(ask) && Reflect.apply(ask, stats, []) === true
+}
+
+const views: WeakMap<object, object> = new WeakMap()
+
+/**
+ * A view of an object with methods of `node:fs`. What code reads through it counts, also if the tool has it in memory, or took its
+ * functions out of `node:fs` before the recorder was installed.
+ */
+export function recordedFiles<Files extends object>(files: Files): Files
+export function recordedFiles(files: object): object {
+  const known = views.get(files)
+  if (known !== undefined) return known
+  const view: object = Object.create(files)
+  for (const [method, note] of notes()) if (Reflect.has(files, method)) defineRecorded(view, files, method, note)
+  views.set(files, view)
+  views.set(view, view)
+  return view
+}
+
+/** Each use looks for the method, because others may replace it later. */
+function defineRecorded(view: object, files: object, method: string, note: Note): void {
+  const get = (): unknown => {
+    const original: unknown = Reflect.get(files, method)
+    if (!isCallable(original)) return original
+    return (...args: unknown[]): unknown => {
+      const installed = sharedInstallation()
+      const sink = installed === undefined ? undefined : sinkNow(installed)
+      const after = installed === undefined || sink === undefined ? undefined : noted(installed, note, sink, args)
+      const result: unknown = Reflect.apply(original, files, args)
+      return isCallable(after) ? after(result) : result
+    }
+  }
+  const set = (given: unknown): void => {
+    Reflect.set(files, method, given)
+  }
+  Object.defineProperty(view, method, { configurable: true, enumerable: true, get, set })
 }

@@ -3,8 +3,7 @@ import { builtin } from '../host/builtin.ts'
 import type { Root } from '../inputs/root.ts'
 import type { Disk } from '../inputs/input.ts'
 import { isOutdated, type Sink } from './sink.ts'
-import { type ChangedInput, Comparison } from '../inputs/check.ts'
-import { readSet, sealSet, type StoredInput } from '../inputs/set.ts'
+import { type ChangedInput, Comparison, readSet, sealSet, type StoredInput } from '../inputs/set.ts'
 
 /** Where sets are kept. No method throws. */
 export interface ReadStore {

@@ -3,41 +3,45 @@
  * results, because a configuration is read once and then held in memory. The exceptions are the file that a call is about
  * and those that it declares itself: inputs of that call's result only.
  *
- *   1. A call runs: what it reads is noted, with a look at each file before the plugin reads it.
- *   2. It ends: its own and its declared files are taken out, the rest goes to the scope. Its result is put with the id of the
- *      scope's generation.
- *   3. Before the cache commits, the scope is sealed: each file is digested if it is still what was looked at, and the set is
- *      put under the generation, in the same commit. If a file changed meanwhile, or something opaque ran, it is not, and all
- *      results of the generation are misses. The next generation begins with what is known. If work finds another type, target
- *      of a link or names in a tree than before, the scope is sealed at once: results until then depend on what was found first.
- *   4. A result is used if its generation is stored and each read of its set finds what it found.
+ * The life of a read:
+ *
+ *   noted     it was looked at before the work read it
+ *   counted   the call that read it has ended, or the program read it while it started: an input of all results
+ *   sealed    it was digested, and is still what was noted: part of the set of every result since the last seal
+ *   spoiled   it changed while it was noted or counted: no result since the last seal is stored
+ *
+ *   note      nothing, sealed -> noted; counted, spoiled -> counted, as it is now
+ *   count     noted -> counted
+ *   adopt     nothing, sealed -> counted or spoiled: what the program has in memory is read only once
+ *   seal      counted -> sealed or spoiled, before the cache commits
+ *
+ * Each result is put with the id of a generation, and each seal ends one: its set is put under that id, in the same commit. If something is
+ * spoiled, or opaque work ran, there is no set, and the results are misses. The next generation begins with what is known. If work finds
+ * another type, target of a link or names in a tree than before, the scope is sealed at once: results until then depend on what was found
+ * first. A result is used if its generation is stored, and everything in its set is as it was.
  */
 import { Root } from '../inputs/root.ts'
 import { VarveError } from '../errors.ts'
 import { type OwnFile, ReadCall } from './call.ts'
-import { CountedPaths } from './counted.ts'
+import { CountedPaths, type Looks, OwnWrites, ReadVariables } from './counted.ts'
 import { forwardInputs, Generations, type ReadStore, type Verdict } from './generations.ts'
-import { FollowedModules, lookedAt } from './loaded.ts'
+import { FollowedModules, lookedAt } from './resolution.ts'
 import { lookAt, type Look } from '../inputs/stamp.ts'
 import { type Disk, hostDisk, keyOf, type ReadKind } from '../inputs/input.ts'
-import { installResolution } from './imports.ts'
+import { installResolution } from './modules.ts'
 import { hiddenReads, packageToTrust } from './known.ts'
-import { OwnWrites } from './own-writes.ts'
-import { type ChangedInput, Comparison } from '../inputs/check.ts'
-import { namesOf, type StoredInput, storedInput } from '../inputs/set.ts'
+import { type ChangedInput, Comparison, namesOf, type StoredInput, storedInput } from '../inputs/set.ts'
+import type { Noted } from '../inputs/observed.ts'
 import {
   type Installation,
-  installation,
+  sharedInstallation,
   isOutdated,
   isOutput,
-  type Noted,
   type Opaque,
   outerSink,
   recorded,
   type Sink,
-  unrecordedNow,
 } from './sink.ts'
-import { ReadVariables } from './variables.ts'
 
 /** What a scope is made with. */
 export interface ReadScopeOptions {
@@ -62,52 +66,143 @@ export interface ReadScopeOptions {
   readonly onOpaque?: ((message: string) => void) | undefined
 }
 
+/** Where one read is in its life. `sealed`: what an earlier generation found, besides the present look. */
+type Life =
+  | { readonly state: 'noted'; readonly look: Noted; readonly sealed: StoredInput | undefined }
+  | { readonly state: 'counted'; readonly look: Noted; readonly sealed: StoredInput | undefined; readonly by: Reader }
+  | { readonly state: 'sealed'; readonly look?: undefined; readonly sealed: StoredInput }
+  | { readonly state: 'spoiled'; readonly look: Noted; readonly sealed: StoredInput | undefined; readonly by: Reader }
+
+/** Whether results are stored: all, those of later generations, or none because of what the work did. */
+type Storing = 'on' | 'later' | { readonly did: string }
+
+/** Who read it: the work, or the program while it started. */
+type Reader = 'work' | 'start-up'
+
+/** The reads of one scope, each with its life. */
+class Lives implements Looks {
+  readonly #lives: Map<string, Life> = new Map()
+
+  /** The present look, if there is one. */
+  get(key: string): Noted | undefined {
+    const life = this.#lives.get(key)
+    return life?.state === 'spoiled' ? undefined : life?.look
+  }
+
+  *[Symbol.iterator](): Generator<[string, Noted]> {
+    for (const [key, { look }] of this.#lives) if (look !== undefined) yield [key, look]
+  }
+
+  has(key: string): boolean {
+    return this.#lives.has(key)
+  }
+
+  /** What earlier generations found. */
+  get sealed(): ReadonlyMap<string, StoredInput> {
+    return new Map([...this.#lives].flatMap(([key, { sealed }]) => (sealed === undefined ? [] : [[key, sealed]])))
+  }
+
+  isSealed(key: string): boolean {
+    return this.#lives.get(key)?.sealed !== undefined
+  }
+
+  /** What counts in this generation. Each build replaces the output that the program read while it started. */
+  counted(disk: Disk): readonly Noted[] {
+    const isReplaced = ({ look, by }: Extract<Life, { state: 'counted' }>): boolean =>
+      by === 'start-up' && isOutput(look.path) && look.hasChanged(disk)
+    return [...this.#lives.values()].flatMap((life) =>
+      life.state === 'counted' && !isReplaced(life) ? [life.look] : [],
+    )
+  }
+
+  isCounted(key: string): boolean {
+    return this.#lives.get(key)?.state === 'counted'
+  }
+
+  /** Paths of what the work, or the program, has in memory as it was. Output does not count. */
+  spoiled(by: Reader): readonly string[] {
+    const paths = [...this.#lives.values()].flatMap((life) =>
+      life.state === 'spoiled' && life.by === by ? [life.look.path] : [],
+    )
+    return by === 'work' ? paths : paths.filter((path) => !isOutput(path))
+  }
+
+  note(key: string, look: Noted): void {
+    const life = this.#lives.get(key)
+    if (life?.state === 'counted') this.#lives.set(key, { ...life, look })
+    else if (life?.state !== 'spoiled') this.#lives.set(key, { state: 'noted', look, sealed: life?.sealed })
+    else if (life.by === 'work') this.#lives.set(key, { ...life, state: 'counted', look })
+  }
+
+  count(key: string): void {
+    const life = this.#lives.get(key)
+    if (life?.state === 'noted' || life?.state === 'counted')
+      this.#lives.set(key, { ...life, state: 'counted', by: 'work' })
+  }
+
+  /** The program read it while it started; `hasChanged` since. */
+  adopt(key: string, look: Noted, hasChanged: boolean): void {
+    const sealed = this.#lives.get(key)?.sealed
+    this.#lives.set(key, { state: hasChanged ? 'spoiled' : 'counted', look, sealed, by: 'start-up' })
+  }
+
+  /** Other work with the same code found it. */
+  takeOver(other: Lives): void {
+    for (const [key, life] of other.#lives) {
+      const own = this.#lives.get(key)
+      if (own?.sealed !== undefined) continue
+      if (life.sealed !== undefined) this.seal(key, life.sealed)
+      else if (life.state === 'counted' && own?.state !== 'counted') this.#lives.set(key, life)
+    }
+  }
+
+  /** `found`: what is put, or that it is no longer what was looked at. A call that goes on keeps its look. */
+  seal(key: string, found: StoredInput | 'changed'): void {
+    const life = this.#lives.get(key)
+    if (found === 'changed') {
+      if (life?.state === 'counted') this.#lives.set(key, { ...life, state: 'spoiled' })
+    } else
+      this.#lives.set(key, life?.state === 'noted' ? { ...life, sealed: found } : { state: 'sealed', sealed: found })
+  }
+
+  forget(key: string): void {
+    this.#lives.delete(key)
+  }
+}
+
 /** Work whose reads count together. */
 export class ReadScope implements Sink {
   readonly name: string
   readonly #options: ReadScopeOptions
   readonly #root: Root
-  readonly #installation: Installation | undefined = installation()
+  readonly #installation: Installation | undefined = sharedInstallation()
   readonly #disk: Disk
-  readonly #counted: CountedPaths
+  readonly #paths: CountedPaths
   readonly #generations: Generations
-  /** Everything looked at in this generation, and what of it counts. */
-  #reads: Map<string, Noted> = new Map()
-  #inputs: Set<string> = new Set()
-  /** Reads of earlier generations that changed meanwhile: nothing is stored until they are made again. */
-  readonly #lost: Set<string> = new Set()
-  /** What earlier generations read, by the same keys. */
-  #earlier: Map<string, StoredInput> = new Map()
-  /** Keys of what the program read while it started. */
-  readonly #startUp: Set<string> = new Set()
+  readonly #lives: Lives = new Lives()
   readonly #variables: ReadVariables = new ReadVariables()
   readonly #written: OwnWrites
   readonly #modules: FollowedModules = new FollowedModules()
-  #opaque: string | undefined
-  /** Paths that the program read while it started and that have changed since. Unless they are output, results are not stored. */
-  #outdated: readonly string[] = []
-  /** Took over what the program read before. */
-  #begun = false
-  /** Keys of the files that runs are about and have read. */
+  /** Keys of the files that runs are about and have read; 'shared': they are inputs of all results. */
   readonly #ownReads: Set<string> = new Set()
-  /** Whether these are inputs of all results. */
-  #sharesOwn: boolean
-  /** A result of this generation did what no set describes. */
-  #isSpoiled = false
-  #isReported = false
-  /** Its builds are reported by `begin`. */
-  #isBuilding = false
+  #ownFiles: 'of each result' | 'shared'
+  #storing: Storing = 'on'
+  /** Whether it has taken over what the program read before, and compares each set once because a build began. */
+  #phase: 'idle' | 'running' | 'building' = 'idle'
+  /** Reports the first result that is not stored. */
+  #report: ((message: string) => void) | undefined
 
   constructor(options: ReadScopeOptions) {
     this.name = options.name
     this.#options = options
-    this.#sharesOwn = options.ownFiles === 'shared'
+    this.#report = options.onOpaque
+    this.#ownFiles = options.ownFiles ?? 'of each result'
     const disk = hostDisk()
     if (disk === undefined)
       throw new VarveError('ENGINE_UNAVAILABLE', 'the recorder needs the files of Node.js, which is not here')
     this.#disk = disk
     this.#root = new Root(options.root, disk.paths)
-    this.#counted = new CountedPaths(disk, options.root)
+    this.#paths = new CountedPaths(disk, options.root)
     this.#written = new OwnWrites(disk)
     this.#generations = new Generations(this.#root, this.#disk)
     if (this.#installation === undefined) this.#refuse('runs in a host in which reads cannot be recorded')
@@ -116,8 +211,8 @@ export class ReadScope implements Sink {
   /** Where sets are kept from now on; what is in `folder` does not count. */
   attach(store: ReadStore, folder: string): void {
     this.#generations.attach(store)
-    this.#counted.ignore(folder)
-    for (const key of this.#inputs) if (!this.#counted.has(this.#reads.get(key))) this.#inputs.delete(key)
+    this.#paths.ignore(folder)
+    for (const [key, look] of this.#lives) if (!this.#paths.has(look)) this.#lives.forget(key)
   }
 
   /** The id to put with a result. */
@@ -125,56 +220,45 @@ export class ReadScope implements Sink {
     return this.#generations.use()
   }
 
-  /** The same, of which nothing need be put. */
+  /** The id of the present generation, of which nothing need be put. */
   get current(): string {
     return this.#generations.current
   }
 
   /** Why results are not stored; undefined if they are. */
   get reason(): string | undefined {
-    return this.#opaque
+    return typeof this.#storing === 'object' ? this.#storing.did : undefined
   }
 
   /** A build begins: what was compared before is compared again. Until the next build each set is compared once. */
   begin(): void {
-    this.#isBuilding = true
     this.#start()
+    this.#phase = 'building'
     this.#generations.begin()
   }
 
   /** A build is over. What the program reads from now on is its start-up again, for the next build. */
   end(): void {
     const ambient = this.#installation?.ambient
-    if (this.#begun && ambient !== undefined) ambient.scopes -= 1
-    this.#begun = false
-    this.#isBuilding = false
+    if (this.#phase !== 'idle' && ambient !== undefined) ambient.scopes -= 1
+    this.#phase = 'idle'
   }
 
   /** Whether everything read so far is unchanged. The code of a server that runs on may have any of it in memory. */
   get isCurrent(): boolean {
-    if (this.reason !== undefined) return false
-    const earlier = [...this.#earlier.values(), ...this.#variables.reads.values()]
-    return unrecordedNow(
-      () =>
-        this.#set() !== undefined && new Comparison(this.#disk, this.#root, isOutdated).compare(earlier) !== 'changed',
-    )
+    if (this.reason !== undefined || this.#set() === undefined) return false
+    return this.#compare([...this.#sealed().values()])
   }
 
   /** Stores nothing from now on, including the results since the last commit. */
   stop(): void {
-    this.#opaque ??= 'runs in a process in which its inputs have changed'
+    if (this.reason === undefined) this.#storing = { did: 'runs in a process in which its inputs have changed' }
   }
 
   /** Takes over what another scope of the same code has read. */
   takeOver(other: ReadScope): void {
-    for (const [key, read] of other.#earlier) this.#earlier.set(key, this.#earlier.get(key) ?? read)
-    for (const key of other.#inputs) {
-      const read = other.#reads.get(key)
-      if (read === undefined || this.#earlier.has(key) || this.#inputs.has(key)) continue
-      this.#reads.set(key, read)
-      this.#inputs.add(key)
-    }
-    for (const [key, read] of other.#variables.reads) this.#earlier.set(key, this.#earlier.get(key) ?? read)
+    this.#lives.takeOver(other.#lives)
+    for (const [key, read] of other.#variables.reads) if (!this.#lives.isSealed(key)) this.#lives.seal(key, read)
   }
 
   /** Runs work of the scope that has no result of its own. Reads of the file that it is about, absolute, do not count. */
@@ -198,15 +282,15 @@ export class ReadScope implements Sink {
   }
 
   wrote(path: string): void {
-    unrecordedNow(() => this.#written.add(path, this.#reads))
+    this.#written.add(path, this.#lives)
   }
 
   variable(name: string, isListed: boolean): void {
-    this.#variables.read(name, isListed)
+    if (this.#variables.read(name, isListed) === 'changed') this.#spoil()
   }
 
   variables(prefix: string): void {
-    this.#variables.readNames(prefix)
+    if (this.#variables.readNames(prefix) === 'changed') this.#spoil()
   }
 
   changedVariable(name: string): void {
@@ -214,54 +298,48 @@ export class ReadScope implements Sink {
   }
 
   opaque(event: Opaque): void {
-    if (this.#opaque !== undefined || this.#options.isDeclared === true) return
+    if (this.reason !== undefined || this.#options.isDeclared === true) return
     const hidden = hiddenReads(event, this.name, this.#options.trust)
     if (hidden !== undefined) this.#refuse(hidden, packageToTrust(event))
   }
 
   /** Looks at a path before it is read. The key of the read, undefined if it does not count. @internal */
   look(kind: ReadKind, path: string): string | undefined {
-    if (this.#written.hides(kind, path)) return undefined
-    return unrecordedNow(() => {
-      const decided = this.#counted.decide(kind, path)
-      if (decided === undefined) return undefined
-      this.#followLink(decided[1])
-      const key = `${decided[0]} ${decided[1]}`
-      if (kind === 'module' && path.endsWith('.node') && this.#installation?.addons.has(path) !== true)
-        this.opaque({ kind: 'addon', what: path }) // it may be loaded already
-      if (kind === 'module') for (const imported of this.#modules.follow(path)) this.read(kind, imported)
-      if (decided[0] === 'module' && this.#earlier.has(key)) return undefined
-      const before = this.#lost.delete(key) ? undefined : this.#reads.get(key)
-      if (before !== undefined && (this.#written.decides(key, path) || before.isCurrent(this.#disk))) return key
-      if (before !== undefined) this.seal() // results before this read do not depend on what it finds
-      this.#reads.set(key, lookedAt(this.#disk, ...decided))
-      return key
-    })
+    const decided = this.#written.hides(kind, path) ? undefined : this.#paths.decide(kind, path)
+    if (decided === undefined) return undefined
+    this.#followLink(decided[1])
+    const key = `${decided[0]} ${decided[1]}`
+    if (kind === 'module' && path.endsWith('.node') && this.#installation?.addons.has(path) !== true)
+      this.opaque({ kind: 'addon', what: path }) // it may be loaded already
+    if (kind === 'module') for (const imported of this.#modules.follow(path)) this.read(kind, imported)
+    if (decided[0] === 'module' && this.#lives.isSealed(key)) return undefined
+    const before = this.#lives.get(key)
+    if (before !== undefined && (this.#written.decides(key, path) || before.isCurrent(this.#disk))) return key
+    if (before !== undefined) this.seal() // results before this read do not depend on what it finds
+    this.#lives.note(key, lookedAt(this.#disk, ...decided))
+    return key
   }
 
   /** Counts where the link of an installed package leads. */
   #followLink(manifest: string): void {
-    const folder = this.#counted.linkedPackage(manifest)
-    const key = `link ${folder ?? ''}`
-    if (folder !== undefined && !this.#reads.has(key) && !this.#earlier.has(key)) this.read('link', folder)
+    const folder = this.#paths.linkedPackage(manifest)
+    if (folder !== undefined && !this.#lives.has(`link ${folder}`)) this.read('link', folder)
   }
 
   /** What a call read counts. A read that was sealed while the call ran counts already. @internal */
   count(keys: Iterable<string>): void {
     for (const key of keys) {
-      const read = this.#reads.get(key)
+      const read = this.#lives.get(key)
       // Tools compare their output with what is there before they write it.
       if (read === undefined || (this.#written.has(read.path) && isOutput(read.path))) continue
-      if (this.#ownReads.has(key)) this.#sharesOwn = true // another run reads it
-      this.#inputs.add(key)
-      this.#startUp.delete(key)
+      if (this.#ownReads.has(key)) this.#ownFiles = 'shared' // another run reads it
+      this.#lives.count(key)
     }
   }
 
   /** What is at a path now; undefined where the project keeps nothing. @internal */
   lookAtKept(path: string): Look | undefined {
-    if (!this.#counted.keeps(path)) return undefined
-    return unrecordedNow(() => lookAt(this.#disk.fs, path))
+    return this.#paths.keeps(path) ? lookAt(this.#disk.fs, path) : undefined
   }
 
   /** A result is not stored because its work wrote this file, absolute. */
@@ -274,7 +352,7 @@ export class ReadScope implements Sink {
 
   /** A result may be stored already, so none of this generation is. @internal */
   wroteLate(path: string): void {
-    this.#isSpoiled = true
+    this.#spoil()
     this.refuseWritten(path)
   }
 
@@ -287,92 +365,90 @@ export class ReadScope implements Sink {
     if (key !== undefined) this.#ownReads.add(key)
     const isWithout = reads === 0 && this.#ownReads.size > 0 && this.#options.notesImports === true && isGiven !== true
     const isKept = isGiven === true ? reads > 0 : isWithout && typeof this.lookAtKept(path) === 'object'
-    if (isKept || reads > 1) this.#sharesOwn = true
-    if (this.#sharesOwn) this.count(this.#ownReads)
+    if (isKept || reads > 1) this.#ownFiles = 'shared'
+    if (this.#ownFiles === 'shared') this.count(this.#ownReads)
   }
 
   /** Whether results of that generation may be used. */
   verdict(generation: string): Verdict {
     if (generation !== this.#generations.current)
-      return unrecordedNow(() => this.#generations.verdict(generation, this.#isBuilding))
-    return unrecordedNow(() => this.reason === undefined && this.#isCurrent()) ? 'same' : 'changed'
+      return this.#generations.verdict(generation, this.#phase === 'building')
+    return this.reason === undefined && this.#isPresentCurrent() ? 'same' : 'changed'
   }
 
   /** A result of that generation was used: what it depends on, the work around depends on. */
   forward(generation: string, outer: Sink): void {
-    if (generation !== this.#generations.current)
-      return unrecordedNow(() => this.#generations.forward(generation, outer))
-    forwardInputs([...this.#earlier.values(), ...this.#variables.reads.values()], this.#root, outer)
-    for (const key of this.#inputs) {
-      const read = this.#reads.get(key)
-      if (read !== undefined) outer.read(read.kind, read.path)
-    }
+    if (generation !== this.#generations.current) return this.#generations.forward(generation, outer)
+    forwardInputs([...this.#sealed().values()], this.#root, outer)
+    for (const { kind, path } of this.#lives.counted(this.#disk)) outer.read(kind, path)
   }
 
   /** What differs for results of that generation. */
   changes(generation: string): readonly ChangedInput[] {
-    return unrecordedNow(() => this.#generations.changes(generation))
+    return this.#generations.changes(generation)
   }
 
   /** What counts so far: names of files and variables, as `why` names them. */
   recorded(): { readonly files: readonly string[]; readonly variables: readonly string[] } {
-    const { files, variables } = namesOf([...this.#earlier.values(), ...this.#variables.reads.values()])
-    const paths = [...this.#inputs].map((key) => this.#root.relative(this.#reads.get(key)?.path ?? ''))
+    const { files, variables } = namesOf([...this.#sealed().values()])
+    const paths = this.#lives.counted(this.#disk).map(({ path }) => this.#root.relative(path))
     return { files: [...new Set([...files, ...paths])].sort(), variables: [...new Set(variables)].sort() }
   }
 
   /** Puts what was read, if results were put with it. To be called before a commit. */
   seal(): void {
     if (!this.#generations.isUsed) return
-    unrecordedNow(() => {
-      for (const imported of this.#modules.followAll()) this.read('module', imported)
-      const set = this.reason === undefined ? this.#set() : undefined
-      if (set === undefined)
-        for (const key of this.#inputs) {
-          if (!this.#isOfOutput(key) && this.#reads.get(key)?.seal(this.#disk) === undefined) this.#lost.add(key)
-        }
-      if (set !== undefined) this.#generations.put([...set.values()])
-      if (set !== undefined) this.#earlier = set
-      this.#generations.next()
-      this.#isSpoiled = false
-      this.#variables.isMixed = false
-      if (set === undefined) return
+    for (const imported of this.#modules.followAll()) this.read('module', imported)
+    const set = this.reason === undefined ? this.#set() : undefined
+    const counted = this.#lives.counted(this.#disk)
+    if (set === undefined) {
+      for (const look of counted) if (look.seal(this.#disk) === undefined) this.#lives.seal(keyOf(look), 'changed')
+    } else {
+      this.#generations.put([...set.values()])
+      for (const look of counted) this.#lives.forget(keyOf(look))
+      for (const [key, input] of set) this.#lives.seal(key, input)
       this.#variables.clear()
-      const pending = [...this.#reads].filter(([key]) => !this.#inputs.has(key))
-      this.#reads = new Map(pending)
-      this.#inputs = new Set()
-    })
+    }
+    this.#generations.next()
+    if (this.#storing === 'later') this.#storing = 'on'
+  }
+
+  /** What earlier generations found, and the variables of this one. */
+  #sealed(): Map<string, StoredInput> {
+    return new Map([...this.#lives.sealed, ...this.#variables.reads])
   }
 
   /** Whether all reads would find the same again, besides those of what the work changed. */
-  #isCurrent(): boolean {
+  #isPresentCurrent(): boolean {
     if (!this.#variables.areCurrent || this.#set() === undefined) return false
     const own = (key: string, path: string): boolean => this.#written.decides(key, path) || this.#variables.isOwn(key)
-    const noted = [...this.#inputs].flatMap((key) => (this.#isOfOutput(key) ? [] : (this.#reads.get(key) ?? [])))
-    if (!noted.every((read) => own(keyOf(read), read.path) || read.isCurrent(this.#disk))) return false
+    const isCurrent = (look: Noted): boolean => own(keyOf(look), look.path) || look.isCurrent(this.#disk)
+    if (!this.#lives.counted(this.#disk).every(isCurrent)) return false
     // A call that was under way when these were sealed depends on them.
     const isLeft = ([key, [, name]]: [string, StoredInput]): boolean =>
-      !this.#inputs.has(key) && !own(key, this.#root.absolute(name))
-    const earlier = [...new Map([...this.#earlier, ...this.#variables.reads])].filter(isLeft).map(([, read]) => read)
-    return new Comparison(this.#disk, this.#root, isOutdated).compare(earlier) !== 'changed'
+      !this.#lives.isCounted(key) && !own(key, this.#root.absolute(name))
+    return this.#compare([...this.#sealed()].filter(isLeft).map(([, read]) => read))
+  }
+
+  #compare(set: readonly StoredInput[]): boolean {
+    return new Comparison(this.#disk, this.#root, isOutdated).compare(set) !== 'changed'
   }
 
   /** All reads; undefined if one of them changed since it was made. */
   #set(): Map<string, StoredInput> | undefined {
-    if (this.#lost.size > 0 || this.#variables.isMixed || this.#isSpoiled || this.#hasOutdated()) return undefined
-    const set = new Map([...this.#earlier, ...this.#variables.reads])
-    for (const key of this.#inputs) {
-      if (this.#isOfOutput(key)) continue
-      const sealed = this.#reads.get(key)?.seal(this.#disk)
-      if (sealed === undefined) return undefined
-      if (!this.#written.hadTemporarily(sealed)) set.set(keyOf(sealed), storedInput(sealed, this.#root))
+    if (this.#storing === 'later' || this.#lives.spoiled('work').length > 0 || this.#hasOutdated()) return undefined
+    const set = this.#sealed()
+    for (const look of this.#lives.counted(this.#disk)) {
+      const found = look.seal(this.#disk)
+      if (found === undefined) return undefined
+      if (!this.#written.hadTemporarily(found)) set.set(keyOf(found), storedInput(found, this.#root))
     }
     return set
   }
 
-  /** Whether this process has in memory what no set describes. Reports it once. */
+  /** Whether this process has in memory what no set describes. */
   #hasOutdated(): boolean {
-    const path = this.#outdated.find((one) => !isOutput(one))
+    const [path] = this.#lives.spoiled('start-up')
     if (path === undefined) return false
     this.#reportOnce(
       `results of '${this.name}' are not stored: the program has read '${this.#root.relative(path)}', which has changed since`,
@@ -382,37 +458,26 @@ export class ReadScope implements Sink {
 
   /** Takes over what the program read before. */
   #start(): void {
-    if (this.#begun) return
-    this.#begun = true
+    if (this.#phase !== 'idle') return
+    this.#phase = 'running'
     if (this.#options.notesImports === true && this.#installation !== undefined) installResolution(this.#installation)
     const ambient = this.#installation?.ambient
     if (ambient === undefined) return
     ambient.scopes += 1
-    this.#outdated = unrecordedNow(() => [...ambient.reads.values()].flatMap((read) => this.#adopt(read)))
+    for (const look of ambient.reads.values())
+      if (this.#paths.has(look)) this.#lives.adopt(keyOf(look), look, look.hasChanged(this.#disk))
     for (const [, event] of ambient.hidden) this.opaque(event)
     if (ambient.isTooLong) this.#refuse('began after the program had read more files than are noted')
   }
 
-  /** Counts what the program read while it started. Returns its path if that has changed since: the program has it in memory. */
-  #adopt(read: Noted): readonly string[] {
-    if (!this.#counted.has(read)) return []
-    if (read.hasChanged(this.#disk)) return [read.path]
-    const key = keyOf(read)
-    this.#reads.set(key, read)
-    this.#inputs.add(key)
-    this.#startUp.add(key)
-    return []
-  }
-
-  /** Whether this was read while the program started and the build has written its output there since. */
-  #isOfOutput(key: string): boolean {
-    const read = this.#startUp.has(key) ? this.#reads.get(key) : undefined
-    return read !== undefined && isOutput(read.path) && read.hasChanged(this.#disk)
+  /** The results of this generation are not stored: no set describes what they depend on. */
+  #spoil(): void {
+    if (this.#storing === 'on') this.#storing = 'later'
   }
 
   #refuse(did: string, trustable?: string): void {
     if (this.#options.isDeclared === true) return
-    this.#opaque = did
+    this.#storing = { did }
     const trust =
       trustable === undefined ? '' : `, or name '${trustable}' in option 'trust' if its reads decide nothing`
     this.#options.onOpaque?.(
@@ -421,7 +486,7 @@ export class ReadScope implements Sink {
   }
 
   #reportOnce(message: string): void {
-    if (!this.#isReported) this.#options.onOpaque?.(message)
-    this.#isReported = true
+    this.#report?.(message)
+    this.#report = undefined
   }
 }

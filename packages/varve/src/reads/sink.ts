@@ -4,7 +4,10 @@
  */
 import type { AsyncLocalStorage, AsyncResource } from 'node:async_hooks'
 import { builtin } from '../host/builtin.ts'
-import { type Disk, type Found, hostDisk, type ReadKind } from '../inputs/input.ts'
+import { hostDisk, type ReadKind } from '../inputs/input.ts'
+import type { Noted, Present } from '../inputs/observed.ts'
+import { packagePath } from '../host/code.ts'
+import { markOwn } from '../host/own.ts'
 
 /** Receives the reads of the code that runs now. No method throws. */
 export interface Sink {
@@ -31,17 +34,6 @@ export interface Opaque {
   readonly by?: string | undefined
   /** An addon that was loaded before is called. */
   readonly isCall?: boolean
-}
-
-/** A read that was noted, of whichever copy. */
-export interface Noted {
-  readonly kind: ReadKind
-  readonly path: string
-  isCurrent(disk: Disk): boolean
-  /** Whether the path is no longer what was read. */
-  hasChanged(disk: Disk): boolean
-  freeze(disk: Disk): void
-  seal(disk: Disk): Found | undefined
 }
 
 /** Notes what a program reads outside of scopes, until the first of them begins. */
@@ -71,7 +63,7 @@ export interface Installation {
   areImportsNoted: boolean
   /** Paths of addons that report recorded work which calls them. */
   readonly addons: Set<string>
-  /** Depth of `unrecordedNow` on this stack. */
+  /** Depth of Varve's own work on this stack. */
   unrecorded: number
   /** Runs of `recorded` and `unrecorded`, and builds, that have not ended. */
   running: number
@@ -87,13 +79,13 @@ const NO_TRIGGER = 0
 /** That of the host, which tests may replace later. */
 const { setImmediate: soon } = globalThis
 
-const NAME: unique symbol = Symbol.for('varve.reads.9')
+const NAME: unique symbol = Symbol.for('varve.reads.10')
 
 /** Marks the wrappers of copies that share an installation. Those of another shape are wrapped again, because their notes go elsewhere. */
-export const WRAPPED: unique symbol = Symbol.for('varve.reads.9.wrapped')
+export const WRAPPED: unique symbol = Symbol.for('varve.reads.10.wrapped')
 
 /** The installation, undefined until there is one. */
-export function installation(): Installation | undefined {
+export function sharedInstallation(): Installation | undefined {
   const found: unknown = Reflect.get(globalThis, NAME)
   return isInstallation(found) ? found : undefined
 }
@@ -120,22 +112,22 @@ export function makeInstallation(): Installation | undefined {
 
 /** Removes it: what was wrapped is what it was. */
 export function removeInstallation(): void {
-  const found = installation()
+  const found = sharedInstallation()
   if (found === undefined) return
   for (const undo of found.undo.toReversed()) undo()
   Reflect.deleteProperty(globalThis, NAME)
 }
 
 /** The sink of the code that runs now. */
-export function outerSink(installed: Installation | undefined = installation()): Sink | undefined {
+export function outerSink(installed: Installation | undefined = sharedInstallation()): Sink | undefined {
   return installed?.storage.getStore() ?? undefined
 }
 
-/** Whether the program read this while it started, and it has changed since. */
-export function isOutdated(kind: ReadKind, path: string): boolean {
-  const read = installation()?.ambient?.reads.get(`${kind} ${path}`)
+/** Whether the program read this while it started, and it has changed since; `now`: what is there. */
+export function isOutdated(kind: ReadKind, path: string, now: Present): boolean {
+  const read = sharedInstallation()?.ambient?.reads.get(`${kind} ${path}`)
   const disk = hostDisk()
-  return read !== undefined && disk !== undefined && read.hasChanged(disk)
+  return read !== undefined && disk !== undefined && read.hasChanged(disk, now)
 }
 
 /**
@@ -149,12 +141,12 @@ export function noteOutput(folder: string, root: string): void {
   const isAround = `${paths.resolve(root)}${paths.sep}`.startsWith(
     output.endsWith(paths.sep) ? output : `${output}${paths.sep}`,
   )
-  if (!isAround) installation()?.outputs.add(output)
+  if (!isAround) sharedInstallation()?.outputs.add(output)
 }
 
 /** Whether a path is an output directory or below one. It looks up from the path, because a process may have many outputs. */
 export function isOutput(path: string): boolean {
-  const outputs = installation()?.outputs
+  const outputs = sharedInstallation()?.outputs
   const paths = builtin('node:path')
   if (outputs === undefined || outputs.size === 0 || paths === undefined) return false
   const folder = paths.dirname(path)
@@ -184,7 +176,7 @@ export function recorded<T>(installed: Installation, sink: Sink, work: () => T):
 
 /** Runs Varve's own work, which is not recorded, nor is what it begins until the promise that it returns is settled. */
 export function unrecorded<T>(work: () => T): T {
-  const found = installation()
+  const found = sharedInstallation()
   if (found === undefined) return work()
   if (found.isNeeded) return found.storage.run(null, work)
   const end = inUse(found)
@@ -198,16 +190,20 @@ export function unrecorded<T>(work: () => T): T {
   }
 }
 
-/** The same for work that is over when it returns, without the storage. */
-export function unrecordedNow<T>(work: () => T): T {
-  const found = installation()
-  if (found === undefined) return work()
-  found.unrecorded += 1
+/** Runs Varve's own work that is over when it returns, without the storage. */
+export function unseen<T>(installation: Installation, work: () => T): T {
+  installation.unrecorded += 1
   try {
     return work()
   } finally {
-    found.unrecorded -= 1
+    installation.unrecorded -= 1
   }
+}
+
+/** Does so with the installation of this process. */
+export function unrecordedNow<T>(work: () => T): T {
+  const found = sharedInstallation()
+  return found === undefined ? work() : unseen(found, work)
 }
 
 /** Keeps the storage in use until the result is called, once. */
@@ -223,12 +219,12 @@ export function inUse(installed: Installation): () => void {
  * Takes the storage out of use if nothing needs it. Before Node.js 24, every promise of the process costs more while it is in use: 35 ms
  * for 2,000 hits, which need no storage.
  */
-export function release(installed: Installation | undefined = installation()): void {
+export function release(installed: Installation | undefined = sharedInstallation()): void {
   if (installed !== undefined && installed.running === 0 && !installed.isNeeded) installed.storage.disable()
 }
 
 /**
- * The same after this turn of the event loop. Calls come in rows, such as those that resolve all imports of a module, and to put the
+ * Takes the storage out of use after this turn of the event loop. Calls come in rows, such as those that resolve all imports of a module, and to put the
  * storage in and out of use for each of 2,000 calls took 18 of 24 ms.
  */
 function releaseSoon(installed: Installation): void {
@@ -248,7 +244,7 @@ function isStorageCostly(): boolean {
 
 let Resource: typeof AsyncResource | undefined
 
-/** The id of an asynchronous resource made now. Ids are consecutive, so two of them show whether others were made meanwhile. */
+/** The id of an asynchronous resource made now. Ids are consecutive, so two of them show whether others were made between them. */
 function nextAsyncId(): number {
   Resource ??= builtin('node:async_hooks')?.AsyncResource
   return Resource === undefined ? 0 : new Resource('varve', NO_TRIGGER).asyncId()
@@ -256,4 +252,122 @@ function nextAsyncId(): number {
 
 function isInstallation(found: unknown): found is Installation {
   return typeof found === 'object' && found !== null && 'storage' in found && 'undo' in found
+}
+
+/**
+ * Functions in the place of others: same name, length and own properties, the same results and errors. Errors that are
+ * thrown keep their stack, without the line of this file.
+ */
+
+type Callable = (...args: unknown[]) => unknown
+
+/** Called before each call. May return what is called with its result, and gives the one to return. */
+export interface Note {
+  (sink: Sink, args: readonly unknown[]): ((result: unknown) => unknown) | void
+  /** Whether the function writes. What it reads for that, such as the files in a folder that it removes, is not read by the program. */
+  readonly isWrite?: boolean
+  /** Whether the function reads a whole file. `readFileSync` opens it by `openSync` if it is given no encoding: that is one read, not two. */
+  readonly isWhole?: boolean
+}
+
+/** The end of the path of this module, which stack traces leave out. The lines of a bundle stay: its file contains the code of the tool, too. */
+const HERE: string | undefined = packagePath()?.replace('host/code', 'reads/sink')
+
+/** What `native` of `realpath` and `util.promisify` take reads files, too. */
+const VARIANTS: ReadonlySet<string | symbol> = new Set(['native', Symbol.for('nodejs.util.promisify.custom')])
+
+/** A wrapper of `original`: `note` receives the calls of recorded code. */
+export function wrap(installation: Installation, original: Callable, note: Note): Callable {
+  return wrapWith(installation, original, note, (key, own) =>
+    VARIANTS.has(key) ? wrapWith(installation, own, note, (_, same) => same) : own,
+  )
+}
+
+/** `wrapOwn` gives what takes the place of a function that is a property of the original. */
+export function wrapWith(
+  installation: Installation,
+  original: Callable,
+  note: Note,
+  wrapOwn: (key: string | symbol, own: Callable) => Callable,
+): Callable {
+  const wrapper = function (this: unknown, ...args: unknown[]): unknown {
+    const sink = sinkNow(installation)
+    const after = sink === undefined ? undefined : noted(installation, note, sink, args)
+    const depth = note.isWrite === true || note.isWhole === true ? 1 : 0
+    installation.unrecorded += depth
+    try {
+      const result: unknown =
+        new.target === undefined ? Reflect.apply(original, this, args) : Reflect.construct(original, args, new.target)
+      return after === undefined ? result : after(result)
+    } catch (error) {
+      // Varve's own work shows no stack, and to make one takes longer than most calls.
+      throw installation.unrecorded > depth ? error : withoutHere(error)
+    } finally {
+      installation.unrecorded -= depth
+    }
+  }
+  for (const key of Reflect.ownKeys(original)) if (key !== WRAPPED) copyProperty(original, wrapper, key, wrapOwn)
+  Object.defineProperty(wrapper, WRAPPED, { value: original })
+  markOwn(wrapper, withoutNotes(installation, original))
+  return wrapper
+}
+
+/** Notes a call. What that reads itself is not noted, also if a library has put a function of its own in front of a wrapper. */
+export function noted(installation: Installation, note: Note, sink: Sink, args: readonly unknown[]): ReturnType<Note> {
+  return unseen(installation, () => note(sink, args))
+}
+
+/** The function as Varve calls it: what it calls itself is not noted either. */
+function withoutNotes(installation: Installation, original: Callable): Callable {
+  return function (this: unknown, ...args: unknown[]): unknown {
+    return unseen(installation, () => Reflect.apply(original, this, args))
+  }
+}
+
+/** The function that a wrapper stands for, undefined if it is none. */
+export function originalOf(value: unknown): unknown {
+  return typeof value === 'function' ? Reflect.get(value, WRAPPED) : undefined
+}
+
+/**
+ * Puts a wrapper in the place of a method. Does nothing if there is none, or one of ours. To undo it changes nothing if another
+ * library wrapped the method since.
+ */
+export function replace(installation: Installation, target: object, name: string, note: Note): void {
+  const original: unknown = Reflect.get(target, name)
+  if (!isCallable(original) || originalOf(original) !== undefined) return
+  const wrapper = wrap(installation, original, note)
+  if (!Reflect.set(target, name, wrapper)) return
+  installation.undo.push(() => {
+    if (Reflect.get(target, name) === wrapper) Reflect.set(target, name, original)
+  })
+}
+
+/** Whether this can be called. */
+export function isCallable(value: unknown): value is Callable {
+  return typeof value === 'function'
+}
+
+function copyProperty(
+  original: Callable,
+  wrapper: Callable,
+  key: string | symbol,
+  wrapOwn: (key: string | symbol, own: Callable) => Callable,
+): void {
+  const property = Object.getOwnPropertyDescriptor(original, key)
+  const existing = Object.getOwnPropertyDescriptor(wrapper, key)
+  if (property === undefined || existing?.configurable === false) {
+    if (key === 'prototype') Reflect.set(wrapper, key, original.prototype)
+    return
+  }
+  if (isCallable(property.value)) property.value = property.value === original ? wrapper : wrapOwn(key, property.value)
+  Object.defineProperty(wrapper, key, property)
+}
+
+function withoutHere(error: unknown): unknown {
+  const stack: unknown = typeof error === 'object' && error !== null ? Reflect.get(error, 'stack') : undefined
+  if (typeof error !== 'object' || error === null || typeof stack !== 'string' || HERE === undefined) return error
+  const lines = stack.split('\n')
+  Reflect.set(error, 'stack', lines.filter((line) => !line.includes(HERE)).join('\n'))
+  return error
 }

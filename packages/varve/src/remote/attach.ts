@@ -10,10 +10,10 @@ import { toVarveError, VarveError } from '../errors.ts'
 import { examine } from '../health/degraded.ts'
 import { cachesAbove, type TrustDomain } from '../health/domain.ts'
 import { builtin } from '../host/builtin.ts'
+import { ownEnv } from '../host/own.ts'
 import { variable } from '../host/permission.ts'
 import type { CacheOptions } from '../options.ts'
 import { installedPackage } from '../host/installed.ts'
-import { unrecorded } from '../reads/sink.ts'
 import type { CacheRemote, PublishedCache, RemoteReport } from './remote.ts'
 import { nowMs } from '../host/now.ts'
 import { jsonOf } from '../values/json.ts'
@@ -81,11 +81,8 @@ async function attachTo(
     warning: warningOf(NOT_NEWEST, problem),
     later: later?.then((failure) => warningOf(NOT_NEWEST, failure)),
     discard: offline ? undefined : remote.discard?.bind(remote),
-    // What a remote reads is no input of builds that follow in this process.
     publish:
-      offline || !remote.publishes
-        ? undefined
-        : (cache) => unrecorded(() => remote.publish(cache).then(() => undefined, unpublished)),
+      offline || !remote.publishes ? undefined : (cache) => remote.publish(cache).then(() => undefined, unpublished),
   }
 }
 
@@ -134,7 +131,7 @@ interface RemotePackage {
 /** The remote of the environment, with its layers beside the directory of the cache. */
 function environmentRemote(dir: string): Promise<CacheRemote | undefined> {
   const dirOfLayers = builtin('node:path')?.join(cachesAbove(dir), '.remote') ?? ''
-  const deciding = Object.entries(globalThis.process.env).filter(([name]) => /^(?:VARVE|AWS)_/.test(name))
+  const deciding = Object.entries(ownEnv()).filter(([name]) => /^(?:VARVE|AWS)_/.test(name))
   const id = jsonOf([dirOfLayers, ...deciding])
   const found = opened.get(id)
   if (found !== undefined) return found
@@ -147,5 +144,5 @@ async function openEnvironmentRemote(dir: string): Promise<CacheRemote | undefin
   const { remoteFromEnvironment }: RemotePackage = await import(
     /* webpackIgnore: true */ installedPackage('@varve/remote')
   )
-  return remoteFromEnvironment(globalThis.process.env, { dir })
+  return remoteFromEnvironment(ownEnv(), { dir })
 }

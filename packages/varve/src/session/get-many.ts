@@ -41,7 +41,7 @@ export function getMany<V>(lookup: Lookup<V>, keys: readonly Key[]): (V | undefi
   return found
 }
 
-/** The same with values that another thread reads. */
+/** The values of keys, which another thread reads. */
 export async function getManyAsync<V>(lookup: Lookup<V>, keys: readonly Key[]): Promise<(V | undefined)[]> {
   checkKeys('getManyAsync', keys)
   const { session, namespace } = lookup

@@ -4,19 +4,17 @@ import { type CodecName, codecOf } from '../values/codec.ts'
 import { projectDirectory } from '../health/directory.ts'
 import { VarveError } from '../errors.ts'
 import type { Namespace } from '../session/namespace.ts'
-import { installReads } from '../reads/install.ts'
+import { installReads } from '../reads/recorder.ts'
 import { ReadScope } from '../reads/scope.ts'
 import type { Session } from '../session/session.ts'
 import { checkOptions, describe, type Field, type Fields, FUNCTION, oneOf, STRING } from '../checks/validate.ts'
-import { digestsOf } from './named.ts'
 import { READS_PREFIX, RECORDS_PREFIX, RESULTS_PREFIX } from './names.ts'
+import { digestsOf, VARIANTS_MAX, Shelf } from './record.ts'
 import type { TaskOptions } from './options.ts'
-import { VARIANTS_MAX } from './record.ts'
 import { DEPENDENCY_FIELDS } from './request.ts'
-import { NO_ROOT, noFiles, noPaths } from '../inputs/no-files.ts'
-import { Root } from '../inputs/root.ts'
+import { NO_ROOT, noPaths, Root } from '../inputs/root.ts'
+import { hostDisk } from '../inputs/input.ts'
 import { measureClock } from '../inputs/stamp.ts'
-import { Shelf } from './shelf.ts'
 import { Task } from './task.ts'
 
 /** Version of the layout of the namespace with the reads of a task's work. */
@@ -95,12 +93,11 @@ export function makeTask(host: TaskHost, name: string, options: TaskOptions): Ta
     scope,
   })
   const inputs = digestsOf(options.inputs ?? {})
-  const files = disk ?? noFiles
   return new Task({
     name,
     shelf,
     place,
-    fs: files,
+    disk: hostDisk(),
     root,
     scope,
     inputs,

@@ -122,7 +122,7 @@ export type Explain = NonNullable<TaskRequest['explain']>
 export interface TaskContext {
   /** Why the work runs, in the words of `TaskStats.reasons`. */
   readonly reason: string
-  /** The same with names and short values, as `varve why` prints it: `'NODE_ENV development -> production'`. */
+  /** Why the work runs, with names and short values, as `varve why` prints it: `'NODE_ENV development -> production'`. */
   readonly why: string
   /**
    * Adds a file, whether or not it exists, by its absolute path or its path relative to the root. Pass the `content` that

@@ -1,25 +1,25 @@
 /** The context of running work: collects the dependencies of its result. */
+import { digestOf, digestOfFile, digestOfVariable } from '../inputs/digest.ts'
+import { UNREADABLE } from '../inputs/input.ts'
+import { isFolder, Observed } from '../inputs/observed.ts'
+import type { Comparison } from '../inputs/set.ts'
+import { isYoungAt, NO_STAMP } from '../inputs/stamp.ts'
+import type { Root } from '../inputs/root.ts'
 import { describe } from '../checks/validate.ts'
 import { VarveError } from '../errors.ts'
 import { isAmount } from '../history/counts.ts'
 import { variable } from '../host/permission.ts'
-import { digestOf, digestOfFile, digestOfVariable } from '../inputs/digest.ts'
-import { type RecordedFile } from '../inputs/files.ts'
-import { NO_STAMP } from '../inputs/stamp.ts'
-import type { Asked } from './lookup.ts'
-import { sorted } from './named.ts'
+import type { Asked } from './request.ts'
+import { type RecordedFile, sorted, type Variant } from './record.ts'
 import type { TaskContext } from './options.ts'
-import type { Present } from './present.ts'
-import type { Variant } from './record.ts'
-import type { Root } from '../inputs/root.ts'
-import { outerSink, type Sink } from '../reads/sink.ts'
+import { type Sink, outerSink } from '../reads/sink.ts'
 import { isBytes } from '../values/bytes.ts'
 
 /** What is known once the work is done. */
 export type Outcome =
   /** All that the result depends on, to be stored with it. */
   | { readonly kind: 'storable'; readonly recorded: Pick<Variant, 'added' | 'env' | 'files'> }
-  /** A file or a variable changed meanwhile, so what the result depends on is unknown. */
+  /** A file or a variable changed while it ran, so what the result depends on is unknown. */
   | { readonly kind: 'changed' }
   /** The work wrote this file, absolute. */
   | { readonly kind: 'written'; readonly path: string }
@@ -28,12 +28,16 @@ export type Outcome =
   /** The content of a file cannot be determined. */
   | { readonly kind: 'unreadable' }
 
-/** How the content of a file came to be known. */
-interface Seen {
-  readonly record: RecordedFile | undefined
-  /** Whether it was examined before the work began, while it ran, or declared by the work. */
-  readonly by: 'before' | 'while' | 'reported'
-}
+/**
+ * How the content of a file came to be known: the work declared it, or it was looked at, before the work began or while it ran. A file
+ * that was looked at while it ran may have changed between the read and the look, unless it is older than the run.
+ */
+type Seen =
+  | { readonly by: 'work'; readonly record: RecordedFile }
+  | { readonly by: 'before' | 'while'; readonly look: Observed }
+
+/** What a declared path may be an input as. */
+const KINDS = ['content', 'list'] as const
 
 /** What is known of a run before its work begins. */
 export interface RecordingFacts extends Pick<TaskContext, 'reason' | 'why'> {
@@ -43,7 +47,7 @@ export interface RecordingFacts extends Pick<TaskContext, 'reason' | 'why'> {
 
 /** One run of the work. */
 export class Recording implements TaskContext {
-  readonly #present: Present
+  readonly #present: Comparison
   readonly #root: Root
   readonly reason: string
   readonly why: string
@@ -57,13 +61,13 @@ export class Recording implements TaskContext {
   #isOver = false
 
   /** Looks at the files that were asked for, before the work begins. */
-  constructor(asked: Asked, present: Present, root: Root, { reason, why, canFind }: RecordingFacts) {
+  constructor(asked: Asked, present: Comparison, root: Root, { reason, why, canFind }: RecordingFacts) {
     this.reason = reason
     this.why = why
     this.#present = present
     this.#root = root
     this.#canFind = canFind
-    for (const path of asked.files) this.#files.set(path, { record: this.#recordOf(path), by: 'before' })
+    for (const path of asked.files) this.#files.set(path, { look: this.#lookAt(path), by: 'before' })
     for (const name of asked.env) this.#env.set(name, this.#digestOf(name))
   }
 
@@ -78,10 +82,10 @@ export class Recording implements TaskContext {
     const relative = this.#root.relative(path)
     if (content !== undefined) {
       const digest = digestOfFile(relative, typeof content === 'string' ? Buffer.from(content) : content)
-      this.#files.set(relative, { record: [relative, digest, ...NO_STAMP], by: 'reported' })
+      this.#files.set(relative, { record: [relative, digest, ...NO_STAMP], by: 'work' })
     } else if (!this.#files.has(relative)) {
-      const by = this.#present.files.hasSeen(relative) ? 'before' : 'while'
-      this.#files.set(relative, { record: this.#recordOf(relative), by })
+      const by = KINDS.some((kind) => this.#present.hasSettled(kind, relative)) ? 'before' : 'while'
+      this.#files.set(relative, { look: this.#lookAt(relative), by })
     }
   }
 
@@ -147,26 +151,35 @@ export class Recording implements TaskContext {
     if (this.#written !== undefined) return { kind: 'written', path: this.#written }
     for (const [name, digest] of this.#env) if (digestOfVariable(name) !== digest) return { kind: 'changed' }
     const files: RecordedFile[] = []
-    for (const [path, { record, by }] of this.#files) {
-      if (record === undefined) return { kind: 'unreadable' }
-      // A file that was not examined before may have changed between the read and this call.
-      if (by !== 'reported' && this.#present.files.hasChanged(path)) return { kind: 'changed' }
-      if (by === 'while' && this.#present.files.isYoung(path)) return { kind: 'changed' }
-      files.push(record)
+    for (const [path, seen] of this.#files) {
+      if (seen.by === 'work') {
+        files.push(seen.record)
+        continue
+      }
+      if (seen.by === 'while' && isYoungAt(seen.look.look, this.#present.startMs)) return { kind: 'changed' }
+      const found = seen.look.seal(this.#present.disk)
+      if (found === undefined) return { kind: 'changed' }
+      if (found.digest === UNREADABLE) return { kind: 'unreadable' }
+      files.push([path, found.digest, ...found.stamp])
     }
     return { kind: 'storable', recorded: { added: sorted(this.#added), env: sorted(this.#env), files } }
   }
 
-  /** A file that the work depends on, and so does the work around it. */
-  #recordOf(path: string): RecordedFile | undefined {
+  /** A file that the work depends on, and so does the work around it. Of a directory, the names in it count. */
+  #lookAt(path: string): Observed {
     outerSink()?.read('content', this.#root.absolute(path))
-    return this.#present.files.record(path)
+    const known = KINDS.find((kind) => this.#present.hasSettled(kind, path))
+    if (known !== undefined) return this.#present.observe(known, path)
+    const look = Observed.settled(this.#present.disk, 'content', this.#root.absolute(path))
+    return look.look !== undefined && isFolder(look.look)
+      ? Observed.settled(this.#present.disk, 'list', look.path)
+      : look
   }
 
   /** A variable, likewise. */
   #digestOf(name: string): string {
     outerSink()?.variable(name, false)
-    return this.#present.env(name)
+    return this.#present.now('env', name)
   }
 
   #checkRunning(call: string): void {

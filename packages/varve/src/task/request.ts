@@ -1,11 +1,11 @@
 /** Checks what a run asks for and hashes it. Hot: a hit pays for it. */
 import { VarveError } from '../errors.ts'
-import { BOOLEAN, checkOptions, type Fields, FUNCTION, STRING, wrongValue } from '../checks/validate.ts'
-import { digestOfText } from '../inputs/digest.ts'
-import type { Asked } from './lookup.ts'
-import { type Digests, digestsOf } from './named.ts'
-import type { TaskDependencies, TaskInputs, TaskRequest } from './options.ts'
+import { BOOLEAN, FUNCTION, type Fields, STRING, checkOptions, wrongValue } from '../checks/validate.ts'
+import { digestOf, digestOfText } from '../inputs/digest.ts'
+import { type Digests, type Variant, digestIn, digestsOf, sameDigests, inputsOf, namesIn } from './record.ts'
+import type { Explain, TaskDependencies, TaskInputs, TaskRequest } from './options.ts'
 import type { Root } from '../inputs/root.ts'
+import type { Comparison, Match } from '../inputs/set.ts'
 
 const isTexts = (value: unknown): boolean =>
   Array.isArray(value) && value.every((item) => typeof item === 'string' && item !== '')
@@ -31,6 +31,7 @@ const ID_LENGTH_MAX = 8192
 const ID_LENGTH_KEPT = 256
 
 const NONE: readonly string[] = []
+const NONE_ADDED: ReadonlyMap<string, string> = new Map()
 
 /** What a request comes to; `shared` are the inputs of the task. Throws INVALID_OPTION or INVALID_ARGUMENT. */
 export function askedOf(call: string, request: TaskRequest, shared: Digests, root: Root): Asked {
@@ -45,6 +46,7 @@ export function askedOf(call: string, request: TaskRequest, shared: Digests, roo
     about,
     isGiven,
     explain,
+    added: NONE_ADDED,
   }
 }
 
@@ -73,4 +75,49 @@ function merged(inputs: TaskInputs, shared: Digests): Digests {
     digests.push(name, own[i + 1] ?? '')
   }
   return digests.concat(shared.slice(next))
+}
+
+/** What a run asks for, hashed. */
+export interface Asked {
+  /** Key of the record. */
+  readonly key: string
+  readonly inputs: Digests
+  /** Names. */
+  readonly env: readonly string[]
+  /** Recorded forms of the paths. */
+  readonly files: readonly string[]
+  /** The file that the run is about, if the caller named one. */
+  readonly about: string | undefined
+  /** Whether the work is given the content of that file. */
+  readonly isGiven: boolean | undefined
+  /** Digests of the inputs that earlier runs added, as far as they were found again. */
+  readonly added: ReadonlyMap<string, string>
+  /** The caller's words for changed inputs. */
+  readonly explain: Explain | undefined
+}
+
+/** Whether `variant` may be used. Stops at the first difference, cheap comparisons first. */
+export function match(variant: Variant, asked: Asked, present: Comparison): Match {
+  if (!sameDigests(variant.inputs, asked.inputs)) return 'changed'
+  for (const name of asked.env) if (digestIn(variant.env, name) === undefined) return 'changed'
+  for (const path of asked.files) if (!variant.files.some(([recorded]) => recorded === path)) return 'changed'
+  if (namesIn(variant.added).some((name) => digestIn(variant.added, name) !== asked.added.get(name))) return 'changed'
+  return present.compare(inputsOf(variant))
+}
+
+/** The digests of what `find` finds for these names; without those for which it throws. */
+export async function findAdded(
+  names: ReadonlySet<string>,
+  id: string,
+  find: (name: string, id: string) => unknown,
+): Promise<ReadonlyMap<string, string>> {
+  const found = new Map<string, string>()
+  for (const name of names) {
+    try {
+      found.set(name, digestOf(await find(name, id), name))
+    } catch {
+      // An input that cannot be found is a miss; the work then reports the problem.
+    }
+  }
+  return found
 }

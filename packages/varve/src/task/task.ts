@@ -5,25 +5,21 @@
  *                                                       -> miss: wait for equal work in flight, or
  *                                                          stat files -> work -> stat again -> put
  */
-import { toVarveError, VarveError } from '../errors.ts'
+import { VarveError, toVarveError } from '../errors.ts'
 import { describe } from '../checks/validate.ts'
 import { startWork } from '../history/work-clock.ts'
-import type { Counts } from '../history/counts.ts'
-import { Counters, type TaskStats } from './counters.ts'
-import { join, type Outcome } from './in-flight.ts'
+import { Counts } from '../history/counts.ts'
+import { type Outcome, join } from './in-flight.ts'
 import type { ReadScope } from '../reads/scope.ts'
-import { outerSink, release, type Sink } from '../reads/sink.ts'
-import { type Asked, type Match, match } from './lookup.ts'
-import { type Digests, namesIn } from './named.ts'
+import { type Sink, outerSink, release } from '../reads/sink.ts'
+import { type Asked, askedOf, findAdded, match } from './request.ts'
+import type { Disk } from '../inputs/input.ts'
+import { Comparison, type Match } from '../inputs/set.ts'
+import { type Digests, type Shelf, type Variant, costOf, namesIn } from './record.ts'
 import type { TaskContext, TaskInputs, TaskRequest } from './options.ts'
-import { findAdded, Present } from './present.ts'
-import { costOf, type Variant } from './record.ts'
 import { Recording } from './recording.ts'
-import { askedOf } from './request.ts'
-import type { FileReads } from '../inputs/stamp.ts'
 import type { Root } from '../inputs/root.ts'
-import type { Shelf } from './shelf.ts'
-import { nearestOf, reasonOf, whyOf, type WhyReport } from './why.ts'
+import { type WhyReport, nearestOf, reasonOf, whyOf } from './why.ts'
 
 /** The parts of a task. */
 export interface TaskParts<V> {
@@ -31,7 +27,8 @@ export interface TaskParts<V> {
   readonly shelf: Shelf<V>
   /** Distinguishes the cache from others of this process. */
   readonly place: string
-  readonly fs: FileReads
+  /** Undefined in hosts without files. */
+  readonly disk: Disk | undefined
   readonly root: Root
   /** Records what the work reads, if that is tracked. */
   readonly scope: ReadScope | undefined
@@ -46,13 +43,11 @@ export interface TaskParts<V> {
 interface Search {
   readonly asked: Asked
   readonly variants: readonly Variant[]
-  readonly present: Present
+  readonly present: Comparison
 }
 
 /** The work of a task: makes the result. */
 type Work<V> = (context: TaskContext) => V | Promise<V>
-
-const NONE_ADDED: ReadonlyMap<string, string> = new Map()
 
 /**
  * Work whose results are cached.
@@ -91,19 +86,19 @@ export class Task<V> {
   }
 
   async #run(request: TaskRequest, work: Work<V>): Promise<V> {
-    const asked = askedOf('task.run()', request, this.#parts.inputs, this.#parts.root)
+    const wanted = askedOf('task.run()', request, this.#parts.inputs, this.#parts.root)
     if (typeof work !== 'function') throw noWork(this.name, work)
     release()
-    const search = this.#search(asked)
-    const { variants, present } = search instanceof Promise ? await search : search
+    const search = this.#search(wanted)
+    const { asked, variants, present } = search instanceof Promise ? await search : search
     for (const [index, variant] of variants.entries()) {
       const found = this.#match(variant, asked, present)
       const hit = found === 'changed' ? undefined : this.#parts.shelf.result(asked.key, variant)
       if (hit === undefined || !isAccepted(request.accept, hit.value)) continue
       this.#counters.hit(costOf(variant))
-      if (found === 'moved') this.#counters.healed++
+      if (found === 'restamped') this.#counters.healed++
       this.#forward(variant)
-      this.#parts.shelf.used(asked.key, variant, index, found === 'moved' ? present.files : undefined)
+      this.#parts.shelf.used(asked.key, variant, index, found === 'restamped' ? present : undefined)
       return hit.value
     }
     return this.#join({ asked, variants, present }, work)
@@ -119,8 +114,8 @@ export class Task<V> {
    * const { outcome, differences } = await task.why(id, { source, options })
    */
   async why(id: string, inputs?: TaskInputs, others?: Pick<TaskRequest, 'files' | 'env'>): Promise<WhyReport> {
-    const asked = askedOf('task.why()', { ...others, id, inputs }, this.#parts.inputs, this.#parts.root)
-    const { variants, present } = await this.#search(asked)
+    const wanted = askedOf('task.why()', { ...others, id, inputs }, this.#parts.inputs, this.#parts.root)
+    const { asked, variants, present } = await this.#search(wanted)
     const nearest = nearestOf(variants, asked, present, this.#parts.scope)
     const report = { task: this.name, id: asked.key, variants: variants.length, timeMs: nearest?.variant.timeMs }
     if (nearest === undefined) return { ...report, outcome: 'new', differences: [] }
@@ -140,16 +135,13 @@ export class Task<V> {
 
   /** Prepares the search for `asked`; a promise only if an earlier run added inputs, which may take time to find. */
   #search(asked: Asked): Search | Promise<Search> {
-    const { fs: files, root, findInput, shelf } = this.#parts
+    const { disk, root, findInput, shelf } = this.#parts
     const variants = shelf.variants(asked.key)
+    const search = { asked, variants, present: new Comparison(disk, root) }
     const isAdded = variants.some((variant) => variant.added.length > 0)
-    if (!isAdded || findInput === undefined) return { asked, variants, present: new Present(files, root, NONE_ADDED) }
+    if (!isAdded || findInput === undefined) return search
     const names = new Set(variants.flatMap((variant) => namesIn(variant.added)))
-    return findAdded(names, asked.key, findInput).then((added) => ({
-      asked,
-      variants,
-      present: new Present(files, root, added),
-    }))
+    return findAdded(names, asked.key, findInput).then((added) => ({ ...search, asked: { ...asked, added } }))
   }
 
   /** Passes the dependencies of a result on to the work of another task that requested it. */
@@ -162,7 +154,7 @@ export class Task<V> {
   }
 
   /** Whether a variant holds, including the reads of its work. */
-  #match(variant: Variant, asked: Asked, present: Present): Match {
+  #match(variant: Variant, asked: Asked, present: Comparison): Match {
     const { scope } = this.#parts
     const found = match(variant, asked, present)
     if (found === 'changed' || scope === undefined) return found
@@ -189,7 +181,7 @@ export class Task<V> {
     const { asked, present } = search
     const { place, shelf, root } = this.#parts
     const outer = outerSink()
-    const env = asked.env.map((variable) => [variable, present.env(variable)])
+    const env = asked.env.map((variable) => [variable, present.now('env', variable)])
     const { isShared, outcome } = await join(place, {
       name: JSON.stringify([this.name, shelf.version, root.folder, asked.key, asked.inputs, env, asked.files]),
       step: { task: this.name, id: asked.key },
@@ -263,5 +255,60 @@ function isAccepted(accept: TaskRequest['accept'], value: unknown): boolean {
     return accept === undefined || accept(value)
   } catch {
     return false
+  }
+}
+
+/** Outcomes of the runs of one task object. */
+export interface TaskStats {
+  /** Runs whose result was in the cache. */
+  readonly hits: number
+  /** Runs that did the work. */
+  readonly misses: number
+  /** Runs that received the result of another run in flight. */
+  readonly shared: number
+  /** Hits with files that had new times and the same content; their entries were renewed. */
+  readonly healed: number
+  /** Misses whose result was not stored: a file changed while the work ran, `skipStore`, an error, a result that its codec refuses. */
+  readonly notStored: number
+  /**
+   * Why runs missed: 'new' (nothing stored for that id), 'input <name>', 'env <name>', 'file' (one that the run declared),
+   * 'file <path>', 'list <directory>' and 'env <name>' (read by the work), 'reads not stored', 'result' (the entry exists, its
+   * result does not), with the number of each. A run with several differences counts for the first.
+   */
+  readonly reasons: Readonly<Record<string, number>>
+  /**
+   * Milliseconds that the results of the hits took when they were made. Time in which several works of a thread ran counts
+   * for each in equal parts. The time of the lookups is not subtracted.
+   */
+  readonly savedMs: number
+}
+
+/** The counters of one task. */
+export class Counters {
+  shared = 0
+  healed = 0
+  notStored = 0
+  readonly #own: Counts = new Counts()
+  /** Those of all tasks of the cache. */
+  readonly #all: Counts
+
+  constructor(all: Counts) {
+    this.#all = all
+  }
+
+  hit(savedMs: number): void {
+    this.#own.hit(savedMs)
+    this.#all.hit(savedMs)
+  }
+
+  missed(reason: string): void {
+    this.#own.missed(reason)
+    this.#all.missed(reason)
+  }
+
+  snapshot(): TaskStats {
+    const { shared, healed, notStored } = this
+    const { hits, misses, reasons, savedMs } = this.#own
+    return { hits, misses, shared, healed, notStored, reasons: Object.fromEntries(reasons), savedMs }
   }
 }

@@ -26,7 +26,7 @@ export default [
   },
   {
     name: 'work that waits for itself is not noticed on one thread',
-    file: 'packages/varve/src/task/waits.ts',
+    file: 'packages/varve/src/task/in-flight.ts',
     find: 'this.#timer ??= setTimeout(() => this.#look(), LOOK_MS)',
     replace: '',
     test: TASK,
@@ -50,7 +50,7 @@ export default [
   },
   {
     name: 'a result over 64 MiB fails its run',
-    file: 'packages/varve/src/task/shelf.ts',
+    file: 'packages/varve/src/task/record.ts',
     find: "if (code === 'INVALID_ARGUMENT') throw failure",
     replace: "if (code !== 'CLOSED') throw failure",
     test: TASK,

@@ -56,7 +56,7 @@ export default [
   },
   {
     name: 'a record has the value of a variable that is named like a secret',
-    file: 'packages/varve/src/inputs/literal.ts',
+    file: 'packages/varve/src/inputs/digest.ts',
     find: '!SECRET.test(name) && ',
     replace: '',
     test: 'test/task/task.test.ts',

@@ -1,5 +1,4 @@
 /** Finds and opens the caches that a command names. Commands that only read write nothing. */
-import { closeSync, constants, existsSync, fstatSync, openSync, readdirSync, readSync } from 'node:fs'
 import { basename, delimiter, dirname, join, resolve } from 'node:path'
 import type { CacheReport, EachReports } from '../../cli-json.ts'
 import { loadEngine } from '../../engine/load.ts'
@@ -14,6 +13,7 @@ import { Session } from '../../session/session.ts'
 import type { CommonOptions } from '../command.ts'
 import { escapeText } from '../output/escape.ts'
 import { write, writeCaches } from '../output/output.ts'
+import { disk } from '../../host/disk.ts'
 
 /** Size limit for commands that must not evict entries. */
 const NO_CAP = Number.MAX_SAFE_INTEGER
@@ -52,13 +52,13 @@ export function isFormat(folder: string): boolean {
 
 function isOfVarve(path: string): boolean {
   try {
-    const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants
-    const file = openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+    const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = disk.constants
+    const file = disk.openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
     try {
       const start = new Uint8Array(START_BYTES)
-      return fstatSync(file).isFile() && hasVarveStart(start.subarray(0, readSync(file, start)))
+      return disk.fstatSync(file).isFile() && hasVarveStart(start.subarray(0, disk.readSync(file, start)))
     } finally {
-      closeSync(file)
+      disk.closeSync(file)
     }
   } catch {
     return false
@@ -97,7 +97,7 @@ export function findReadable(given: string | undefined): string[] {
   const folder = folderOf(given)
   if (isCache(folder) || cachesIn(folder).length > 0) return findCaches(given)
   const isItself = layerFolders(dirname(folder)).some((each) => isCache(join(each, basename(folder))))
-  const layered = isItself ? [folder] : given === undefined || existsSync(folder) ? onlyLayers(folder) : []
+  const layered = isItself ? [folder] : given === undefined || disk.existsSync(folder) ? onlyLayers(folder) : []
   return layered.length > 0 ? layered : findCaches(given)
 }
 
@@ -167,7 +167,7 @@ function otherSecret(dir: string): VarveError {
 
 function notACache(folder: string): VarveError {
   const where = escapeText(folder)
-  if (!existsSync(folder))
+  if (!disk.existsSync(folder))
     return new VarveError('NOT_A_CACHE', `no cache: the directory '${where}' does not exist; name another with --dir`)
   if (hasSecret()) {
     return new VarveError(
@@ -210,7 +210,7 @@ function layerFolders(caches: string): string[] {
 /** Names in a directory; none if it cannot be read. */
 function filesIn(folder: string): string[] {
   try {
-    return readdirSync(folder)
+    return disk.readdirSync(folder)
   } catch {
     return []
   }

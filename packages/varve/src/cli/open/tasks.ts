@@ -1,10 +1,9 @@
 /** The tasks of a cache as they lie on disk: a namespace of records each, with one record per id. */
-import * as fs from 'node:fs'
 import * as paths from 'node:path'
 import { suggest } from '../../checks/suggest.ts'
 import { VarveError } from '../../errors.ts'
 import { projectDirectory } from '../../health/directory.ts'
-import type { ChangedInput } from '../../inputs/check.ts'
+import type { ChangedInput } from '../../inputs/set.ts'
 import type { Disk } from '../../inputs/input.ts'
 import { Root } from '../../inputs/root.ts'
 import { Generations } from '../../reads/generations.ts'
@@ -16,6 +15,7 @@ import { keyOf } from '../../task/request.ts'
 import { readText } from '../../values/bytes.ts'
 import { parseJson } from '../../values/json.ts'
 import { entriesOf, namespacesOf, placeOf, type RawEntry, valueOf } from './entries.ts'
+import { disk } from '../../host/disk.ts'
 
 /** Begins the ids of modules in the tasks of `@varve/plugins`. */
 const ROOT_MARK = '<varve:root>/'
@@ -88,12 +88,12 @@ export async function resultsOf(
 /** What differs from the reads of a generation, whichever task it belongs to; undefined of a generation that is not stored. */
 export async function readChangesOf(
   session: Session,
-  disk: Disk,
+  host: Disk,
   root: Root,
 ): Promise<(generation: string) => readonly ChangedInput[] | undefined> {
   const namespaces = (await namespacesOf(session, undefined)).filter(({ name }) => name.startsWith(READS_PREFIX))
   const stores = namespaces.map((namespace) => {
-    const generations = new Generations(root, disk)
+    const generations = new Generations(root, host)
     generations.attach({ get: (key) => jsonOf(valueOf(session, namespace, key)), put: () => undefined })
     return generations
   })
@@ -135,7 +135,7 @@ export function candidateRoots(given: string | undefined, file?: string): readon
 export function rootOf({ variants }: IdRecord, [first, ...others]: readonly Root[]): Root {
   if (first === undefined) return new Root(projectDirectory(), paths)
   const files = [...new Set(variants.flatMap((variant) => variant.files.map(([path]) => path)))].slice(0, FILES_MAX)
-  const count = (root: Root): number => files.filter((path) => fs.existsSync(root.absolute(path))).length
+  const count = (root: Root): number => files.filter((path) => disk.existsSync(root.absolute(path))).length
   let best = first
   let most = count(first)
   for (const root of others) {

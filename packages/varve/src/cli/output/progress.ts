@@ -11,7 +11,7 @@ export function withProgress<T>(title: string, call: (control: EngineControl) =>
   return withBar(title, size, call)
 }
 
-/** The same for a call that counts things, not bytes. */
+/** Shows a bar for a call that counts things, not bytes. */
 export function withCount<T>(title: string, call: (control: EngineControl) => Promise<T>): Promise<T> {
   return withBar(title, String, call)
 }

@@ -1,19 +1,72 @@
+/** Installs the recorder, once per process: dormant wrappers that call the original unless code is recorded. */
+import { loadedAddons } from './addons.ts'
+import { installEnv, syncNamedImports } from './env.ts'
+import { installFs } from './fs.ts'
+import { installImports, installModules } from './modules.ts'
+import { forEachLoaded, isInPackage, loadedModules, lookedAt } from './resolution.ts'
+import { installNetwork, installOpaque } from './opaque.ts'
+import { lookAt, measureClock } from '../inputs/stamp.ts'
+import { type Disk, READ_KINDS, type ReadKind, hostDisk, isOfFolder } from '../inputs/input.ts'
+import { type Noted, Observed } from '../inputs/observed.ts'
+import {
+  type Ambient,
+  type Installation,
+  type Opaque,
+  sharedInstallation,
+  makeInstallation,
+  removeInstallation,
+} from './sink.ts'
+import { freezeAround } from './counted.ts'
+
+/**
+ * Installs the recorder if there is none yet. From now on, reads count that are made before the first recorded work begins:
+ * what a program reads while it starts decides what it does. Of what was loaded before, local CommonJS modules count.
+ */
+export function installReads(): Installation | undefined {
+  const found = sharedInstallation()
+  if (found !== undefined) return found
+  const made = makeInstallation()
+  if (made === undefined) return undefined
+  try {
+    installFs(made)
+    installEnv(made)
+    installOpaque(made)
+    installNetwork(made)
+    installModules(made)
+    installImports(made)
+    syncNamedImports()
+    measureClockHere()
+    made.ambient = new StartUp(loadedModules(), loadedAddons(made))
+    return made
+  } catch {
+    // A host that forbids one of these: no results are stored, and everything works as before.
+    uninstallReads()
+    return undefined
+  }
+}
+
+/** Takes everything back: `node:fs`, `process.env` and the rest are what they were. */
+export function uninstallReads(): void {
+  removeInstallation()
+  syncNamedImports()
+}
+
+/** The project is most often on the file system of the working directory. Tasks measure that of their root again. */
+function measureClockHere(): void {
+  const disk = hostDisk()
+  if (disk !== undefined) measureClock(disk.fs, disk.paths.resolve())
+}
+
 /**
  * What a program reads outside of recorded work: its configuration, mostly. It counts for all recorded work that begins
- * later. Files of installed packages are left out here, but not that a package is missing, and so are variables, processes, workers and the network: what the program
- * makes of those is seen only if it does so inside of recorded work.
+ * later. Files of installed packages are left out here, but not that a package is missing or where its link leads. So are
+ * variables, processes, workers and the network: what the program makes of those is seen only if it does so inside of recorded work.
  *
  * A file that the program wrote is its output, not its configuration: what it reads of it afterwards does not count, nor that
  * it was missing before. The output of one build would otherwise decide the next one of the same process. Programs empty the
  * folder of their output, and list it for that: names and types count as they are when work begins, which is what the next run
  * can find again. A content that the program read and that has changed since is in its memory only: `ReadScope` refuses.
  */
-import { lookAt } from '../inputs/stamp.ts'
-import { forEachLoaded, lookedAt } from './loaded.ts'
-import { type Disk, hostDisk, isOfFolder, READ_KINDS, type ReadKind } from '../inputs/input.ts'
-import { freezeAround, Observed } from './observed.ts'
-import { isInPackage } from './resolution.ts'
-import { type Ambient, type Noted, type Opaque, unrecordedNow } from './sink.ts'
 
 /** The manifest of a package that the project may install, and not one inside of another package. */
 const MANIFEST =
@@ -41,7 +94,7 @@ export class StartUp implements Ambient {
 
   get reads(): ReadonlyMap<string, Noted> {
     const disk = hostDisk()
-    if (disk !== undefined && this.#unseen.size > 0) unrecordedNow(() => this.#lookAgain(disk))
+    if (disk !== undefined && this.#unseen.size > 0) this.#lookAgain(disk)
     return this.#reads
   }
 
@@ -52,7 +105,7 @@ export class StartUp implements Ambient {
     const emptied = new Set([...removed].map((path) => disk.paths.dirname(path)))
     for (const [key, { kind, path }] of this.#reads) {
       if (kind === 'content' || kind === 'module' || !(emptied.has(path) || isIn(removed, path, disk))) continue
-      const now = new Observed(disk, kind, path)
+      const now = Observed.settled(disk, kind, path)
       now.freeze(disk)
       this.#reads.set(key, now)
     }
@@ -66,28 +119,36 @@ export class StartUp implements Ambient {
   /** Returns whether the read is new. */
   #note(kind: ReadKind, path: string): boolean {
     const key = `${kind} ${path}`
-    if (this.scopes > 0 || this.#reads.has(key) || (isInPackage(path) && !isOfMissingPackage(path))) return false
+    if (this.scopes > 0 || this.#reads.has(key)) return false
+    if (isInPackage(path) && !isOfMissingPackage(path)) {
+      this.#noteLink(path)
+      return false
+    }
     if (this.#written.has(path) && !isOfFolder(kind)) return false
     if (this.#reads.size >= PATHS_MAX) {
       this.isTooLong = true
       return false
     }
     const disk = hostDisk()
-    if (disk !== undefined)
-      this.#reads.set(
-        key,
-        unrecordedNow(() => lookedAt(disk, kind, path)),
-      )
+    if (disk !== undefined) this.#reads.set(key, lookedAt(disk, kind, path))
     return true
+  }
+
+  /** Where the link of an installed package leads: another copy of one version may have other dependencies (pnpm). */
+  #noteLink(manifest: string): void {
+    const disk = MANIFEST.test(manifest) ? hostDisk() : undefined
+    const folder = disk?.paths.dirname(manifest) ?? ''
+    const key = `link ${folder}`
+    if (disk === undefined || this.#reads.has(key)) return
+    if (disk.fs.lstatSync(folder, { throwIfNoEntry: false })?.isSymbolicLink() === true)
+      this.#reads.set(key, Observed.settled(disk, 'link', folder))
   }
 
   wrote(path: string): void {
     const disk = hostDisk()
     if (disk === undefined) return
-    unrecordedNow(() => {
-      if (!this.#written.has(path) && lookAt(disk.fs, path) === 'missing') this.#forgetMissing(path, disk)
-      freezeAround(this.#reads, disk, path)
-    })
+    if (!this.#written.has(path) && lookAt(disk.fs, path) === 'missing') this.#forgetMissing(path, disk)
+    freezeAround(this.#reads, disk, path)
     this.#written.add(path)
     this.#unseen.add(path)
   }
@@ -120,5 +181,5 @@ function isIn(folders: ReadonlySet<string>, path: string, disk: Disk): boolean {
 /** Whether a path is the manifest of a package that was looked for and not found. A program that can do without it uses it once it is there. */
 function isOfMissingPackage(path: string): boolean {
   const disk = MANIFEST.test(path) ? hostDisk() : undefined
-  return disk !== undefined && unrecordedNow(() => lookAt(disk.fs, path)) === 'missing'
+  return disk !== undefined && lookAt(disk.fs, path) === 'missing'
 }

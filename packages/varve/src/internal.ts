@@ -1,0 +1,11 @@
+/** What only packages of Varve use of each other. It may change in any version. */
+export { ownEnv, ownFiles } from './host/own.ts'
+export { digestOf as digestOfInput } from './inputs/digest.ts'
+export { digestOfRead, READ_KINDS } from './inputs/input.ts'
+export { shownOf } from './inputs/digest.ts'
+export { isArchive, isPlugged } from './inputs/input.ts'
+export { isCountedVariable } from './inputs/variables.ts'
+export { forEachLoaded } from './reads/resolution.ts'
+export { observe } from './reads/counted.ts'
+export { inUse, isOutput, noteOutput } from './reads/sink.ts'
+export { sentenceOf } from './task/why.ts'
