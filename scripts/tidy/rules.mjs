@@ -83,7 +83,7 @@ export const FLOORS = new Map([
 export const LIBRARY_FLOORS = [
   ['cli', 'index'],
   ['api', 'cli-json'],
-  ['files', 'reads/index'],
+  ['files', 'internal', 'reads/index'],
   ['json', 'task'],
   ['session'],
   ['history', 'remote'],
