@@ -37,8 +37,8 @@ export function storedVariable(name: string): StoredInput {
 }
 
 /** The stored form of the names of all variables that begin with a prefix. */
-export function storedNames(prefix: string): StoredInput {
-  return ['names', prefix, digestOfNames(countedVariables(prefix)), ...NO_STAMP]
+export function storedNames(prefix: string, names: readonly string[]): StoredInput {
+  return ['names', prefix, digestOfNames(names), ...NO_STAMP]
 }
 
 /** The digest of a set, without stamps, and the set in the order that it is stored in. */

@@ -43,8 +43,7 @@ export function isOfTerminal(name: string): boolean {
   return OF_TERMINAL.some((names) => names.test(name))
 }
 
-/** The names of all variables that begin with a prefix, in whatever case, and count while they are gone through. */
-export function countedVariables(prefix: string): string[] {
-  const names = Object.keys(ownEnv())
-  return names.filter((name) => name.toUpperCase().startsWith(prefix) && isCountedVariable(name, true))
+/** Those of the names, by default of all variables, that begin with a prefix, in whatever case, and count while they are gone through. */
+export function countedVariables(prefix: string, names: Iterable<string> = Object.keys(ownEnv())): string[] {
+  return [...names].filter((name) => name.toUpperCase().startsWith(prefix) && isCountedVariable(name, true))
 }

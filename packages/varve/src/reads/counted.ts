@@ -13,6 +13,7 @@ import { builtin } from '../host/builtin.ts'
 import { type Disk, type ReadKind, isArchive, isPlugged, type Found, hostDisk, isOfFolder } from '../inputs/input.ts'
 import { lookAt } from '../inputs/stamp.ts'
 import { isFolder, type Noted, Observed } from '../inputs/observed.ts'
+import { ownEnv } from '../host/own.ts'
 import { variable } from '../host/permission.ts'
 import { countedVariables, isCountedVariable } from '../inputs/variables.ts'
 import { type StoredInput, storedNames, storedVariable } from '../inputs/set.ts'
@@ -23,14 +24,16 @@ const KERNEL = /^\/(?:proc|sys|dev)(?:\/|$)/
 export class CountedPaths {
   readonly #disk: Disk
   readonly #ignored: Set<string>
+  readonly #isManaged: (path: string) => boolean
   /** The real folder of each package that is a link into the project; undefined for installed ones. */
   readonly #links: Map<string, string | undefined> = new Map()
   /** Whether the directory of each installed package is a link. */
   readonly #packageLinks: Map<string, boolean> = new Map()
 
-  /** `root`: the project's folder. */
-  constructor(disk: Disk, root: string) {
+  /** `root`: the project's folder; `isManaged`: whether a file of an installed package changes only with its version. */
+  constructor(disk: Disk, root: string, isManaged: (path: string) => boolean = () => true) {
     this.#disk = disk
+    this.#isManaged = isManaged
     const { paths } = disk
     const temporary = builtin('node:os')?.tmpdir()
     this.#ignored = new Set(temporary === undefined || isBelow(paths, root, temporary) ? [] : [temporary])
@@ -57,7 +60,7 @@ export class CountedPaths {
     const [first = '', second = '', ...rest] = path.slice(at + folder.length).split(paths.sep)
     if (first.startsWith('.') || first === '') return undefined
     const isScoped = first.startsWith('@')
-    if (isScoped && second === '') return [kind, path]
+    if ((isScoped && second === '') || !this.#isManaged(path)) return [kind, path]
     const own = path.slice(0, at + folder.length) + (isScoped ? paths.join(first, second) : first)
     if (kind === 'link' && path === own) return [kind, path]
     const real = this.#linkOf(own)
@@ -200,12 +203,17 @@ interface Seen {
 /** The variables of one generation. */
 export class ReadVariables {
   readonly #seen: Map<string, Seen> = new Map()
-  /** Names of variables that the work changed. */
-  readonly #own: Set<string> = new Set()
+  /** Names of variables that the work changed, and whether they were set before. */
+  readonly #own: Map<string, boolean> = new Map()
 
   /** What was read, by the keys of a set. */
   get reads(): ReadonlyMap<string, StoredInput> {
     return new Map([...this.#seen].map(([key, { read }]) => [key, read]))
+  }
+
+  /** Whether what this key stands for was read. */
+  has(key: string): boolean {
+    return this.#seen.has(key)
   }
 
   /** 'changed': it was read with another value in this generation. */
@@ -215,11 +223,11 @@ export class ReadVariables {
   }
 
   readNames(prefix: string): 'changed' | undefined {
-    return this.#note(`${NAMES}${prefix}`, () => storedNames(prefix))
+    return this.#note(`${NAMES}${prefix}`, () => storedNames(prefix, this.#namesBefore(prefix)))
   }
 
   changedByWork(name: string): void {
-    this.#own.add(name)
+    if (!this.#own.has(name)) this.#own.set(name, variable(name) !== undefined)
   }
 
   /** Whether all are as they were read. */
@@ -240,20 +248,29 @@ export class ReadVariables {
   #note(key: string, store: () => StoredInput): 'changed' | undefined {
     const before = this.#seen.get(key)
     if (before !== undefined && this.#isCurrent(key, before)) return undefined
-    this.#seen.set(key, { found: foundNow(key), read: store() })
+    this.#seen.set(key, { found: this.#foundNow(key), read: store() })
     return before === undefined ? undefined : 'changed'
   }
 
   #isCurrent(key: string, { found }: Seen): boolean {
-    const now = foundNow(key)
+    const now = this.#foundNow(key)
     if (typeof found !== 'object' || typeof now !== 'object') return found === now || this.isOwn(key)
-    const [before, after] = [found, now].map((names) => names.filter((name) => !this.#own.has(name)).join('\0'))
-    return before === after
+    return found.join('\0') === now.join('\0')
   }
-}
 
-function foundNow(key: string): Seen['found'] {
-  return key.startsWith(NAMES) ? countedVariables(key.slice(NAMES.length)) : variable(nameIn(key))
+  #foundNow(key: string): Seen['found'] {
+    return key.startsWith(NAMES) ? this.#namesBefore(key.slice(NAMES.length)) : variable(nameIn(key))
+  }
+
+  /** The names as the work found them, and as its next run finds them: without those that it sets, and with those that it removes. */
+  #namesBefore(prefix: string): string[] {
+    const names = new Set(Object.keys(ownEnv()))
+    for (const [name, wasSet] of this.#own) {
+      if (wasSet) names.add(name)
+      else names.delete(name)
+    }
+    return countedVariables(prefix, names).sort()
+  }
 }
 
 function nameIn(key: string): string {
