@@ -11,14 +11,13 @@ import { VarveError } from 'varve'
 import type { Compiler } from 'webpack'
 import { installReads } from 'varve/reads'
 import { BuildReport } from './webpack/build-report.ts'
-import { callersOf, makersOf } from './webpack/inputs.ts'
+import { callersOf, makersOf } from './webpack/identity.ts'
 import { DiskLayer } from './webpack/layer.ts'
-import { checkWebpackOptions, type VarveWebpackOptions } from './webpack/options.ts'
+import { checkWebpackOptions, type VarveWebpackOptions, type VarveWebpackStats } from './webpack/options.ts'
 import { BuildReads } from './webpack/reads.ts'
-import type { VarveWebpackStats } from './webpack/stats.ts'
 
 export type { VarveWebpackOptions } from './webpack/options.ts'
-export type { VarveWebpackStats } from './webpack/stats.ts'
+export type { VarveWebpackStats } from './webpack/options.ts'
 
 // Before a config creates its plugins, so that all that it reads is recorded. In a shared module this would run for each entry point.
 installReads()

@@ -1,7 +1,7 @@
 /** The last step of the serialiser: lists with buffers and lazy parts as bytes. */
 import { serialize } from 'node:v8'
 import { expect, it } from 'vitest'
-import { BytesStep, type Lazy } from '../../../packages/plugins/dist/webpack/bytes.js'
+import { BytesStep, type Lazy } from '../../../packages/plugins/dist/webpack/value.js'
 
 const step = new BytesStep({ createLazy: (make) => make }, {})
 

@@ -2,7 +2,7 @@
  * What loaders read, and what a change of it means: modules that depend on it are built again, and a build without a change takes everything
  * from the cache. All builds of a test run in this process, and each loader is loaded again before the next one.
  */
-import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
@@ -88,10 +88,28 @@ describe('a variable that the loaders of a build', () => {
     expect(project.output()).not.toContain('is not set')
   })
 
-  it('only list does not count', async () => {
-    const project = makeProject('word = Object.keys({ ...process.env }).length > 0')
+  it('only list counts by its name', async () => {
+    const project = makeProject('word = Object.keys(process.env).length > 0')
     expect(await project.build()).toBe(3)
-    expect(await project.build({}, '')).toBe(0)
+    expect(await project.build({}, '')).toBe(3)
+    expect(await project.build({}, 'of the shell')).toBe(0)
+  })
+
+  it('list with their values counts', async () => {
+    const project = makeProject(`word = ({ ...process.env }).${VARIABLE}`)
+    expect(await project.build()).toBe(3)
+    expect(await project.build({}, 'one')).toBe(3)
+    expect(await project.build({}, 'two')).toBe(3)
+    expect(project.output()).toContain('two')
+    expect(await project.build({}, 'two')).toBe(0)
+  })
+
+  it('set before they list all does not count', async () => {
+    const project = makeProject(
+      `process.env.${VARIABLE} = '1'; word = Object.keys(process.env).includes('${VARIABLE}')`,
+    )
+    expect(await project.build()).toBe(3)
+    expect(await project.build()).toBe(0)
   })
 })
 
@@ -156,6 +174,58 @@ it('files in a directory that a loader reports and reads are inputs of its modul
   project.write({ 'words/one.txt': 'second', 'words/two.txt': 'third' })
   expect(await project.build()).toBe(1)
   expect(project.output()).toContain('["second","third"]')
+})
+
+describe('a directory that a loader lists for one module', () => {
+  const WAYS: Readonly<Record<string, string>> = {
+    'by readdir': "fs.readdirSync(join(__dirname, 'pages'))",
+    'with all below, by readdir': "fs.readdirSync(join(__dirname, 'pages'), { recursive: true })",
+    'by opendir': `[]
+  const folder = fs.opendirSync(join(__dirname, 'pages'))
+  for (let one = folder.readSync(); one !== null; one = folder.readSync()) names.push(one.name)
+  folder.closeSync()`,
+    'by readdir of this.fs': "this.fs.readdirSync(join(__dirname, 'pages'))",
+  }
+
+  it.each(Object.entries(WAYS))(
+    '%s, is an input of that module, although others of its files are imported',
+    async (_, names) => {
+      const body = `const names = ${names}
+  return names.sort().map((name) => \`import './pages/\${name}'\`).join('\\n')`
+      const project = makeProject(body, {
+        'main.js': "import './routes.js'\nimport './a.js'\n",
+        'routes.js': '',
+        'pages/one.js': "console.log('the first page')\n",
+      })
+      const rules = [{ test: /routes\.js$/, use: './loader.cjs' }]
+      const build = (): Promise<number> => project.build({ module: { rules } })
+      expect(await build()).toBe(4)
+      expect(await build()).toBe(0)
+      project.write({ 'pages/two.js': "console.log('the second page')\n" })
+      expect(await build()).toBe(2)
+      expect(project.output()).toContain('the second page')
+      renameSync(join(project.folder, 'pages/two.js'), join(project.folder, 'pages/three.js'))
+      expect(await build()).toBe(2)
+      rmSync(join(project.folder, 'pages/one.js'))
+      expect(await build()).toBe(1)
+      expect(project.output()).toContain('the second page')
+      expect(project.output()).not.toContain('the first page')
+      expect(await build()).toBe(0)
+    },
+  )
+
+  it('and reports as a file, is an input of that module by its names', async () => {
+    const body = `word = ''
+  if (!/a\\.js$/.test(this.resourcePath)) return source
+  this.addDependency(join(__dirname, 'words'))
+  word = fs.readdirSync(join(__dirname, 'words'))`
+    const project = makeProject(body, { 'words/one.txt': '' })
+    expect(await project.build()).toBe(3)
+    expect(await project.build()).toBe(0)
+    project.write({ 'words/two.txt': '' })
+    expect(await project.build()).toBe(1)
+    expect(project.output()).toContain('["one.txt","two.txt"]')
+  })
 })
 
 it('a file that a loader reads is an input of a config that has the plugin twice', async () => {

@@ -4,9 +4,14 @@ import type { VarveWebpackStats } from '@varve/plugins/webpack'
 import { describe, expect, it } from 'vitest'
 import webpack from 'webpack'
 import { Root } from '../../../packages/plugins/dist/build/root.js'
-import { contentLengths, decodePack, encodePack } from '../../../packages/plugins/dist/webpack/contents.js'
+import {
+  contentLengths,
+  decodePack,
+  encodePack,
+  VALUE_BYTES_MAX,
+  weightOf,
+} from '../../../packages/plugins/dist/webpack/contents.js'
 import { ValueCodec } from '../../../packages/plugins/dist/webpack/value.js'
-import { VALUE_BYTES_MAX, weightOf } from '../../../packages/plugins/dist/webpack/weight.js'
 import { type Target, Writing } from '../../../packages/plugins/dist/webpack/writing.js'
 
 const MIB = 1 << 20

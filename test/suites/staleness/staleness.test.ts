@@ -54,15 +54,11 @@ const QUICK = [
 ]
 const isQuick = ({ name }: { readonly name: string }): boolean => QUICK.includes(name)
 
-/** Builds that are known to be stale; each has to fail here until it is fixed. `npm run test:suites` prints them with the others. */
-const OPEN = ['webpack: the names of variables']
 /**
  * Stale if esbuild loads the module that declares the file before the other one. A plugin that keeps a file for several modules has to declare
  * it for each: docs/tasks.md.
  */
 const BY_ORDER = 'esbuild: settings that are kept in memory'
-
-const isOpen = ({ name }: { readonly name: string }): boolean => OPEN.some((start) => name.startsWith(start))
 
 /** Each row with one tool, which is another one for the next row. `npm run test:suites` builds each row with all of its tools. */
 const isTurn = ({ row, tool }: { readonly row: Row; readonly tool: Tool }): boolean =>
@@ -83,21 +79,9 @@ describe('a row of the table', () => {
 
   const inTurn = CASES.filter((one) => isTurn(one) && !isQuick(one) && one.name !== BY_ORDER)
 
-  it.each(inTurn.filter((one) => !isOpen(one)))(
-    'no build is stale: $name',
-    { ...slow, timeout: SCENARIO_MS },
-    async ({ row, tool }) => {
-      expect(await differenceIn(row, tool, lane)).toBe(undefined)
-    },
-  )
-
-  it.fails.each(inTurn.filter(isOpen))(
-    'a build is stale: $name',
-    { ...slow, timeout: SCENARIO_MS },
-    async ({ row, tool }) => {
-      expect(await differenceIn(row, tool, lane)).toBe(undefined)
-    },
-  )
+  it.each(inTurn)('no build is stale: $name', { ...slow, timeout: SCENARIO_MS }, async ({ row, tool }) => {
+    expect(await differenceIn(row, tool, lane)).toBe(undefined)
+  })
 })
 
 describe('the comparison of two builds', () => {

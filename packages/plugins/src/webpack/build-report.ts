@@ -4,13 +4,17 @@
  * resolving, code generation and minimizing are not in it.
  *
  * Later builds of a watching compiler are answered by webpack's memory cache, so they are not counted.
+ *
+ * For `varve view`, it also stores what the packs of modules consist of: a pack is one value, and its bytes are shared by hundreds of
+ * modules. The namespace `parts:<namespace of the packs>` has an entry for each such pack, with its key:
+ *
+ *   [['<varve:root>/src/a.js', 1200, 3.5], ..]    path, bytes of the source, and milliseconds that building it cost
  */
-import { startWork } from 'varve'
-import type { BuildCounts, RemoteReport } from 'varve'
+import { type BuildCounts, type Cache, type CommitReport, type Namespace, type RemoteReport, startWork } from 'varve'
 import type { Compilation, Compiler, Module } from 'webpack'
 import { reportBuild, reportOf, type ReportOption } from '../build/report.ts'
-import { causeOf } from './changes.ts'
-import { partsOf } from './why.ts'
+import type { Root } from '../build/root.ts'
+import { causeOf, partsOf } from './why.ts'
 
 const NAME = 'VarveWebpackPlugin'
 
@@ -113,4 +117,89 @@ function* modulesOf({ modules, builtModules, children }: Compilation): Generator
 export function costOf({ buildInfo }: Pick<Module, 'buildInfo'>): number {
   const costMs: unknown = buildInfo === undefined ? undefined : Reflect.get(buildInfo, COST)
   return typeof costMs === 'number' && Number.isFinite(costMs) && costMs > 0 ? costMs : 0
+}
+
+/** Gives the counts of a compiler's build to the cache before its first commit, so that a watching build that is killed has a record. */
+export class Counting {
+  /** Returns the counts of the first build, once it is over. */
+  counts: () => BuildCounts | undefined = () => undefined
+  #isDone = false
+  #cache: Cache | undefined
+
+  /** What has come from the remote of the cache up to now; undefined before the cache is open, and without a remote. */
+  get remote(): RemoteReport | undefined {
+    return this.#cache?.closed === false ? this.#cache.status().remote : undefined
+  }
+
+  /** Returns the call that commits a cache with its counts. */
+  over(cache: Cache): () => Promise<CommitReport> {
+    this.#cache = cache
+    return () => {
+      this.#add(cache)
+      return cache.commit()
+    }
+  }
+
+  async close(cache: Cache): Promise<void> {
+    this.#add(cache)
+    this.#isDone = false
+    await cache.close()
+  }
+
+  #add(cache: Cache): void {
+    const counts = this.#isDone ? undefined : this.counts()
+    if (counts !== undefined) cache.recordBuild(counts)
+    this.#isDone ||= counts !== undefined
+  }
+}
+
+/** What the name of the namespace begins with; `varve view` knows it. */
+const PARTS_PREFIX = 'parts:'
+
+/** The parts of the packs of one compiler. */
+export class Parts {
+  readonly #namespace: Namespace<unknown>
+  readonly #root: Root
+
+  /** `packs` is the namespace of the packs. */
+  constructor(cache: Cache, packs: string, version: string, root: Root) {
+    this.#namespace = cache.namespace(`${PARTS_PREFIX}${packs}`, { version, codec: 'json' })
+    this.#root = root
+  }
+
+  /** Puts the parts of a pack of modules. */
+  put(key: string, items: readonly { readonly identifier: string; readonly data: unknown }[]): void {
+    if (items[0]?.identifier.startsWith(MODULES) !== true) return
+    this.#namespace.put(
+      key,
+      items.map(({ identifier, data }) => [this.#root.toRelative(pathOf(identifier)), ...weightOf(data)]),
+    )
+  }
+
+  delete(key: string): void {
+    this.#namespace.delete(key)
+  }
+}
+
+/** The path in the identifier of a module: what is after its kind, its type and its loaders. */
+function pathOf(identifier: string): string {
+  return identifier.slice(Math.max(identifier.lastIndexOf('!'), identifier.lastIndexOf('|')) + 1)
+}
+
+function weightOf(module: unknown): [bytes: number, workMs: number] {
+  return isModule(module) ? [sizeOf(module), Math.round(costOf(module) * 10) / 10] : [0, 0]
+}
+
+/** The bytes of the source; 0 without one. A restored module has no generator, so webpack's own `size` throws. */
+function sizeOf(module: Module): number {
+  try {
+    return module.originalSource()?.size() ?? 0
+  } catch {
+    return 0 // modules of other plugins decide what this does
+  }
+}
+
+function isModule(value: unknown): value is Module {
+  if (typeof value !== 'object' || value === null || !('buildInfo' in value && 'originalSource' in value)) return false
+  return typeof value.originalSource === 'function'
 }

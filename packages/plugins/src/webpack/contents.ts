@@ -4,12 +4,17 @@
  *
  *   u8 4 | u8[8] id | u32 count | for each run: u8 whether it is outside, u32 bytes | the runs inside the pack, one after another
  *
- * The runs are the value's bytes; see `bytes.ts`. The id is random, so the keys of the contents of two packs never collide.
+ * The runs are the value's bytes; see `value.ts`. The id is random, so the keys of the contents of two packs never collide.
+ *
+ * A content is stored in chunks. Each is an entry of its own, which the engine stores as a blob. Chunks that a killed process leaves
+ * without a pack are unused, so they are evicted first.
+ *
+ * The weight of a value is its size as estimated before it is serialised.
  */
 import { randomFillSync } from 'node:crypto'
-import { lengthOf } from './bytes.ts'
-import type { Serialized, ValueCodec } from './value.ts'
-import { VALUE_BYTES_MAX } from './weight.ts'
+import { setImmediate } from 'node:timers/promises'
+import type { Namespace } from 'varve'
+import { lengthOf, type Serialized, type ValueCodec } from './value.ts'
 
 /** A pack of more bytes is large. An ordinary pack has fewer. */
 export const LARGE_BYTES: number = 4 << 20
@@ -29,7 +34,7 @@ const RUN_BYTES = 5
 export interface Encoded {
   readonly bytes: Buffer
   readonly contents: readonly Buffer[]
-  /** Whether only this checkout can use the pack; see `paths.ts`. */
+  /** Whether only this checkout can use the pack; see `value.ts`. */
   readonly isBound: boolean
 }
 
@@ -134,4 +139,151 @@ function runsOf(bytes: Buffer): Run[] {
     const at = HEAD_BYTES + index * RUN_BYTES
     return { isOutside: bytes.readUInt8(at) === 1, bytes: bytes.readUInt32LE(at + 1) }
   })
+}
+
+/** Bytes of one chunk, about 10 ms of work. */
+const CHUNK_BYTES = 8 << 20
+
+/** Bytes after which chunks are committed, so that the engine works meanwhile and holds at most twice as many in memory. */
+const COMMIT_BYTES = 16 << 20
+
+/** A part of a content. */
+interface Chunk {
+  readonly key: string
+  readonly start: number
+  readonly end: number
+}
+
+/** The contents of the packs of one namespace. */
+export class Contents {
+  readonly #packs: Namespace<Uint8Array>
+  readonly #commit: () => Promise<unknown>
+  #uncommittedBytes = 0
+  #committing: Promise<unknown> = Promise.resolve()
+
+  constructor(packs: Namespace<Uint8Array>, commit: () => Promise<unknown>) {
+    this.#packs = packs
+    this.#commit = commit
+  }
+
+  /** Puts the contents of a pack. The caller puts the pack itself afterwards. */
+  async put(pack: string, contents: readonly Buffer[]): Promise<void> {
+    for (const [index, content] of contents.entries()) {
+      for (const { key, start, end } of chunksOf(pack, index, content.length)) {
+        this.#packs.put(key, content.subarray(start, end))
+        this.#uncommittedBytes += end - start
+        if (this.#uncommittedBytes >= COMMIT_BYTES) await this.#beginCommit()
+        await setImmediate()
+      }
+    }
+  }
+
+  async #beginCommit(): Promise<void> {
+    await this.#committing
+    this.#uncommittedBytes = 0
+    // Entries that cannot be committed stay buffered, and the final commit reports why.
+    this.#committing = this.#commit().catch(() => undefined)
+  }
+
+  /** Reads a content on another thread; undefined if part of it is missing. */
+  async get(pack: string, index: number, length: number): Promise<Buffer | undefined> {
+    const chunks = chunksOf(pack, index, length)
+    // A damaged pack may claim any length.
+    if (length > VALUE_BYTES_MAX || !chunks.every(({ key }) => this.#packs.has(key))) return undefined
+    const parts = await this.#packs.getManyAsync(chunks.map(({ key }) => key))
+    const found = parts
+      .filter((part, chunk) => part?.length === sizeOf(chunks[chunk]))
+      .filter((part) => part !== undefined)
+    return found.length === chunks.length ? joined(found, length) : undefined
+  }
+
+  /** Deletes the contents of a pack, which have these lengths. */
+  delete(pack: string, lengths: readonly number[]): void {
+    for (const [index, length] of lengths.entries())
+      for (const { key } of chunksOf(pack, index, length)) this.#packs.delete(key)
+  }
+}
+
+function chunksOf(pack: string, index: number, length: number): Chunk[] {
+  return Array.from({ length: Math.ceil(length / CHUNK_BYTES) }, (_, chunk) => {
+    const start = chunk * CHUNK_BYTES
+    return { key: `${pack} ${index} ${chunk}`, start, end: Math.min(start + CHUNK_BYTES, length) }
+  })
+}
+
+function sizeOf(chunk: Chunk | undefined): number {
+  return chunk === undefined ? 0 : chunk.end - chunk.start
+}
+
+/** Parts that were read together are adjacent in memory, so they need no copy. */
+function joined(parts: readonly Uint8Array[], length: number): Buffer {
+  const [first] = parts
+  let end = first?.byteOffset ?? 0
+  for (const part of parts) {
+    if (part.buffer !== first?.buffer || part.byteOffset !== end) return Buffer.concat(parts)
+    end += part.length
+  }
+  return first === undefined ? Buffer.alloc(0) : Buffer.from(first.buffer, first.byteOffset, length)
+}
+
+/** Limit of a stored value in bytes. A larger one would take too much of the cache, which has 1 GiB by default. */
+export const VALUE_BYTES_MAX: number = 512 << 20
+
+/** A value of at least this weight in bytes gets a pack of its own. */
+export const HEAVY_BYTES: number = 1 << 20
+
+/** Smaller texts and buffers do not count: a value of ordinary size has many of them. */
+const COUNTED_BYTES = 64 << 10
+
+/** Limit of the inspected objects of a value. Sources, which have the large texts, are near its top. */
+const LOOKS_MAX = 64
+
+/** Plain objects and lists are inspected this far below the value, or below a source. The package.json of a module has many deeper ones. */
+const DEPTH_MAX = 2
+
+/** An object of a value. */
+interface Found {
+  readonly part: object
+  readonly depth: number
+}
+
+/** Bytes of the large texts and buffers near the top of a value. */
+export function weightOf(value: unknown): number {
+  const found: Found[] = []
+  let bytes = weigh(value, 0, found)
+  for (let next = 0; next < found.length && next < LOOKS_MAX; next++) {
+    const { part: one, depth } = found[next] ?? { part: {}, depth: 0 }
+    const isTop = next === 0 || isSource(one)
+    if (!isTop && (depth > DEPTH_MAX || !isPlain(one))) continue
+    const parts: Iterable<unknown> =
+      one instanceof Map || one instanceof Set || Array.isArray(one) ? one.values() : Object.values(one)
+    for (const part of parts) {
+      bytes += weigh(part, isTop ? 1 : depth + 1, found)
+      if (found.length > LOOKS_MAX) break
+    }
+  }
+  return bytes
+}
+
+/** The bytes of a text or buffer; adds any other object to `found`. */
+function weigh(part: unknown, depth: number, found: Found[]): number {
+  if (typeof part === 'string') return part.length < COUNTED_BYTES ? 0 : part.length
+  if (typeof part !== 'object' || part === null) return 0
+  if (ArrayBuffer.isView(part)) return part.byteLength < COUNTED_BYTES ? 0 : part.byteLength
+  found.push({ part, depth })
+  return 0
+}
+
+function isSource(part: object): boolean {
+  return 'source' in part && typeof part.source === 'function'
+}
+
+/**
+ * Whether this is a list or a plain object. A module leads to all of webpack by its generator, which is not stored: some properties
+ * there have getters that warn.
+ */
+function isPlain(part: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(part)
+  if (prototype === null || Object.getPrototypeOf(prototype) === null) return true
+  return Array.isArray(part) || part instanceof Map || part instanceof Set
 }

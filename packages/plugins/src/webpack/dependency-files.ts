@@ -1,5 +1,5 @@
 /**
- * webpack's view of the file system for following build dependencies.
+ * Where webpack finds build dependencies: it follows the imports of each file. Its view of the file system for that:
  *
  * - A loaded module whose file has been removed has no imports in it. Without this, one such file would prevent the whole build
  *   from being cached.
@@ -8,11 +8,12 @@
  * - Where a file of an installed package finds another file of that package changes only with its version. webpack's resolver looks for
  *   package.json and links in every directory around each of these files.
  */
-import { basename, dirname, join, sep } from 'node:path'
+import { basename, dirname, isAbsolute, join, sep } from 'node:path'
 import { callbackify } from 'node:util'
-import type { Compilation } from 'webpack'
+import type { Compilation, Compiler } from 'webpack'
 import { loaded, manifestOf } from '../build/modules.ts'
-import type { Packages } from './packages.ts'
+import { disk } from '../host/files.ts'
+import { Packages } from './packages.ts'
 
 /** webpack's view of the file system, including what this build has read so far. */
 export type FileSystemInfo = Compilation['fileSystemInfo']
@@ -21,8 +22,87 @@ type Callback = (error: Error | null, path?: string, found?: { readonly path: st
 type Resolve = (folder: string, request: string, context: object, callback: Callback) => void
 type Resolvers = Readonly<Record<'resolveCjs' | 'resolveEsm' | 'resolveCjsAsChild', Resolve>>
 
+/** What following build dependencies has found: files, directories, what is missing, and where each request leads. */
+export type Resolution = NonNullable<Parameters<Parameters<FileSystemInfo['resolveBuildDependencies']>[3]>[1]>
+export type Snapshot = Parameters<FileSystemInfo['checkSnapshotValid']>[0]
+
+/** Default options of a snapshot: compare timestamps first, and hashes if those differ. */
+const SNAPSHOT_OPTIONS = { timestamp: true, hash: true }
+
 /** The method that makes the resolvers, which webpack does not document. */
 const RESOLVERS = '_createBuildDependenciesResolvers'
+
+/** Follows dependencies. Files whose imports webpack cannot follow count without these: they must not cost the whole cache. */
+export async function followAll(
+  compiler: Compiler,
+  info: FileSystemInfo,
+  all: ReadonlySet<string>,
+  optional: ReadonlySet<string>,
+): Promise<Resolution> {
+  const isFile = (dependency: string): boolean => isAbsolute(dependency) && !/[\\/]$/.test(dependency)
+  // A file that has been removed since counts as missing, which is part of the environment.
+  const mayBeMissing = new Set([...optional, ...[...all].filter((dependency) => isAbsolute(dependency))])
+  try {
+    return await follow(compiler, info, all, mayBeMissing)
+  } catch {
+    const others = new Set([...all].filter((dependency) => !isFile(dependency)))
+    const resolution = await follow(compiler, info, others, mayBeMissing)
+    for (const dependency of all)
+      if (isFile(dependency)) (disk.existsSync(dependency) ? resolution.files : resolution.missing).add(dependency)
+    return resolution
+  }
+}
+
+function follow(
+  { context, options }: Compiler,
+  info: FileSystemInfo,
+  dependencies: ReadonlySet<string>,
+  optional: ReadonlySet<string>,
+): Promise<Resolution> {
+  return new Promise((resolve, reject) => {
+    const gone = new Set<string>()
+    const done = (error?: Error | null, resolution?: Resolution): void => {
+      if (resolution === undefined) return reject(error ?? new Error('webpack resolved no build dependencies'))
+      for (const path of gone) if (resolution.files.delete(path)) resolution.missing.add(path)
+      resolve(resolution)
+    }
+    const view = dependencyFiles(info, new Packages(options.snapshot), gone)
+    // In versions of webpack without optional build dependencies, the callback is the third parameter.
+    const call =
+      view.resolveBuildDependencies.length < 4 ? [context, dependencies, done] : [context, dependencies, optional, done]
+    Reflect.apply(view.resolveBuildDependencies, view, call)
+  })
+}
+
+/** Whether requests lead where they led before. */
+export function resolveAsBefore(info: FileSystemInfo, results: Resolution['resolveResults']): Promise<boolean> {
+  return new Promise((resolve) => {
+    info.checkResolveResultsValid(results, (error, isValid) => resolve(!error && isValid === true))
+  })
+}
+
+/** A snapshot of what was read to follow dependencies. */
+export function takeSnapshot(
+  info: FileSystemInfo,
+  { files, directories, missing }: Resolution['resolveDependencies'],
+  how: Compiler['options']['snapshot']['module'] = SNAPSHOT_OPTIONS,
+): Promise<Snapshot> {
+  return new Promise((resolve, reject) => {
+    info.createSnapshot(undefined, files, directories, missing, how, (error, snapshot) => {
+      if (snapshot === null || snapshot === undefined) reject(error ?? new Error('webpack made no snapshot'))
+      else resolve(snapshot)
+    })
+  })
+}
+
+/** Compares a snapshot, and adds what webpack found changed to `changed`: it stops at the first difference of each kind. */
+export function isUnchangedSince(info: FileSystemInfo, snapshot: Snapshot, changed: string[]): Promise<boolean> {
+  const note = (path: string): void => void changed.push(path)
+  const noting: FileSystemInfo = Object.create(info, { _remainingLogs: { value: 1 }, _log: { value: note } })
+  return new Promise((resolve) => {
+    noting.checkSnapshotValid(snapshot, (error, isValid) => resolve(!error && isValid === true))
+  })
+}
 
 /** The view of `info`. Files that were removed are added to `gone`. */
 export function dependencyFiles(info: FileSystemInfo, packages: Packages, gone: Set<string>): FileSystemInfo {

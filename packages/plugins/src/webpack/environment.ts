@@ -1,56 +1,85 @@
 /**
- * The environment in which entries were built: config files, loaders and everything that these import, tracked as webpack
- * tracks build dependencies. An entry names its environment and is used only while that environment is unchanged.
+ * The environment in which entries were built: config files, loaders and everything that these import, followed as webpack
+ * follows build dependencies, and what loaders and plugins read. An entry names its environment and is used only while that environment
+ * is unchanged.
  *
- * The namespace has one record per environment: the reported dependencies, the files that they resolved to, and webpack's
- * snapshots of the resolution and of the files. For each compiler it also has the newest generations of entries, each with
- * its newest environment (`generations.ts`). A build uses the newest generation whose environment is unchanged, so that
+ * The namespace has one record per environment: a set of inputs (`inputs/set.ts` of varve), the reported dependencies, and where webpack
+ * found them. For each compiler it also has the newest generations of entries, each with
+ * its newest environment (`identity.ts`). A build uses the newest generation whose environment is unchanged, so that
  * worktrees and branches with other configs each keep theirs. If there is none, the next generation begins. Two processes
  * that detect the same change begin the same generation.
+ *
+ * What an environment has outside of the root. Tools look for configs in the directories above the root, too, and another
+ * checkout has other directories there:
+ *
+ *   looked for, and missing   /home/me/.browserslistrc   its name must be missing in every directory above the root
+ *   read                      /home/me/.browserslistrc   the environment is bound to this root
+ *   read                      /usr/lib/tool.js           an ordinary path, the same for every checkout
  */
-import { isAbsolute } from 'node:path'
+import { dirname, join, relative, sep } from 'node:path'
+import { type ChangedInput, sentenceOf, type StoredInput } from 'varve/internal'
 import type { Compiler } from 'webpack'
-import { aboveOf, pathsAbove, presentAbove } from './above.ts'
-import { changedPackages, changesOf, missingIn } from './changes.ts'
-import { dependencyFiles, type FileSystemInfo } from './dependency-files.ts'
-import type { Entries } from './entries.ts'
+import { isInstalled } from '../build/modules.ts'
+import { disk } from '../host/files.ts'
+import { changesOf, type Why } from './why.ts'
 import {
-  type CurrentEnvironment,
-  type Dependencies,
-  type EnvironmentRecord,
-  isRecord,
+  type FileSystemInfo,
+  followAll,
+  isUnchangedSince,
   type Resolution,
-} from './environment-record.ts'
+  resolveAsBefore,
+  type Snapshot,
+  takeSnapshot,
+} from './dependency-files.ts'
+import { type Entries, idOf, isOf } from './entries.ts'
 import {
   decodeGenerations,
   encodeGenerations,
   type EntriesName,
   entriesOf,
   type Generation,
+  type Identity,
   nextGeneration,
-} from './generations.ts'
-import type { Identity } from './identity.ts'
-import { linksBeside, Packages } from './packages.ts'
-import { idOf, isOf } from './pointer.ts'
-import {
-  changedInputs,
-  changesIn,
-  digestsOf,
-  inputsOfMissing,
-  isUnchanged,
-  namesOf,
-  pathsIn,
-  pathsOf,
-  unknownInputs,
-} from './recorded.ts'
+} from './identity.ts'
+import { linksBeside } from './packages.ts'
 import type { BuildReads } from './reads.ts'
-import { isUnchangedSince, takeSnapshot } from './snapshots.ts'
 import type { ValueCodec } from './value.ts'
-import type { Why } from './why.ts'
-import { disk } from '../host/files.ts'
 
 /** Stands for the id of an environment in the name of the note. No id is that long. */
 const NOTE = 'the last build'
+
+/** Dependencies of a build besides its modules. */
+export interface Dependencies {
+  /** Build dependencies, which are followed through their imports. */
+  readonly all: ReadonlySet<string>
+  readonly optional: ReadonlySet<string>
+  /** Keys of recorded inputs; see `reads.ts`. */
+  readonly inputs: ReadonlySet<string>
+}
+
+/** The record of an environment. */
+interface EnvironmentRecord {
+  readonly dependencies: ReadonlySet<string>
+  readonly resolveResults: Resolution['resolveResults']
+  /** Snapshot of what was read to resolve the dependencies. */
+  readonly resolving: Snapshot
+  /** The dependencies themselves, and what loaders and plugins read without reporting it. */
+  readonly set: readonly StoredInput[]
+  /** Names that are missing in every directory above the root. */
+  readonly above: ReadonlySet<string>
+}
+
+/** The environment of new entries. */
+interface CurrentEnvironment extends Pick<EnvironmentRecord, 'dependencies' | 'set' | 'above'> {
+  readonly id: string
+  /** The record, and whether it is bound to this checkout: it is put again if the cache has been removed. */
+  readonly bytes: Buffer
+  readonly isBound: boolean
+  /** The keys of all inputs, with those that are missing above this root. */
+  readonly known: ReadonlySet<string>
+  /** False if files that decide how dependencies resolve have changed, although the dependencies resolve as before. */
+  readonly isFresh: boolean
+}
 
 /** What environments are made of. */
 interface EnvironmentParts {
@@ -60,7 +89,6 @@ interface EnvironmentParts {
   readonly fileSystemInfo: FileSystemInfo
   readonly why: Why
   readonly codec: ValueCodec
-  readonly root: string
   readonly reads: BuildReads
 }
 
@@ -74,7 +102,6 @@ export class Environments {
   readonly #records: Entries
   readonly #identity: Identity
   readonly #codec: ValueCodec
-  readonly #root: string
   readonly #reads: BuildReads
   /** When the first build began whose environment has not been recorded. */
   #sinceMs: number | undefined
@@ -86,12 +113,11 @@ export class Environments {
   #current: CurrentEnvironment | undefined
   #capturing: Promise<unknown> = Promise.resolve()
 
-  constructor({ compiler, records, identity, fileSystemInfo, why, codec, root, reads }: EnvironmentParts) {
+  constructor({ compiler, records, identity, fileSystemInfo, why, codec, reads }: EnvironmentParts) {
     this.#compiler = compiler
     this.#records = records
     this.#identity = identity
     this.#codec = codec
-    this.#root = root
     this.#reads = reads
     this.fileSystemInfo = fileSystemInfo
     this.why = why
@@ -147,17 +173,20 @@ export class Environments {
     return verdict
   }
 
-  /** The id of an environment that is known to cover these dependencies. */
+  /** The id of an environment that is known to cover these dependencies, none of which has changed since. */
   covering({ all, inputs }: Dependencies): string | undefined {
     const current = this.#current
     const isCovered =
       current?.isFresh === true && isSubset(all, current.dependencies) && isSubset(inputs, current.known)
-    return isCovered ? current.id : undefined
+    return isCovered && typeof this.#reads.notes.seal(inputs) !== 'string' ? current.id : undefined
   }
 
-  /** The id of an environment that covers these dependencies; records a new one if none does. Calls run one after another. */
-  capture(dependencies: Dependencies): Promise<string> {
-    const capture = (): string | Promise<string> => {
+  /**
+   * The id of an environment that covers these dependencies; records a new one if none does. Undefined if one has changed while the process
+   * had it in memory: nothing describes what the results were made with. Calls run one after another.
+   */
+  capture(dependencies: Dependencies): Promise<string | undefined> {
+    const capture = (): string | Promise<string | undefined> => {
       const sinceMs = this.#sinceMs ?? Date.now()
       this.#sinceMs = undefined
       return this.covering(dependencies) ?? this.#capture(dependencies, sinceMs)
@@ -167,43 +196,35 @@ export class Environments {
     return captured
   }
 
-  async #capture(dependencies: Dependencies, sinceMs: number): Promise<string> {
-    const { optional } = dependencies
+  async #capture(dependencies: Dependencies, sinceMs: number): Promise<string | undefined> {
+    const info = this.fileSystemInfo
     const all = new Set([...(this.#current?.dependencies ?? []), ...dependencies.all])
-    const present = digestsOf(new Set([...(this.#current?.inputs.keys() ?? []), ...dependencies.inputs]))
-    const inputs = new Map([
-      ...present,
-      ...(this.#current?.inputs ?? []),
-      ...[...this.#reads.found.digests].filter(([input]) => present.has(input)),
-    ])
-    const paths = pathsOf(inputs.keys())
-    // A file that has been removed since counts as missing, which is part of the environment.
-    const mayBeMissing = new Set([...optional, ...[...all].filter((dependency) => isAbsolute(dependency))])
-    const resolution = await this.#resolve(all, mayBeMissing).catch(() => this.#resolveNames(all, mayBeMissing))
-    const { files, directories, missing, resolveDependencies: steps } = resolution
-    const how = this.#compiler.options.snapshot
-    const wanted = {
-      files: [...files, ...linksBeside(files), ...paths.files],
-      directories,
-      missing: [...missing, ...paths.missing],
-    }
-    const [resolving, contents] = await Promise.all([
-      takeSnapshot(this.fileSystemInfo, steps, how.resolveBuildDependencies),
-      takeSnapshot(this.fileSystemInfo, wanted, how.buildDependencies),
-    ])
-    const used = [...wanted.files, ...wanted.missing]
-    const { found, isWritten, outdated } = this.#reads
-    found.inUse.noteCode(used, sinceMs, isWritten)
-    const unknown = [...found.inUse.changed(used, isWritten), ...(outdated === undefined ? [] : [outdated])]
-    for (const [input, digest] of unknownInputs(unknown)) inputs.set(input, digest)
-    await this.why.putEverything(contents, inputs.keys())
-    const read = [...all, ...files, ...directories, ...missing, ...steps.files, ...steps.directories, ...steps.missing]
-    const { names, isBound } = aboveOf(this.#root, [...read, ...pathsIn(inputs)])
+    const found = await followAll(this.#compiler, info, all, dependencies.optional)
+    const keys = [...dependencies.inputs, ...this.#inputsIn(found, sinceMs)]
+    const { notes, outdated } = this.#reads
+    const set = outdated ?? notes.seal(keys, this.#current?.set)
+    if (typeof set === 'string') return undefined
+    const { resolveDependencies: steps, resolveResults } = found
+    const resolving = await takeSnapshot(info, steps, this.#compiler.options.snapshot.resolveBuildDependencies)
+    await this.why.putEverything(set)
+    const read = [found, steps].flatMap(({ files, directories, missing }) => [...files, ...directories, ...missing])
+    const paths = set.flatMap(([kind, name]) => (kind === 'env' || kind === 'names' ? [] : [notes.pathOf(name)]))
+    const { names, isBound } = aboveOf(this.#reads.root.folder, [...all, ...read, ...paths])
     const above = new Set([...names, ...(this.#current?.above ?? [])])
-    return this.#put(
-      { dependencies: all, resolveResults: resolution.resolveResults, resolving, contents, inputs, above },
-      isBound,
+    return this.#put({ dependencies: all, resolveResults, resolving, set, above }, isBound)
+  }
+
+  /** The keys of what dependencies lead to. */
+  #inputsIn({ files, directories, missing }: Resolution, sinceMs: number): string[] {
+    const { notes, isWritten } = this.#reads
+    const below = [...directories].flatMap((folder) =>
+      isInstalled(folder) ? [join(folder, 'package.json')] : filesBelow(folder),
     )
+    return [
+      ...[...files, ...linksBeside(files), ...below].flatMap((path) => notes.loaded(path, sinceMs, isWritten)),
+      ...[...directories].flatMap((folder) => (isInstalled(folder) ? [] : notes.read('tree', folder))),
+      ...[...missing].flatMap((path) => notes.read('type', path)),
+    ]
   }
 
   async #put(record: EnvironmentRecord, isBound: boolean): Promise<string> {
@@ -225,38 +246,32 @@ export class Environments {
     if (bytes === undefined || !isOf(id, bytes)) return false
     const record: unknown = await this.#codec.deserialize([bytes])
     if (!isRecord(record)) return false
-    const [resolving, contents]: [string[], string[]] = [[], []]
+    const { notes, outdated, root } = this.#reads
+    const changes = notes.changes(record.set)
+    if (changes === undefined) return false
+    const found = presentAbove(root.folder, record.above)
+    const resolving: string[] = []
     const info = this.fileSystemInfo
-    const compared = [
-      isUnchangedSince(info, record.resolving, resolving),
-      isUnchangedSince(info, record.contents, contents),
-    ] as const
-    const [isFresh, isSame] = await Promise.all(compared)
-    const found = presentAbove(this.#root, record.above)
-    const { outdated } = this.#reads
-    const isEqual = isSame && outdated === undefined && found.length === 0 && isUnchanged(record.inputs)
-    const isValid = isEqual && (isFresh || (await this.#resolvesAsBefore(record)))
+    const isSame = changes.length === 0 && outdated === undefined && found.length === 0
+    const isFresh = isSame && (await isUnchangedSince(info, record.resolving, resolving))
+    const isValid = isFresh || (isSame && (await resolveAsBefore(info, record.resolveResults)))
     if (isValid) this.#current ??= this.#currentOf({ id, bytes: Buffer.from(bytes), isBound: true }, record, isFresh)
-    else {
-      const held = outdated === undefined ? [] : [outdated]
-      const changed = [...(isSame ? resolving : contents), ...found, ...held, ...changedInputs(record.inputs)]
-      this.#changed = namesOf(changed, this.#compiler.context)
-      this.#words = this.#wordsOf(changed, record)
-    }
+    else this.#noteChanges(changes, [...found, ...(outdated === undefined ? [] : [outdated]), ...resolving])
     return isValid
   }
 
-  /** What has changed, in words: packages, inputs, then other files. */
-  #wordsOf(changed: readonly string[], { contents, inputs }: EnvironmentRecord): string[] {
-    const { context } = this.#compiler
-    const known = new Map([...changedPackages(contents), ...changesIn(inputs, context)])
-    const missing = new Set(missingIn(contents))
-    const wordOf = (path: string): string =>
-      !disk.existsSync(path) ? 'is gone' : missing.has(path) ? 'appeared' : 'changed'
-    const others = changed
-      .filter((path) => !known.has(path))
-      .map((path) => `${namesOf([path], context)[0] ?? path} ${wordOf(path)}`)
-    return [...new Set([...known.values(), ...others])]
+  /** Notes what has changed since an environment: names, and words. */
+  #noteChanges(changes: readonly ChangedInput[], paths: readonly string[]): void {
+    const nameOf = (path: string): string => relative(this.#compiler.context, path)
+    const inputs = changes.map(({ name, kind, ...states }) => ({
+      kind,
+      name: kind === 'env' ? name : nameOf(this.#reads.notes.pathOf(name)),
+      ...states,
+    }))
+    const others = paths.map(nameOf)
+    this.#changed = [...new Set([...inputs.map(({ name }) => name), ...others])].sort()
+    const words = paths.map((path) => `${nameOf(path)} ${disk.existsSync(path) ? 'changed' : 'is gone'}`)
+    this.#words = [...new Set([...inputs.map((input) => sentenceOf(input)), ...words])]
   }
 
   /**
@@ -313,54 +328,98 @@ export class Environments {
 
   #currentOf(
     stored: Pick<CurrentEnvironment, 'id' | 'bytes' | 'isBound'>,
-    { dependencies, inputs, above }: EnvironmentRecord,
+    { dependencies, set, above }: EnvironmentRecord,
     isFresh: boolean,
   ): CurrentEnvironment {
-    const known = new Set([...inputs.keys(), ...inputsOfMissing(pathsAbove(this.#root, above))])
-    return { ...stored, dependencies, inputs, above, known, isFresh }
+    const { notes, root } = this.#reads
+    // Whichever way a path is looked for that is missing.
+    const missing = pathsAbove(root.folder, above).flatMap((path) => [`content ${path}`, `type ${path}`])
+    return { ...stored, dependencies, set, above, known: new Set([...notes.keysOf(set), ...missing]), isFresh }
   }
+}
 
-  #resolve(dependencies: ReadonlySet<string>, optional: ReadonlySet<string>): Promise<Resolution> {
-    return new Promise((resolve, reject) => {
-      const gone = new Set<string>()
-      const done = (error?: Error | null, resolution?: Resolution): void => {
-        if (resolution === undefined) return reject(error ?? new Error('webpack resolved no build dependencies'))
-        for (const path of gone) if (resolution.files.delete(path)) resolution.missing.add(path)
-        resolve(resolution)
-      }
-      const { context, options } = this.#compiler
-      const info = dependencyFiles(this.fileSystemInfo, new Packages(options.snapshot), gone)
-      // In versions of webpack without optional build dependencies, the callback is the third parameter.
-      const call =
-        info.resolveBuildDependencies.length < 4
-          ? [context, dependencies, done]
-          : [context, dependencies, optional, done]
-      Reflect.apply(info.resolveBuildDependencies, info, call)
-    })
-  }
+/** Whether a decoded value is a record. Its set is checked when it is compared. */
+function isRecord(value: unknown): value is EnvironmentRecord {
+  if (typeof value !== 'object' || value === null) return false
+  const { set, above } = value as { readonly set?: unknown; readonly above?: unknown }
+  const hasSets = Array.isArray(set) && above instanceof Set
+  return hasSets && 'dependencies' in value && 'resolveResults' in value && 'resolving' in value
+}
 
-  /** Compares files without their imports, for files whose imports webpack cannot follow. They must not cost the whole cache. */
-  async #resolveNames(dependencies: ReadonlySet<string>, optional: ReadonlySet<string>): Promise<Resolution> {
-    const isFile = (dependency: string): boolean => isAbsolute(dependency) && !/[\\/]$/.test(dependency)
-    const resolution = await this.#resolve(
-      new Set([...dependencies].filter((dependency) => !isFile(dependency))),
-      optional,
-    )
-    for (const dependency of dependencies) {
-      if (isFile(dependency)) (disk.existsSync(dependency) ? resolution.files : resolution.missing).add(dependency)
-    }
-    return resolution
-  }
-  #resolvesAsBefore({ resolveResults }: EnvironmentRecord): Promise<boolean> {
-    return new Promise((resolve) => {
-      this.fileSystemInfo.checkResolveResultsValid(resolveResults, (error, isValid) =>
-        resolve(!error && isValid === true),
-      )
+/** All files below a directory, without packages. */
+function filesBelow(folder: string): string[] {
+  try {
+    return disk.readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+      const path = join(folder, entry.name)
+      if (entry.name === 'node_modules' || entry.name === '.git') return []
+      return entry.isDirectory() ? filesBelow(path) : [path]
     })
+  } catch {
+    return [] // removed since
   }
 }
 
 function isSubset(part: ReadonlySet<string>, whole: { has(item: string): boolean }): boolean {
   for (const item of part) if (!whole.has(item)) return false
   return true
+}
+
+/** The environment of a root, seen from its directories above. */
+export interface Above {
+  /** Names that are missing in every directory above the root. */
+  readonly names: ReadonlySet<string>
+  /** Whether the environment depends on where the root is. */
+  readonly isBound: boolean
+}
+
+const BOUND: Above = { names: new Set(), isBound: true }
+
+/** What an environment that depends on these absolute paths has above its root. One that is bound needs no names. */
+export function aboveOf(root: string, paths: readonly string[]): Above {
+  const outer = foldersAbove(root)
+  const names = new Set<string>()
+  for (const path of paths) {
+    const isNext = isNear(root, outer, path)
+    if (!isNext && (isIn(root, path) || !outer.includes(dirname(path)))) continue
+    const kind = kindOf(path)
+    if (kind === 'missing') names.add(relative(outer.find((folder) => isIn(folder, path)) ?? '', path))
+    else if (isNext || kind === 'file') return BOUND
+  }
+  return presentAbove(root, names).length === 0 ? { names, isBound: false } : BOUND
+}
+
+/** The paths of these names in the directories above the root. */
+export function pathsAbove(root: string, names: Iterable<string>): string[] {
+  return Array.from(names).flatMap((name) => foldersAbove(root).map((folder) => join(folder, name)))
+}
+
+/** Those of the paths that exist. Looking for them is no read of the build. */
+export function presentAbove(root: string, names: Iterable<string>): string[] {
+  return pathsAbove(root, names).filter((path) => disk.existsSync(path))
+}
+
+/** The directories above a root, the nearest first. */
+function foldersAbove(root: string): string[] {
+  const parent = dirname(root)
+  return parent === root ? [] : [parent, ...foldersAbove(parent)]
+}
+
+/** Whether a path is next to the root, or in the packages of a directory above it. Those directories themselves are not. */
+function isNear(root: string, outer: readonly string[], path: string): boolean {
+  if (isIn(root, path) || outer.includes(path)) return false
+  const [parent = root] = outer
+  const isNextToRoot = dirname(parent) !== parent && isIn(parent, path)
+  return isNextToRoot || outer.some((folder) => isIn(join(folder, 'node_modules'), path))
+}
+
+function isIn(folder: string, path: string): boolean {
+  return path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep)
+}
+
+function kindOf(path: string): 'missing' | 'file' | 'folder' {
+  try {
+    return disk.statSync(path).isDirectory() ? 'folder' : 'file'
+  } catch {
+    return 'missing' // or not readable
+  }
 }

@@ -2,21 +2,40 @@
  * The identity of a compiler: its name, and a digest that must be equal for its entries to be usable. The digest covers webpack,
  * Node, mode, target, the options that decide how modules are found and parsed, the option `version`, the build dependencies and the configs
  * of webpack-cli. `environment.ts` covers what these files import and what else was loaded.
+ *
+ * The files that decide how a compiler is configured are recorded, not guessed from a list of names:
+ *
+ * - the configs that webpack-cli loaded, including those that they extend, as it passes them to webpack's own cache
+ * - the files that called `new VarveWebpackPlugin()` and `webpack()`, and the main script of the process
+ * - every module of the project that `require` has loaded so far. The `children` of a module would be incomplete: they lack
+ *   what another module required first
+ *
+ * webpack follows the imports of each file.
+ *
+ * Each generation of a compiler's entries has a number, a digest and its newest environment. The newest few are kept; a generation replaces the one with the same place, which frees the space of its entries at once:
+ *
+ *   generation   0 1 2 3 4 5 6        kept: 3 4 5 6
+ *   place        0 1 2 3 0 1 2        a namespace each
+ *
+ *   record:  `<generation> <digest> <id of the environment, hex> <inputs as JSON>`, a line each, the newest first
  */
 import { createHash } from 'node:crypto'
 import { isAbsolute, relative, resolve, sep } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { gitDirectory } from 'varve'
-import { digestOfInput } from 'varve/reads'
+import { digestOfInput } from 'varve/internal'
 import type { Compiler } from 'webpack'
-import type { Root } from '../build/root.ts'
-import type { NamedDigests } from './changes.ts'
 import { lenientDigest } from '../build/digest.ts'
-import { cliConfigs } from './inputs.ts'
-import type { VarveWebpackOptions } from './options.ts'
+import { isInstalled, loaded } from '../build/modules.ts'
+import type { Root } from '../build/root.ts'
 import { disk } from '../host/files.ts'
+import type { VarveWebpackOptions } from './options.ts'
 
 /** Version of the layout of values and records, part of each digest. */
-export const LAYOUT = 10
+export const LAYOUT = 11
+
+/** Digests or short values of named inputs. */
+export type NamedDigests = Readonly<Record<string, string>>
 
 /** Name and digest of one compiler. */
 export interface Identity {
@@ -127,5 +146,130 @@ function contentOf(compiler: Compiler, dependency: string): Uint8Array {
     return disk.readFileSync(path)
   } catch {
     return new Uint8Array()
+  }
+}
+
+/** Limit of the calls of a stack that are inspected. */
+const CALLS_MAX = 200
+
+/** Files of the project on the current stack, from the caller of `callee` up. */
+export function callersOf(callee: unknown): string[] {
+  return filesOnStack(callee).filter(isOfProject)
+}
+
+/** The same, and the direct caller of `callee` even if it is in a package: that package supplies the config. */
+export function makersOf(callee: unknown): string[] {
+  return filesOnStack(callee).filter((path, index) => index === 0 || isOfProject(path))
+}
+
+function filesOnStack(callee: unknown): string[] {
+  const { prepareStackTrace, stackTraceLimit } = Error
+  const holder: { stack?: unknown } = {}
+  try {
+    Error.stackTraceLimit = CALLS_MAX
+    Error.prepareStackTrace = (_, calls) => calls.map((call) => call.getFileName() ?? '')
+    Error.captureStackTrace(holder, typeof callee === 'function' ? (callee as () => void) : undefined)
+    const names = Array.isArray(holder.stack) ? holder.stack.filter((name) => typeof name === 'string') : []
+    return [...new Set(names.map(pathOf))].filter((path) => isAbsolute(path) && disk.existsSync(path))
+  } finally {
+    Error.prepareStackTrace = prepareStackTrace
+    Error.stackTraceLimit = stackTraceLimit
+  }
+}
+
+/** The main script, and the modules that `require` has loaded so far, without packages. */
+export function loadedFiles(): string[] {
+  const [, main = ''] = process.argv
+  return [main, ...Object.keys(loaded)].filter((path) => isAbsolute(path) && isOfProject(path) && disk.existsSync(path))
+}
+
+/** The configs from which webpack-cli made this compiler. It passes them to its own plugin. */
+export function cliConfigs(compiler: Compiler): string[] {
+  const found: string[] = []
+  for (const plugin of compiler.options.plugins) {
+    const isCli = typeof plugin === 'object' && plugin !== null && plugin.constructor.name === 'CLIPlugin'
+    const options: unknown = isCli ? Reflect.get(plugin, 'options') : undefined
+    const paths: unknown =
+      typeof options === 'object' && options !== null ? Reflect.get(options, 'configPath') : undefined
+    for (const path of [paths].flat()) if (typeof path === 'string') found.push(resolve(pathOf(path)))
+  }
+  return [...new Set(found)]
+}
+
+function pathOf(name: string): string {
+  return name.startsWith('file:') ? fileURLToPath(name.replace(/[?#].*$/, '')) : name
+}
+
+function isOfProject(path: string): boolean {
+  return !isInstalled(path)
+}
+
+/** How many generations are kept: for worktrees, branches and values of the option `version` that take turns. */
+const KEPT = 4
+
+/** Entries that were built in one environment, or in environments that followed each other while one process ran. */
+export interface Generation {
+  readonly generation: number
+  readonly digest: string
+  /** Id of the newest environment. */
+  readonly id: string
+  /** What the digest covers, for `varve why`. */
+  readonly inputs: NamedDigests
+}
+
+/** The name and the version of namespaces. */
+export interface EntriesName {
+  readonly name: string
+  readonly version: string
+}
+
+/** The name and version of the entries of a generation. */
+export function entriesOf({ name, digest }: Identity, generation: number): EntriesName {
+  const place = generation % KEPT
+  return { name: place === 0 ? name : `${name} (${place + 1} of ${KEPT})`, version: `${digest} ${generation}` }
+}
+
+/** The number of a generation that is newer than all known ones. */
+export function nextGeneration(known: readonly Generation[]): number {
+  return known.reduce((next, { generation }) => Math.max(next, generation + 1), 0)
+}
+
+/** The newest generations; of two with one number, the first. */
+export function encodeGenerations(all: readonly Generation[]): Buffer {
+  const firsts = all.filter(
+    ({ generation }, index) => all.findIndex((other) => other.generation === generation) === index,
+  )
+  const kept = firsts.toSorted((one, other) => other.generation - one.generation).slice(0, KEPT)
+  return Buffer.from(kept.map(lineOf).join('\n'))
+}
+
+/** The generations in a record, without lines that are none. */
+export function decodeGenerations(record: string): Generation[] {
+  return record.split('\n', KEPT).flatMap((line) => {
+    const [, generation, digest = '', id = '', inputs = ''] = /^(\d{1,12}) (\w+) (\w+) (.*)$/.exec(line) ?? []
+    if (generation === undefined) return []
+    return [
+      {
+        generation: Number(generation),
+        digest,
+        id: Buffer.from(id, 'hex').toString('latin1'),
+        inputs: readNamed(inputs),
+      },
+    ]
+  })
+}
+
+function lineOf({ generation, digest, id, inputs }: Generation): string {
+  return `${generation} ${digest} ${Buffer.from(id, 'latin1').toString('hex')} ${JSON.stringify(inputs)}`
+}
+
+/** Named digests in a text; none if it has another form. */
+function readNamed(json: string): NamedDigests {
+  try {
+    const value: unknown = JSON.parse(json)
+    const entries = typeof value === 'object' && value !== null ? Object.entries(value) : []
+    return Object.fromEntries(entries.filter(([, digest]) => typeof digest === 'string'))
+  } catch {
+    return {}
   }
 }

@@ -5,34 +5,29 @@
  *   open -> begin (checks the environment) -> get / store ... -> beginIdle (writes) -> endIdle -> ... -> shutdown
  *
  * A failure here never fails a build: it costs misses and a warning.
+ *
+ * Values that may be promises.
  */
+import { isAbsolute } from 'node:path'
 import { type Cache, openCache } from 'varve'
-import { unrecordedNow } from 'varve/reads'
 import type { Compilation, Compiler } from 'webpack'
 import { cacheFolder } from '../build/options.ts'
-import { checkoutOf } from '../build/root.ts'
 import { Warnings } from '../build/warnings.ts'
-import { markWritten, writeBeforeExit } from './before-exit.ts'
+import { runForeign } from '../host/files.ts'
+import { markWritten, type Target, writeBeforeExit, Writing } from './writing.ts'
+import { Counting, Parts } from './build-report.ts'
 import type { FileSystemInfo } from './dependency-files.ts'
-import { Entries } from './entries.ts'
-import { Counting } from './counting.ts'
-import { Environments } from './environment.ts'
-import type { Dependencies } from './environment-record.ts'
-import { identityOf, LAYOUT, ordinalOf } from './identity.ts'
-import { loadedFiles } from './inputs.ts'
-import type { VarveWebpackOptions } from './options.ts'
+import { Entries, type Etag, textOf } from './entries.ts'
+import { type Dependencies, Environments } from './environment.ts'
+import { identityOf, LAYOUT, loadedFiles, ordinalOf } from './identity.ts'
+import type { VarveWebpackOptions, VarveWebpackStats } from './options.ts'
 import { compareLinks } from './packages.ts'
 import { Packs } from './packs.ts'
-import { Parts } from './parts.ts'
-import { type Etag, textOf } from './pointer.ts'
 import type { BuildReads } from './reads.ts'
 import { listOf, Repeatable } from './repeatable.ts'
 import { checkRequests } from './requests.ts'
-import { settle } from './settle.ts'
-import type { VarveWebpackStats } from './stats.ts'
 import { ValueCodec } from './value.ts'
 import { Why } from './why.ts'
-import { type Target, Writing } from './writing.ts'
 
 const IDLE_TIMEOUT_MS = 5000
 const IDLE_TIMEOUT_FOR_INITIAL_STORE_MS = 1000
@@ -340,15 +335,14 @@ export class DiskLayer {
     if (cache === undefined) return
     this.#folder = cache.status().dir
     checkRequests(this.#compiler, this.#folder)
-    const root = checkoutOf(this.#compiler.context)
+    const { root } = this.#reads
     const codec = new ValueCodec(this.#compiler.webpack, root)
     const identity = identityOf(this.#compiler, this.#options, { folder: this.#folder, root }, this.#ordinal ?? 1)
     for (const dependency of [...identity.buildDependencies, ...(this.#reads.isOn ? loadedFiles() : [])])
       this.#dependencies.add(dependency)
     if (this.#reads.isOn) this.#reads.noteConfig(this.#dependencies)
     const records = new Entries(cache.namespace('webpack environments', { version: String(LAYOUT) }), root)
-    const why = new Why(cache, identity, this.#compiler.context)
-    this.#reads.found.inUse.noteCode(this.#dependencies, beganMs, this.#reads.isWritten)
+    const why = new Why(cache, identity, this.#compiler.context, (name) => this.#reads.notes.pathOf(name))
     const parts = {
       compiler: this.#compiler,
       records,
@@ -356,9 +350,11 @@ export class DiskLayer {
       fileSystemInfo,
       why,
       codec,
-      root: root.folder,
       reads: this.#reads,
     }
+    const { notes, isWritten } = this.#reads
+    for (const path of this.#dependencies)
+      if (isAbsolute(path) && !/[\\/]$/.test(path)) notes.loaded(path, beganMs, isWritten)
     const environments = new Environments(parts)
     environments.noteBuild(beganMs)
     const changed = (this.#stats.changed = await environments.begin())
@@ -374,7 +370,7 @@ export class DiskLayer {
       codec,
       commit,
     )
-    const isReadable = unrecordedNow(() => this.#repeatable.load(environments.note))
+    const isReadable = runForeign(() => this.#repeatable.load(environments.note))
     if (isReadable && cache.status().engine === 'native') packs.readAhead()
     this.#open = { commit, packs, environments, isReadable }
   }
@@ -403,6 +399,12 @@ export class DiskLayer {
     return note !== undefined
   }
 
+  /** Nothing describes what the results were made with: an input has changed while the process had it in memory. */
+  #dropPending(): void {
+    this.#writing.pending.clear()
+    this.#logger.log('nothing of this build is stored, because its inputs have changed since they were read')
+  }
+
   async #writePending(isSliced: boolean): Promise<void> {
     await this.#beginning
     const open = this.#open
@@ -416,6 +418,7 @@ export class DiskLayer {
         entries: { version },
       } = open.environments
       const environment = await open.environments.capture(this.#wanted)
+      if (environment === undefined) return this.#dropPending()
       const isIdle = isSliced ? () => this.#isIdle : undefined
       // If the next build has begun, its commit writes what has been put so far.
       if (
@@ -434,4 +437,10 @@ export class DiskLayer {
 function isEqual(one: Etag | null, other: Etag | null): boolean {
   const text = textOf(one)
   return text !== undefined && text === textOf(other)
+}
+
+/** Calls `answer` with a value, or with the result of a promise. */
+export function settle(value: unknown, answer: (value: unknown) => void): void {
+  if (value instanceof Promise) value.then(answer, () => answer(undefined))
+  else answer(value)
 }

@@ -8,7 +8,7 @@
  * Where the link of a package leads is part of its version: pnpm has a copy of one version for each set of packages that it depends on.
  */
 import { dirname, join, relative, resolve, sep } from 'node:path'
-import { isPlugged } from 'varve/reads'
+import { isPlugged } from 'varve/internal'
 import type { Compilation, Compiler } from 'webpack'
 import { isInstalled, manifestOf } from '../build/modules.ts'
 import { disk } from '../host/files.ts'

@@ -5,15 +5,14 @@
  *
  * A value that is stored again goes to a new pack. A pack is deleted once no pointer names it. If much of a pack is
  * unused, or if there are many small packs, the values that are still in use are rewritten to new packs.
+ *
+ * Pending values are divided into groups, one for each pack, as are those that are rewritten.
  */
 import type { Namespace } from 'varve'
-import { Contents } from './chunks.ts'
-import { contentLengths, decodePack, type Encoded, encodePack, LARGE_BYTES } from './contents.ts'
-import type { Entries } from './entries.ts'
-import type { Parts } from './parts.ts'
-import { decodePointer, encodePointer, idOf, isOf, type Pointer } from './pointer.ts'
+import { contentLengths, Contents, decodePack, type Encoded, encodePack, LARGE_BYTES } from './contents.ts'
+import { decodePointer, encodePointer, type Entries, type Etag, idOf, isOf, type Pointer } from './entries.ts'
+import type { Parts } from './build-report.ts'
 import { keyOf, ReadAhead } from './read-ahead.ts'
-import { groupsOf, packsToRewrite, type Use } from './rewrite.ts'
 import { asBuffer, type ValueCodec } from './value.ts'
 
 /** One value to be packed. */
@@ -106,7 +105,7 @@ export class Packs {
     const packs = packsToRewrite([...used.values()])
     const written = new Set<string>()
     let isComplete = true
-    for (const group of groupsOf(packs.flat())) {
+    for (const group of rewriteGroupsOf(packs.flat())) {
       const items = await this.#itemsOf(group)
       if (items.length === 0) continue
       const made = await this.#put(group[0]?.environment ?? '', items)
@@ -274,4 +273,102 @@ function valuesOf(found: unknown): Values {
 /** Whether the place that a pointer names has the value of this identifier and etag. */
 function isIn({ identifiers, etags }: Values, identifier: string, { place, etag }: Pointer): boolean {
   return identifiers[place] === identifier && etags[place] === etag
+}
+
+/** A value that webpack has stored and that is not written yet. */
+export interface Pending {
+  readonly etag: Etag | null
+  readonly data: unknown
+}
+
+/** Target size of a pack in bytes. Values in a larger pack share more; a smaller one is restored sooner. */
+export const PACK_BYTES: number = 2 << 20
+
+/** Values in one pack: the limit, the number in the first pack of a kind, and the most growth from one pack to the next. */
+const ITEMS_MAX = 1000
+const ITEMS_FIRST = 128
+const GROWTH_MAX = 8
+
+/** How many values of a kind fill a pack, estimated from the packs written before. */
+export class GroupSizes {
+  readonly #next: Map<string, number> = new Map()
+
+  of(kind: string): number {
+    return this.#next.get(kind) ?? ITEMS_FIRST
+  }
+
+  /** Notes a written pack. The next has at most `GROWTH_MAX` times as many values, because the first may be untypical. */
+  note(kind: string, items: number, bytes: number): void {
+    const fitting = Math.floor((items * PACK_BYTES) / bytes)
+    this.#next.set(kind, Math.min(Math.max(fitting, 1), items * GROWTH_MAX, ITEMS_MAX))
+  }
+}
+
+/** The kind of an identifier: its text before the first `|`. */
+export function kindOf(identifier: string): string {
+  return identifier.split('|', 1)[0] ?? ''
+}
+
+/** Yields pending values in groups of one kind. Calls `size` before each group. */
+export function* groupsOf(
+  pending: ReadonlyMap<string, Pending>,
+  size: (kind: string) => number,
+): Generator<[string, Pending][]> {
+  const kinds = new Map<string, [string, Pending][]>()
+  for (const one of pending) {
+    const kind = kindOf(one[0])
+    const found = kinds.get(kind)
+    if (found === undefined) kinds.set(kind, [one])
+    else found.push(one)
+  }
+  for (const [kind, all] of kinds) {
+    for (let start = 0, end = 0; start < all.length; start = end) {
+      end = start + size(kind)
+      yield all.slice(start, end)
+    }
+  }
+}
+
+/** Packs of fewer bytes are small. If there are more small packs than the limit, they are merged. */
+const SMALL_BYTES = 256 << 10
+const SMALL_PACKS_MAX = 12
+
+/** A pack with a smaller share of used values than this is rewritten without its unused values. */
+const USED_MIN = 0.85
+
+/** A value in use. */
+export interface Use extends Pointer {
+  /** Undefined if the value is bound to another checkout. */
+  readonly identifier: string | undefined
+}
+
+/** The packs with too many unused values, and the small packs if there are too many of them. Those of other checkouts stay. */
+export function packsToRewrite(all: readonly Use[][]): Use[][] {
+  const packs = all.filter((uses) => uses.every(({ identifier }) => identifier !== undefined))
+  const sizeOf = (uses: readonly Use[]): number => uses[0]?.packBytes ?? 0
+  const isFull = (uses: readonly Use[]): boolean => uses.length >= (uses[0]?.packItems ?? 0) * USED_MIN
+  const small = packs.filter((uses) => isFull(uses) && sizeOf(uses) < SMALL_BYTES)
+  return packs.filter((uses) => !isFull(uses)).concat(small.length > SMALL_PACKS_MAX ? small : [])
+}
+
+/**
+ * Groups of values, one for each new pack: of one environment, of one kind, and of limited size. Kinds differ in size and in how
+ * long their values are used. The small values of a mixed pack would keep its large values alive after their last use.
+ */
+function rewriteGroupsOf(uses: readonly Use[]): Use[][] {
+  const groups: Use[][] = []
+  const open = new Map<string, { group: Use[]; bytes: number }>()
+  for (const use of uses) {
+    const name = `${use.environment} ${kindOf(use.identifier ?? '')}`
+    const bytes = use.packBytes / use.packItems
+    let last = open.get(name)
+    if (last === undefined || last.bytes + bytes > PACK_BYTES) {
+      last = { group: [], bytes: 0 }
+      open.set(name, last)
+      groups.push(last.group)
+    }
+    last.group.push(use)
+    last.bytes += bytes
+  }
+  return groups
 }

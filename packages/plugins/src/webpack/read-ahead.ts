@@ -5,7 +5,7 @@
  * The order is an entry in the namespace of the packs. It has for each pack: u8[8] pack | u32 bytes
  */
 import type { Namespace } from 'varve'
-import { ID_BYTES } from './pointer.ts'
+import { ID_BYTES } from './entries.ts'
 
 const ORDER_KEY = 'order'
 const STEP_BYTES = ID_BYTES + 4

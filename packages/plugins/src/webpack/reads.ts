@@ -1,88 +1,109 @@
 /**
- * Records what loaders and plugins read without reporting it to webpack: files and directories through `node:fs`, modules
- * through `require`, and environment variables.
+ * What loaders and plugins read without reporting it to webpack: files and directories, modules, and environment variables.
  *
- *   1. The build runs inside a sink of the recorder. Reads by webpack itself, through its input file system, are left out,
- *      because webpack compares these files itself. Loaders get that file system, too, in a form that is recorded.
- *   2. A file that was read while loaders built a module becomes a dependency of that module.
- *   3. After the build, every file that no module reported also becomes an input of the whole cache. Loaders read their
- *      configuration once, for the first module, and then keep it in memory.
+ *   1. The build runs inside a sink of the recorder, and the loaders of each module inside one of their own. Reads by webpack itself,
+ *      through its input file system, are left out, because webpack compares these files itself. Loaders get that file system, too, in
+ *      a form that is recorded.
+ *   2. A read for a module is covered by a report of that module, of the same kind: a file dependency on a directory says that it exists,
+ *      not what is in it.
+ *   3. Names in a directory that were read for a module are that module's own: they are stored with it, and compared before webpack uses
+ *      it again. If loaders that come from the same place ran for another module without reading them, they may have them in memory.
+ *   4. Everything else is an input of all modules, because loaders read a configuration once, for the first module. A source that was
+ *      read for a module becomes its file dependency as well.
  *
  * What counts is what the build has found, even if it changes before the environment is recorded.
  */
-import { tmpdir } from 'node:os'
-import * as nodePath from 'node:path'
-import { basename, resolve } from 'node:path'
-import {
-  installReads,
-  inUse,
-  isArchive,
-  isCountedVariable,
-  isOutput,
-  isPlugged,
-  noteOutput,
-  type ReadKind,
-  recordedFiles,
-  unrecordedNow,
-} from 'varve/reads'
+import * as paths from 'node:path'
+import { basename, dirname, isAbsolute, resolve, sep } from 'node:path'
+import { forEachLoaded, forwardKeys, InputNotes, inUse, isOutput, noteOutput } from 'varve/internal'
+import { installReads, type ReadKind, recordedFiles } from 'varve/reads'
 import type { Compilation, Compiler, Module, NormalModule } from 'webpack'
 import { localModules, manifestOf } from '../build/modules.ts'
-import { wrapFileSystem } from './file-system.ts'
-import { InUse } from './in-use.ts'
+import { checkoutOf, type Root } from '../build/root.ts'
+import { disk } from '../host/files.ts'
 import { Packages } from './packages.ts'
-import { type InputKind, inputOf } from './recorded.ts'
-import {
-  BuildSink,
-  type Changes,
-  type Found,
-  INPUT_KINDS,
-  isBelow,
-  loadersOf,
-  ModuleSink,
-  noteDigest,
-} from './sinks.ts'
-import { disk as fs } from '../host/files.ts'
 
 type Installation = NonNullable<ReturnType<typeof installReads>>
+type Sink = NonNullable<ReturnType<Installation['storage']['getStore']>>
+type Opaque = Parameters<Sink['opaque']>[0]
 type BuildInfo = NonNullable<NormalModule['buildInfo']>
 
-const KERNEL = /^\/(?:proc|sys|dev)(?:\/|$)/
+const NAME = 'VarveWebpackPlugin'
 
 /** The disk as `Noted.hasChanged` takes it. */
-const DISK = { fs, paths: nodePath }
+const DISK = { fs: disk, paths }
+
+/** The field of a module's build info with its own inputs: a set, as `inputs/set.ts` of varve stores it. */
+const OWN = 'varveInputs'
+
+/** The reads of one build. */
+interface Build {
+  readonly notes: InputNotes
+  /** Receives the reads of the work in which the build runs. */
+  readonly outer: Sink | undefined
+  /** Keys of inputs that no report covers. */
+  readonly shared: Set<string>
+  /** Keys of what was read for no module: what any module reports covers them. */
+  readonly loose: Set<string>
+  /** Loaders of modules that connected to the network: they may have an answer in memory for all their modules. */
+  readonly connected: Set<string>
+  /** Files that any build of the compiler wrote. Of what it changes, only what it found before is an input. */
+  readonly written: Set<string>
+  readonly release: () => void
+  isOver: boolean
+}
+
+/** Names in a directory that were read for modules. */
+interface OwnList {
+  readonly modules: Set<string>
+  /** Where the loaders of these modules come from. */
+  readonly origins: Set<string>
+}
 
 /** The reads of one compiler. If it is not `isOn`, it records none, and what the compiler reads counts for no other one either. */
 export class BuildReads {
   readonly isOn: boolean
   readonly #compiler: Compiler
   readonly #installed: Installation | undefined
-  #sink: BuildSink | undefined
+  #place: { readonly root: Root; readonly notes: InputNotes } | undefined
+  #build: Build | undefined
   #hasWarned = false
   /** True between the first build and the end of the compiler. */
   #isOpen = false
-  /** Whether a path is not an input of the project. */
-  #isIgnored: (path: string) => boolean = () => false
-  /** The inputs of all builds. */
+  /** The keys of the inputs of all builds. */
   readonly #inputs: Set<string> = new Set()
-  /** Files that modules reported, and files that were added to their dependencies here. */
-  readonly #reported: Set<string> = new Set()
-  readonly #added: Set<string> = new Set()
-  /** Files that were read for a module which did not report them: what other modules report does not cover that. */
-  readonly #unreported: Set<string> = new Set()
-  /** What was read for a module that reported no directory around it. */
-  readonly #outside: Set<string> = new Set()
-  readonly #modules: WeakMap<object, ModuleSink> = new WeakMap()
-  /** What this compiler has read, and its code, as they were then; and the digests of inputs that are no contents, likewise. */
-  readonly found: Found = { inUse: new InUse(), digests: new Map() }
+  readonly #lists: Map<string, OwnList> = new Map()
+  /** The modules for which loaders ran, by where the loaders come from. */
+  readonly #ran: Map<string, Set<string>> = new Map()
+  readonly #modules: WeakMap<object, ReadSink> = new WeakMap()
+  readonly #written: Set<string> = new Set()
   /** A file that the program has in memory as it no longer is: entries are neither used nor of use to others. */
   outdated: string | undefined
-  /** What any build of the compiler changed. */
-  readonly #changes: Changes = { written: new Set(), variables: new Set() }
 
   constructor(compiler: Compiler, isOn: boolean) {
     this.isOn = isOn
     this.#compiler = compiler
     this.#installed = installReads()
+  }
+
+  /** The root of the checkout. */
+  get root(): Root {
+    return this.#placeNow.root
+  }
+
+  /** What the compiler has read. */
+  get notes(): InputNotes {
+    return this.#placeNow.notes
+  }
+
+  get #placeNow(): { readonly root: Root; readonly notes: InputNotes } {
+    if (this.#place !== undefined) return this.#place
+    const { context, options, outputPath } = this.#compiler
+    const root = checkoutOf(context)
+    const packages = new Packages(options.snapshot)
+    const notes = new InputNotes({ root: root.folder, isManaged: (path) => packages.isInstalled(path) })
+    if (outputPath !== '' && !isBelow(context, outputPath)) notes.ignore(outputPath)
+    return (this.#place = { root, notes })
   }
 
   /** Called with the output directory before any compiler of the program runs, and later with the cache directory. */
@@ -96,11 +117,9 @@ export class BuildReads {
    * everything; webpack compares the values of `DefinePlugin` itself.
    */
   noteConfig(files: Iterable<string>): void {
-    const { variables } = localModules([...files])
-    for (const name of variables) {
-      if (!isCountedVariable(name, true) || this.#changes.variables.has(name)) continue
-      this.#inputs.add(inputOf('variable', name))
-      noteDigest(this.found.digests, inputOf('variable', name))
+    for (const name of localModules([...files]).variables) {
+      const key = this.notes.variable(name, true)
+      if (key !== undefined) this.#inputs.add(key)
     }
   }
 
@@ -108,100 +127,135 @@ export class BuildReads {
   run(build: () => void): void {
     const installed = this.#installed
     if (installed === undefined) return build()
-    this.#sink?.end() // the build before may have failed
-    const packages = new Packages(this.#compiler.options.snapshot)
+    if (this.#build !== undefined) endOf(this.#build) // the build before may have failed
     const around = installed.storage.getStore() ?? undefined
-    this.#sink = this.isOn ? new BuildSink(inUse(installed), this.found, this.#changes, packages, around) : undefined
+    this.#build = this.isOn ? this.#begin(installed, around) : undefined
     this.#takeStartUp(installed)
-    if (this.#sink === undefined) return build()
-    this.#isIgnored = ignoredBelow(this.#compiler)
-    wrapFileSystem(this.#compiler.inputFileSystem)
-    installed.storage.run(this.#sink, build)
+    if (this.#build === undefined) return build()
+    leaveOutReads(this.#compiler.inputFileSystem)
+    installed.storage.run(new ReadSink(this.#build), build)
+  }
+
+  /** `around`: the sink of the code that begins the build, perhaps that of another build. */
+  #begin(installed: Installation, around: Sink | undefined): Build {
+    return {
+      notes: this.notes,
+      outer: around instanceof ReadSink ? around.build.outer : around,
+      shared: new Set(),
+      loose: new Set(),
+      connected: new Set(),
+      written: this.#written,
+      release: inUse(installed),
+      isOver: false,
+    }
   }
 
   /** Called when a compilation begins, of the compiler or of a child. */
   begin(compilation: Compilation): void {
     const installed = this.#installed
-    const sink = this.#sink
-    if (installed === undefined || sink === undefined) return
+    const build = this.#build
+    if (installed === undefined || build === undefined) return
     const hooks = this.#compiler.webpack.NormalModule.getCompilationHooks(compilation)
-    hooks.beforeLoaders.tap('VarveWebpackPlugin', (_, module, context) => {
+    hooks.beforeLoaders.tap(NAME, (_, module, context) => {
       context.fs = recordedFiles(context.fs)
-      const own = new ModuleSink(sink, module)
+      const own = new ReadSink(build, module)
       this.#modules.set(module, own)
       installed.storage.enterWith(own)
     })
-    hooks.beforeSnapshot.tap('VarveWebpackPlugin', (module) => installed.storage.run(null, () => this.#addTo(module)))
+    hooks.beforeSnapshot.tap(NAME, (module) => installed.storage.run(null, () => this.#divide(module, build)))
+    hooks.needBuild.tap(NAME, ({ buildInfo }) => {
+      const own = ownInputsOf(buildInfo)
+      return own !== undefined && build.notes.changes(own)?.length !== 0
+    })
   }
 
   /** The module whose loaders run in the calling code. */
   get building(): Module | undefined {
     const sink = this.#installed?.storage.getStore()
-    return sink instanceof ModuleSink && !sink.isOver ? sink.module : undefined
+    return sink instanceof ReadSink && !sink.isOver ? sink.module : undefined
   }
 
   /**
-   * Called when a build is over. Returns the inputs so far, without those that are `known`. `folder` is the cache directory.
+   * Called when a build is over. Returns the keys of the inputs so far, without those that are `known`. `folder` is the cache directory.
    * A build that reads nothing else does not ask which files its modules reported, which takes longer than all the rest.
    */
   end(compilation: Compilation, folder: string, known: ReadonlySet<string>): ReadonlySet<string> {
     this.noteOutput(folder)
-    const sink = this.#sink
-    if (sink === undefined || sink.isOver) return this.#inputs
-    sink.end()
-    sink.forward(compilation, known)
-    const isLeftOut = (path: string): boolean => this.#isIgnored(path) || isBelow(path, folder)
-    let isReported: ((path: string) => boolean) | undefined
-    for (const [kind, paths] of sink.reads) {
-      for (const path of paths) {
-        const input = inputOfRead(kind, path, sink.packages)
-        if (input === undefined || known.has(input) || this.#inputs.has(input)) continue
-        if (sink.written.has(path) || isLeftOut(path)) continue
-        isReported ??= this.#reportedBy(compilation)
-        if (!isReported(path)) this.#inputs.add(input)
-      }
+    const build = this.#build
+    if (build === undefined || build.isOver) return this.#inputs
+    endOf(build)
+    forward(compilation, known, build.outer)
+    const isNew = (key: string): boolean => !known.has(key) && !this.#inputs.has(key)
+    const found = [...build.shared, ...this.#keptLists()].filter(isNew)
+    const loose = [...build.loose].filter(isNew)
+    if (found.length + loose.length === 0) return this.#inputs
+    const reports = reportsOf(compilation)
+    const assets = assetsOf(compilation, this.#compiler.outputPath)
+    found.push(...loose.filter((key) => !reports.covers(...partsOf(key))))
+    for (const key of found) {
+      const [, path] = partsOf(key)
+      if (!build.written.has(path) && !assets.has(path) && !isBelow(path, folder)) this.#inputs.add(key)
     }
-    for (const name of sink.names) this.#inputs.add(inputOf('variable', name))
     return this.#inputs
   }
 
   /** Called when the compiler is closed. Later reads of the program belong to the next compiler. */
   close(): void {
-    this.#sink?.end()
+    if (this.#build !== undefined) endOf(this.#build)
     if (this.#isOpen && this.#installed?.ambient !== undefined) this.#installed.ambient.scopes -= 1
     this.#isOpen = false
   }
 
   /** Whether a file is output of the process. */
-  readonly isWritten = (path: string): boolean => this.#changes.written.has(path) || isOutput(path)
+  readonly isWritten = (path: string): boolean => this.#written.has(path) || isOutput(path)
 
-  /** Adds the files that the loaders of a module read to its dependencies, before webpack takes its snapshot. */
-  #addTo(module: NormalModule): void {
-    const own = this.#modules.get(module)
+  /** Divides what was read for a module, before webpack takes its snapshot. */
+  #divide(module: NormalModule, build: Build): void {
+    const sink = this.#modules.get(module)
     const { buildInfo } = module
-    const packages = this.#sink?.packages
-    if (own === undefined || packages === undefined || buildInfo === undefined || buildInfo === null) return
-    own.isOver = true
-    if (loadersOf(module).some((loader) => this.#sink?.connected.has(loader))) this.#doNotStore(module, buildInfo)
-    // Loaders that run a child compiler report the dependencies of its modules, including those added here.
-    const reported = new Set(pathsIn(buildInfo, 'fileDependencies'))
-    for (const path of reported) if (!this.#added.has(path)) this.#reported.add(path)
-    for (const path of pathsIn(buildInfo, 'missingDependencies')) this.#reported.add(path)
-    const contexts = [...pathsIn(buildInfo, 'contextDependencies')]
-    for (const path of own.paths) if (!contexts.some((context) => isBelow(path, context))) this.#outside.add(path)
-    own.paths.clear()
-    for (const path of own.contents) {
-      if (
-        reported.has(path) ||
-        packages.isInstalled(path) ||
-        this.#isIgnored(path) ||
-        this.#sink?.written.has(path) === true
-      )
-        continue
-      addTo(buildInfo, 'fileDependencies', path)
-      this.#added.add(path)
-      if (!contexts.some((context) => isBelow(path, context))) this.#unreported.add(path)
+    if (sink === undefined || buildInfo === undefined || buildInfo === null) return
+    sink.isOver = true
+    const loaders = loadersOf(module)
+    if (loaders.some((loader) => build.connected.has(loader))) this.#doNotStore(module, buildInfo)
+    const origins = new Set(loaders.map(originOf))
+    const identifier = module.identifier()
+    for (const origin of origins) addTo(this.#ran, origin, identifier)
+    const reports = new Reports(buildInfo)
+    const own: string[] = []
+    for (const key of sink.reads) {
+      const [kind, path] = partsOf(key)
+      if (reports.covers(kind, path)) continue
+      const isOwn = isOfNames(kind) && !build.written.has(path)
+      if (isOwn) own.push(key)
+      else build.shared.add(key)
+      // A loader that reports the directory as a file has said that it is about this module.
+      if (isOwn && !reports.names(path)) this.#noteList(key, identifier, origins)
+      const files =
+        kind === 'content' && manifestOf(path) !== path && !build.written.has(path) ? reportedIn(buildInfo) : undefined
+      files?.add(path)
     }
+    if (own.length > 0) this.#keepWith(buildInfo, own, build)
+  }
+
+  /** Stores inputs with their module. If one has changed meanwhile, nothing describes what the module was made with. */
+  #keepWith(buildInfo: BuildInfo, keys: readonly string[], { notes }: Build): void {
+    const set = notes.seal(keys)
+    if (typeof set === 'string') buildInfo.cacheable = false
+    else Reflect.set(buildInfo, OWN, set)
+  }
+
+  #noteList(key: string, module: string, origins: ReadonlySet<string>): void {
+    const list = this.#lists.get(key) ?? { modules: new Set(), origins: new Set() }
+    list.modules.add(module)
+    for (const origin of origins) list.origins.add(origin)
+    this.#lists.set(key, list)
+  }
+
+  /** The lists that loaders may have had in memory for another module. */
+  #keptLists(): string[] {
+    const isKept = ({ modules, origins }: OwnList): boolean =>
+      [...origins].some((origin) => [...(this.#ran.get(origin) ?? [])].some((module) => !modules.has(module)))
+    return [...this.#lists].filter(([, list]) => isKept(list)).map(([key]) => key)
   }
 
   /** What a server answers may change at any time, so webpack builds the module each time. */
@@ -211,29 +265,8 @@ export class BuildReads {
     this.#hasWarned = true
     const name = module.readableIdentifier(this.#compiler.requestShortener)
     this.#compiler
-      .getInfrastructureLogger('VarveWebpackPlugin')
+      .getInfrastructureLogger(NAME)
       .warn(`${name} and all modules with its loaders are built each time, because these connected to the network`)
-  }
-
-  /**
-   * Whether a module reported a path, so that only this module depends on it, or the path is that of an asset. A `package.json` is never
-   * left out: loaders keep the settings in it in memory, and an application that imports its version reports it for another reason. A path
-   * in a reported directory is left out if each module for which it was read reported such a directory.
-   */
-  #reportedBy(compilation: Compilation): (path: string) => boolean {
-    for (const { resource } of compilation.modules as Iterable<{ resource?: unknown }>) {
-      if (typeof resource === 'string') this.#reported.add(resource.replace(/[?#].*$/, ''))
-    }
-    const { fileDependencies, missingDependencies, contextDependencies, buildDependencies } = compilation
-    const contexts = [...contextDependencies]
-    const assets = assetsOf(compilation, this.#compiler.outputPath)
-    return (path) => {
-      if (assets.has(path)) return true
-      if (basename(path) === 'package.json' || this.#unreported.has(path)) return false
-      if (this.#reported.has(path) || missingDependencies.has(path) || buildDependencies.has(path)) return true
-      if (fileDependencies.has(path) && !this.#added.has(path)) return true
-      return !this.#outside.has(path) && contexts.some((context) => isBelow(path, context))
-    }
   }
 
   /** Takes the reads of the program before the build: its configuration, and not what it removes. */
@@ -244,29 +277,151 @@ export class BuildReads {
     for (const read of ambient.reads.values()) {
       const { kind, path } = read
       if (isOutput(path)) continue
-      // Whether the code in memory is that of the files is compared in `in-use.ts`.
-      if (kind !== 'module' && unrecordedNow(() => read.hasChanged(DISK))) this.outdated ??= path
-      else this.#sink?.read(kind, path)
+      // Code that changes is compared when the environment is recorded: it is in memory as it was when it was loaded.
+      if (kind !== 'module' && read.hasChanged(DISK)) this.outdated ??= path
+      else for (const key of this.#build === undefined ? [] : this.notes.adopt(read)) this.#build?.loose.add(key)
     }
   }
 }
 
-/**
- * The input that a read is. A file of a package counts as the package, also if it is only looked for: a tool finds a package in the nearest
- * `node_modules` that has it. Hidden directories in `node_modules` belong to tools.
- */
-function inputOfRead(read: ReadKind, path: string, packages: Packages): string | undefined {
-  const kind = INPUT_KINDS.has(read) ? (read as InputKind) : 'content'
-  if (!packages.isInstalled(path)) return isArchive(path) ? undefined : inputOf(kind, path)
-  const manifest = manifestOf(path)
-  return manifest === undefined ? undefined : inputOf(isPlugged() ? 'package' : 'content', manifest)
+/** Receives the reads of a build, or of the loaders of one of its modules, and passes them on to the work around. No method throws. */
+class ReadSink implements Sink {
+  readonly build: Build
+  readonly module: Module | undefined
+  /** Keys of what was read until the module was built. */
+  readonly reads: Set<string> = new Set()
+  /** The module is built. What its code reads from then on was read for no module. */
+  isOver = false
+
+  constructor(build: Build, module?: Module) {
+    this.build = build
+    this.module = module
+  }
+
+  read(kind: ReadKind, path: string): void {
+    this.build.outer?.read(kind, path)
+    if (this.build.isOver || webpackReads > 0) return
+    if (kind === 'module') forEachLoaded(path, (module) => this.#note(kind, module))
+    else this.#note(kind, path)
+  }
+
+  /** Returns whether the read is new. */
+  #note(kind: ReadKind, path: string): boolean {
+    const reads = this.module === undefined || this.isOver ? this.build.loose : this.reads
+    const count = reads.size
+    for (const key of this.build.notes.read(kind, path)) reads.add(key)
+    return reads.size > count
+  }
+
+  wrote(path: string): void {
+    this.build.outer?.wrote(path)
+    if (this.build.isOver || this.build.written.has(path)) return
+    this.build.written.add(path)
+    this.build.notes.wrote(path)
+  }
+
+  variable(name: string, isListed: boolean): void {
+    this.build.outer?.variable(name, isListed)
+    if (!this.build.isOver) this.#share(this.build.notes.variable(name, isListed))
+  }
+
+  variables(prefix: string): void {
+    this.build.outer?.variables(prefix)
+    if (!this.build.isOver) this.#share(this.build.notes.variables(prefix))
+  }
+
+  /** The next process finds it as this one did before, and its build changes it again. */
+  changedVariable(name: string): void {
+    this.build.outer?.changedVariable(name)
+    if (!this.build.isOver) this.build.notes.changedVariable(name)
+  }
+
+  /**
+   * Ends nothing for the build itself, as with webpack's own cache: thread-loader and minimizers start processes in most builds. What
+   * connects to the network is not stored. webpack reads modules from the network itself, with a lock file.
+   */
+  opaque(event: Opaque): void {
+    const { module, build } = this
+    if (event.kind === 'network' && module !== undefined && !this.isOver && !isRemote(module))
+      for (const loader of loadersOf(module)) build.connected.add(loader)
+    build.outer?.opaque(event)
+  }
+
+  #share(key: string | undefined): void {
+    if (key !== undefined) this.build.shared.add(key)
+  }
 }
 
-/** Whether a path is a kernel file, a temporary file (unless the project is one), or output of the compiler. */
-function ignoredBelow({ context, outputPath }: Compiler): (path: string) => boolean {
-  const temporary = tmpdir()
-  const ignored = [temporary, outputPath].filter((folder) => folder !== '' && !isBelow(context, folder))
-  return (path) => KERNEL.test(path) || ignored.some((folder) => isBelow(path, folder))
+/** What a module, or all modules of a compilation, report to webpack. */
+class Reports {
+  readonly #paths: Set<string>
+  readonly #contexts: readonly string[]
+
+  constructor(reported: object, others: Iterable<string> = []) {
+    const pathsOf = (name: Reported): Iterable<string> => reportedIn(reported, name) ?? []
+    this.#paths = new Set([...pathsOf('fileDependencies'), ...pathsOf('missingDependencies'), ...others])
+    this.#contexts = [...pathsOf('contextDependencies')]
+  }
+
+  /** Whether the path itself is reported. */
+  names(path: string): boolean {
+    return this.#paths.has(path)
+  }
+
+  /**
+   * Whether a report covers a read. It never covers the content of a `package.json`: loaders keep the settings in it in memory, and an
+   * application that imports its version reports it for another reason.
+   */
+  covers(kind: ReadKind, path: string): boolean {
+    if (kind === 'content' && basename(path) === 'package.json') return false
+    return (!isOfNames(kind) && this.names(path)) || this.#contexts.some((context) => isBelow(path, context))
+  }
+}
+
+/** Depth of calls to webpack's input file system on this stack. */
+let webpackReads = 0
+const wrapped: WeakSet<object> = new WeakSet()
+
+/** Leaves out what webpack's file system reads: webpack compares it itself. */
+function leaveOutReads(fileSystem: Compiler['inputFileSystem']): void {
+  if (fileSystem === null || wrapped.has(fileSystem)) return
+  wrapped.add(fileSystem)
+  const names = ['stat', 'lstat', 'readdir', 'readFile', 'readJson', 'readlink', 'realpath']
+  for (const name of names.flatMap((one) => [one, `${one}Sync`])) {
+    const method: unknown = Reflect.get(fileSystem, name)
+    if (typeof method !== 'function') continue
+    Reflect.set(fileSystem, name, (...args: unknown[]): unknown => {
+      webpackReads += 1
+      try {
+        return Reflect.apply(method, fileSystem, args)
+      } finally {
+        webpackReads -= 1
+      }
+    })
+  }
+}
+
+/** Hosts do much else after a build, and before Node.js 24 each promise costs more while the storage is in use. */
+function endOf(build: Build): void {
+  if (!build.isOver) build.release()
+  build.isOver = true
+}
+
+/** The work around depends on what the build depends on, also on modules that came from the cache. */
+function forward(compilation: Compilation, inputs: Iterable<string>, outer: Sink | undefined): void {
+  if (outer === undefined) return
+  for (const path of compilation.fileDependencies) outer.read('content', path)
+  for (const path of compilation.buildDependencies) if (isAbsolute(path)) outer.read('content', path)
+  for (const path of compilation.missingDependencies) outer.read('type', path)
+  for (const path of compilation.contextDependencies) outer.read('tree', path)
+  forwardKeys(inputs, outer)
+}
+
+/** What all modules report, also for what was read for none of them. */
+function reportsOf(compilation: Compilation): Reports {
+  const resources = Array.from(compilation.modules, (module) => String(Reflect.get(module, 'resource') ?? ''))
+  const files = resources.map((resource) => resource.replace(/[?#].*$/, ''))
+  return new Reports(compilation, [...files, ...compilation.buildDependencies])
 }
 
 /** The paths of all assets. webpack compares each with the file that is there, and writes it only if they differ. */
@@ -275,19 +430,54 @@ function assetsOf(compilation: Compilation, outputPath: string): Set<string> {
   return new Set(compilation.getAssets().map(({ name }) => resolve(folder, name.replace(/\?.*$/, ''))))
 }
 
-function pathsIn(
-  info: BuildInfo,
-  name: 'fileDependencies' | 'missingDependencies' | 'contextDependencies',
-): Iterable<string> {
-  const found: unknown = Reflect.get(info, name)
-  return isPathSet(found) ? found : []
+/** The own inputs of a module that was built or stored with them. */
+export function ownInputsOf(buildInfo: Module['buildInfo']): unknown {
+  return buildInfo === undefined ? undefined : Reflect.get(buildInfo, OWN)
 }
 
-function addTo(info: BuildInfo, name: 'fileDependencies', path: string): void {
-  const found: unknown = Reflect.get(info, name)
-  if (isPathSet(found)) found.add(path)
+/** The paths of the loaders of a module. */
+function loadersOf(module: Module): string[] {
+  const loaders: unknown = Reflect.get(module, 'loaders')
+  return Array.isArray(loaders) ? loaders.map(({ loader }: { loader?: unknown }) => String(loader)) : []
 }
 
-function isPathSet(value: unknown): value is Iterable<string> & { add(path: string): unknown } {
+/** The directory of the installed package that a loader belongs to; one for all loaders of the project, which may share modules. */
+function originOf(loader: string): string {
+  return dirname(manifestOf(loader) ?? '')
+}
+
+function isRemote(module: Module): boolean {
+  return /^https?:/.test(String(Reflect.get(module, 'resource')))
+}
+
+function isOfNames(kind: ReadKind): boolean {
+  return kind === 'list' || kind === 'tree'
+}
+
+/** The kind and the path of a key. */
+function partsOf(key: string): [kind: ReadKind, path: string] {
+  const space = key.indexOf(' ')
+  return [key.slice(0, space) as ReadKind, key.slice(space + 1)]
+}
+
+function addTo(sets: Map<string, Set<string>>, name: string, item: string): void {
+  sets.set(name, (sets.get(name) ?? new Set()).add(item))
+}
+
+type PathSet = Iterable<string> & { add(path: string): unknown }
+type Reported = 'fileDependencies' | 'missingDependencies' | 'contextDependencies'
+
+/** The paths that a module or a compilation reports, if it has a set of them. */
+function reportedIn(reported: object, name: Reported = 'fileDependencies'): PathSet | undefined {
+  const found: unknown = Reflect.get(reported, name)
+  return isPathSet(found) ? found : undefined
+}
+
+function isPathSet(value: unknown): value is PathSet {
   return typeof value === 'object' && value !== null && Symbol.iterator in value && 'add' in value
+}
+
+/** Whether `path` is `folder` or below it. Both are absolute and normalised. */
+export function isBelow(path: string, folder: string): boolean {
+  return path === folder || (folder !== '' && path.startsWith(folder.endsWith(sep) ? folder : `${folder}${sep}`))
 }

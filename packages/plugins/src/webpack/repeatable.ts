@@ -394,15 +394,19 @@ function hasBuilt({ builtModules, modules, children }: Compilation): boolean {
   return [...partsOf(modules)].some((module) => builtModules.has(module)) || children.some(hasBuilt)
 }
 
-/** The files of modules that the compiler finds and the disk has not, and those that built modules depend on. */
+/**
+ * The files that the disk has not: of modules that were built all the same, and those that the compiler finds and modules depend on. Some
+ * plugins answer only the calls that webpack makes.
+ */
 function memoryOf(compilation: Compilation, files: Set<string> = new Set()): Set<string> {
   const { compiler, modules, builtModules, children } = compilation
-  const note = (path: string): void => {
-    if (isAbsolute(path) && !disk.existsSync(path) && isIn(compiler, path)) files.add(path)
+  const note = (path: string, isThere = false): void => {
+    if (isAbsolute(path) && !disk.existsSync(path) && (isThere || isIn(compiler, path))) files.add(path)
   }
   for (const module of partsOf(modules)) {
     const resource: unknown = Reflect.get(module, 'resource')
-    if (typeof resource === 'string') note(resource.replace(/[?#].*$/, ''))
+    const isMade = builtModules.has(module) && module.getNumberOfErrors() === 0
+    if (typeof resource === 'string') note(resource.replace(/[?#].*$/, ''), isMade)
     const snapshot = builtModules.has(module) ? module.buildInfo?.snapshot : undefined
     for (const path of snapshot?.getFileIterable() ?? []) note(path)
   }

@@ -6,16 +6,20 @@
  *   why .          configs, loaders, versions of packages, and what loaders and plugins read
  *
  * webpack decides whether an entry is valid. The records explain that decision, and take no part in it.
+ *
+ * What has changed since webpack stored something, in words: versions of packages, values of DefinePlugin, inputs of a compiler.
  */
+import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { setImmediate } from 'node:timers/promises'
 import type { Cache, Task, TaskInputs } from 'varve'
+import { digestOfInput, readSet, shownOf, type StoredInput } from 'varve/internal'
 import type { Compilation, Module } from 'webpack'
 import { isInstalled, manifestOf } from '../build/modules.ts'
-import { valuesOf } from './changes.ts'
-import type { Identity } from './identity.ts'
-import { namesOfKinds } from './recorded.ts'
 import { disk } from '../host/files.ts'
+import type { Identity, NamedDigests } from './identity.ts'
+import { LEADS_TO, linkOf } from './packages.ts'
+import { ownInputsOf } from './reads.ts'
 
 type Snapshot = Exclude<NonNullable<Module['buildInfo']>['snapshot'], null | undefined>
 
@@ -24,6 +28,9 @@ const EVERYTHING = '.'
 
 /** The input by which the record of a module names the generation of the cache. */
 const GENERATION = `the whole cache (id ${EVERYTHING})`
+
+/** The kinds of inputs that the record of everything has, besides variables and what is missing. */
+const SHOWN: ReadonlySet<string> = new Set(['content', 'module', 'list', 'tree'])
 
 /** Changes that the record of a module names. */
 const CHANGES_MAX = 3
@@ -51,17 +58,21 @@ export class Why {
   /** What has changed for all modules, in words. */
   changes: readonly string[] = []
 
-  /** `root` is the compiler's context, to which ids and paths are relative. */
-  constructor(cache: Cache, { name, inputs }: Identity, root: string) {
+  readonly #pathOf: (name: string) => string
+
+  /** `root` is the compiler's context, to which ids and paths are relative; `pathOf` returns the path of an input in a set. */
+  constructor(cache: Cache, { name, inputs }: Identity, root: string, pathOf: (name: string) => string) {
+    this.#pathOf = pathOf
     this.#task = cache.task(`webpack ${name}`, { root, variants: VARIANTS })
     this.#inputs = inputs
   }
 
-  /** Records an environment: the snapshot of its files, and the recorded inputs that webpack does not compare. */
-  async putEverything(contents: Snapshot, recorded: Iterable<string>): Promise<void> {
-    const inputs = [...recorded]
-    const files = new Set([...filesIn(contents), ...namesOfKinds(inputs, 'list', 'tree')])
-    await this.#put(EVERYTHING, this.#inputs, files, namesOfKinds(inputs, 'variable'))
+  /** Records an environment. */
+  async putEverything(set: readonly StoredInput[]): Promise<void> {
+    const isShown = ([kind, , digest]: StoredInput): boolean => SHOWN.has(kind) || digest === 'missing'
+    const files = new Set(set.filter(isShown).map(([, name]) => this.#pathOf(name)))
+    const variables = set.flatMap(([kind, name]) => (kind === 'env' ? [name] : []))
+    await this.#put(EVERYTHING, this.#inputs, files, variables)
   }
 
   /** Notes the modules of the project that a compilation and its children built. */
@@ -77,7 +88,9 @@ export class Why {
         isInstalled(resource)
       )
         continue
-      this.#built.set(resource, { files: filesIn(snapshot), values: valuesOf(module) })
+      const files = filesIn(snapshot)
+      for (const [, name] of readSet(ownInputsOf(module.buildInfo)) ?? []) files.add(this.#pathOf(name))
+      this.#built.set(resource, { files, values: valuesOf(module) })
     }
     for (const child of children) this.note(child)
   }
@@ -125,4 +138,105 @@ function filesIn(snapshot: Snapshot): Set<string> {
   for (const path of snapshot.getContextIterable()) found.add(manifestOf(path) ?? path)
   for (const path of snapshot.getMissingIterable()) if (!isInstalled(path) && !disk.existsSync(path)) found.add(path)
   return found
+}
+
+/** Packages of a snapshot whose versions are compared, and nested snapshots. */
+const PACKAGES_MAX = 5000
+const DEPTH_MAX = 50
+
+/** Begins the names that DefinePlugin gives to values. */
+const DEFINED = 'webpack/DefinePlugin '
+
+/** A change of a value as a phrase. The digests may show the values. */
+export function changeOf(name: string, before: string | undefined, now: string | undefined): string {
+  const [old, present] = [shownOf(before), shownOf(now)]
+  return old === undefined || present === undefined ? `${name} changed` : `${name} ${old} -> ${present}`
+}
+
+/** The changes of named inputs. */
+export function changesOf(before: NamedDigests, now: NamedDigests): string[] {
+  const names = Object.keys(now).filter((name) => before[name] !== undefined && before[name] !== now[name])
+  return names.map((name) => changeOf(name, before[name], now[name]))
+}
+
+/** Packages in a snapshot that are installed in another version, by path. */
+export function changedPackages(snapshot: unknown): Map<string, string> {
+  const changed = new Map<string, string>()
+  let count = 0
+  for (const [path, before] of foundIn(snapshot, 'managedItemInfo', 0)) {
+    if (typeof before !== 'string' || !before.includes('@')) continue
+    const now = installedAt(path)
+    if (now !== before) changed.set(path, wordsOf(before, now))
+    if (++count === PACKAGES_MAX) break
+  }
+  return changed
+}
+
+/** The values of DefinePlugin that a module uses. */
+export function valuesOf({ buildInfo }: Module): Readonly<Record<string, string>> {
+  const values: unknown = buildInfo && Reflect.get(buildInfo, 'valueDependencies')
+  return values instanceof Map ? Object.fromEntries([...values].flatMap(([key]) => definedValue(key, values))) : {}
+}
+
+/** Why a module that was restored is built again; undefined if it is not known here. Call it before the module is built. */
+export function causeOf(module: Module, { valueCacheVersions }: Compilation): string | undefined {
+  const before = valuesOf(module)
+  for (const [name, old] of Object.entries(before)) {
+    const now = valueCacheVersions.get(`${DEFINED}${name.slice('define '.length)}`)
+    if (typeof now === 'string' && now !== old)
+      return changeOf(name, digestOfInput(old, name), digestOfInput(now, name))
+  }
+  const resource: unknown = Reflect.get(module, 'resource')
+  if (typeof resource !== 'string' || !isInstalled(resource)) return undefined
+  return [...changedPackages(module.buildInfo?.snapshot).values()][0]
+}
+
+function definedValue(key: unknown, values: ReadonlyMap<unknown, unknown>): [name: string, text: string][] {
+  const text = values.get(key)
+  return typeof key === 'string' && key.startsWith(DEFINED) && typeof text === 'string'
+    ? [[`define ${key.slice(DEFINED.length)}`, text]]
+    : []
+}
+
+/** The paths that a snapshot found missing. */
+export function missingIn(snapshot: unknown): string[] {
+  return [...foundIn(snapshot, 'missingExistence', 0)].flatMap(([path, exists]) => (exists === false ? [path] : []))
+}
+
+/** What a snapshot and those that it shares have of each path. */
+function* foundIn(
+  snapshot: unknown,
+  field: 'managedItemInfo' | 'missingExistence',
+  depth: number,
+): Generator<[path: string, found: unknown]> {
+  if (typeof snapshot !== 'object' || snapshot === null || depth > DEPTH_MAX) return
+  const found: unknown = Reflect.get(snapshot, field)
+  for (const [path, one] of found instanceof Map ? found : []) if (typeof path === 'string') yield [path, one]
+  const children: unknown = Reflect.get(snapshot, 'children')
+  for (const child of children instanceof Set ? children : []) yield* foundIn(child, field, depth + 1)
+}
+
+/** Name and version of an installed package, as webpack writes them; empty if there is none. */
+function installedAt(path: string): string {
+  try {
+    const { name, version }: { name?: unknown; version?: unknown } = JSON.parse(
+      disk.readFileSync(join(path, 'package.json'), 'utf8'),
+    )
+    return `${String(name ?? '')}@${String(version ?? '')}${linkOf(path)}`
+  } catch {
+    return ''
+  }
+}
+
+function wordsOf(before: string, now: string): string {
+  const [name, old] = nameAndVersion(before)
+  const [, version] = nameAndVersion(now)
+  if (now === '') return `${name} is gone`
+  return old === version ? `${name} ${old} is another copy` : `${name} ${old} -> ${version}`
+}
+
+function nameAndVersion(info: string): [name: string, version: string] {
+  const [identity = ''] = info.split(LEADS_TO, 1)
+  const at = identity.lastIndexOf('@')
+  return [identity.slice(0, at), identity.slice(at + 1, at + 40)]
 }

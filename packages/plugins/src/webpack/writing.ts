@@ -1,15 +1,17 @@
 /**
  * Writes pending values: in slices while webpack is idle, all at once when it closes, and synchronously when the process
  * exits. A value that has been put stays pending until one of the three commits it.
+ *
+ * Hosts may never close their compiler. On `beforeExit` everything is written; after `process.exit()`, only what can be written
+ * synchronously.
  */
 import { performance } from 'node:perf_hooks'
 import { setImmediate } from 'node:timers/promises'
 import type { CommitReport } from 'varve'
-import { GroupSizes, groupsOf, kindOf, type Pending } from './groups.ts'
-import type { Item, Packs } from './packs.ts'
-import { textOf } from './pointer.ts'
-import type { VarveWebpackStats } from './stats.ts'
-import { HEAVY_BYTES, VALUE_BYTES_MAX, weightOf } from './weight.ts'
+import { GroupSizes, groupsOf, type Item, kindOf, type Packs, type Pending } from './packs.ts'
+import { textOf } from './entries.ts'
+import type { VarveWebpackStats } from './options.ts'
+import { HEAVY_BYTES, VALUE_BYTES_MAX, weightOf } from './contents.ts'
 
 /** Duration of one slice of idle time while webpack watches, in milliseconds: a rebuild may begin at any moment. */
 const SLICE_MS = 10
@@ -150,4 +152,40 @@ export class Writing {
     this.#stats.skipped.push(identifier)
     this.#debug(`skipped ${identifier}: ${reason}`)
   }
+}
+
+/** A layer with pending entries. */
+interface Writer {
+  write(): unknown
+  /** Writes synchronously. */
+  writeNow(): void
+}
+
+const unwritten: Set<Writer> = new Set()
+/** Each writer tries once on `beforeExit`: one that fails must not keep the process alive. */
+const untried: Set<Writer> = new Set()
+let isListening = false
+
+/** Lets `writer` write before the process exits. */
+export function writeBeforeExit(writer: Writer): void {
+  // One listener per process: a watching compiler gets here with each build, and Node warns about many listeners.
+  if (!isListening) {
+    process.on('beforeExit', () => {
+      const writers = [...untried]
+      untried.clear()
+      for (const one of writers) one.write()
+    })
+    process.on('exit', () => {
+      for (const one of unwritten) one.writeNow()
+    })
+  }
+  isListening = true
+  unwritten.add(writer)
+  untried.add(writer)
+}
+
+/** Removes a writer that has nothing left to write. */
+export function markWritten(writer: Writer): void {
+  unwritten.delete(writer)
+  untried.delete(writer)
 }

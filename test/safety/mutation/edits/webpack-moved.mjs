@@ -8,7 +8,7 @@ const WORKTREES = 'test/worktrees/webpack.test.ts'
 export default [
   {
     name: 'webpack: code that has the path of its checkout is given to another checkout',
-    file: 'packages/plugins/src/webpack/paths.ts',
+    file: 'packages/plugins/src/webpack/value.ts',
     find: 'own.isBound ||= this.#root.isNamedIn(item)',
     replace: 'own.isBound ||= false',
     test: TEST,
@@ -16,7 +16,7 @@ export default [
   },
   {
     name: 'webpack: paths stay those of the first checkout',
-    file: 'packages/plugins/src/webpack/paths.ts',
+    file: 'packages/plugins/src/webpack/value.ts',
     find: 'list[index] = this.#root.toAbsolute(item)',
     replace: "list[index] = item.replaceAll('<varve:root>', '/elsewhere')",
     test: TEST,
@@ -40,7 +40,7 @@ export default [
   },
   {
     name: 'webpack: worktrees replace the entries of each other',
-    file: 'packages/plugins/src/webpack/generations.ts',
+    file: 'packages/plugins/src/webpack/identity.ts',
     find: 'const KEPT = 4',
     replace: 'const KEPT = 1',
     test: WORKTREES,
