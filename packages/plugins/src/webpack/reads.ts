@@ -162,6 +162,10 @@ export class BuildReads {
       this.#modules.set(module, own)
       installed.storage.enterWith(own)
     })
+    hooks.beforeParse.tap(NAME, (module) => {
+      const own = this.#modules.get(module)
+      if (own !== undefined) own.isParsing = true
+    })
     hooks.beforeSnapshot.tap(NAME, (module) => installed.storage.run(null, () => this.#divide(module, build)))
     hooks.needBuild.tap(NAME, ({ buildInfo }) => {
       const own = ownInputsOf(buildInfo)
@@ -225,7 +229,7 @@ export class BuildReads {
     for (const key of sink.reads) {
       const [kind, path] = partsOf(key)
       if (reports.covers(kind, path)) continue
-      const isOwn = isOfNames(kind) && !build.written.has(path)
+      const isOwn = isOfNames(kind) && origins.size > 0 && !sink.ofPlugins.has(key) && !build.written.has(path)
       if (isOwn) own.push(key)
       else build.shared.add(key)
       // A loader that reports the directory as a file has said that it is about this module.
@@ -288,8 +292,10 @@ export class BuildReads {
 class ReadSink implements Sink {
   readonly build: Build
   readonly module: Module | undefined
-  /** Keys of what was read until the module was built. */
+  /** Keys of what was read until the module was built, and those that plugins read, while it was parsed. */
   readonly reads: Set<string> = new Set()
+  readonly ofPlugins: Set<string> = new Set()
+  isParsing = false
   /** The module is built. What its code reads from then on was read for no module. */
   isOver = false
 
@@ -309,7 +315,10 @@ class ReadSink implements Sink {
   #note(kind: ReadKind, path: string): boolean {
     const reads = this.module === undefined || this.isOver ? this.build.loose : this.reads
     const count = reads.size
-    for (const key of this.build.notes.read(kind, path)) reads.add(key)
+    for (const key of this.build.notes.read(kind, path)) {
+      if (this.isParsing && !reads.has(key)) this.ofPlugins.add(key)
+      reads.add(key)
+    }
     return reads.size > count
   }
 
