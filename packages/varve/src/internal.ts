@@ -1,9 +1,8 @@
 /** What only packages of Varve use of each other. It may change in any version. */
 export { ownEnv, ownFiles } from './host/own.ts'
 export { digestOf as digestOfInput } from './inputs/digest.ts'
-export { digestOfRead, READ_KINDS } from './inputs/input.ts'
 export { shownOf } from './inputs/digest.ts'
-export { isArchive, isPlugged } from './inputs/input.ts'
+export { isPlugged } from './inputs/input.ts'
 export { isCountedVariable } from './inputs/variables.ts'
 export { readSet } from './inputs/set.ts'
 export type { ChangedInput, StoredInput } from './inputs/set.ts'
