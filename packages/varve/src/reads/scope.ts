@@ -98,8 +98,10 @@ class Lives implements Looks {
   }
 
   /** What earlier generations found. */
-  get sealed(): ReadonlyMap<string, StoredInput> {
-    return new Map([...this.#lives].flatMap(([key, { sealed }]) => (sealed === undefined ? [] : [[key, sealed]])))
+  get sealed(): Map<string, StoredInput> {
+    const all = new Map<string, StoredInput>()
+    for (const [key, { sealed }] of this.#lives) if (sealed !== undefined) all.set(key, sealed)
+    return all
   }
 
   isSealed(key: string): boolean {
@@ -108,23 +110,25 @@ class Lives implements Looks {
 
   /** What counts in this generation. Each build replaces the output that the program read while it started. */
   counted(disk: Disk): readonly Noted[] {
-    const isReplaced = ({ look, by }: Extract<Life, { state: 'counted' }>): boolean =>
-      by === 'start-up' && isOutput(look.path) && look.hasChanged(disk)
-    return [...this.#lives.values()].flatMap((life) =>
-      life.state === 'counted' && !isReplaced(life) ? [life.look] : [],
-    )
+    const looks: Noted[] = []
+    for (const life of this.#lives.values()) {
+      if (life.state !== 'counted') continue
+      const isReplaced = life.by === 'start-up' && isOutput(life.look.path) && life.look.hasChanged(disk)
+      if (!isReplaced) looks.push(life.look)
+    }
+    return looks
   }
 
   isCounted(key: string): boolean {
     return this.#lives.get(key)?.state === 'counted'
   }
 
-  /** Paths of what the work, or the program, has in memory as it was. Output does not count. */
-  spoiled(by: Reader): readonly string[] {
-    const paths = [...this.#lives.values()].flatMap((life) =>
-      life.state === 'spoiled' && life.by === by ? [life.look.path] : [],
-    )
-    return by === 'work' ? paths : paths.filter((path) => !isOutput(path))
+  /** A path that the work, or the program, has in memory as it was. Output does not count. */
+  spoiled(by: Reader): string | undefined {
+    for (const life of this.#lives.values())
+      if (life.state === 'spoiled' && life.by === by && (by === 'work' || !isOutput(life.look.path)))
+        return life.look.path
+    return undefined
   }
 
   note(key: string, look: Noted): void {
@@ -136,8 +140,8 @@ class Lives implements Looks {
 
   count(key: string): void {
     const life = this.#lives.get(key)
-    if (life?.state === 'noted' || life?.state === 'counted')
-      this.#lives.set(key, { ...life, state: 'counted', by: 'work' })
+    const isNew = life?.state === 'noted' || (life?.state === 'counted' && life.by === 'start-up')
+    if (isNew) this.#lives.set(key, { state: 'counted', look: life.look, sealed: life.sealed, by: 'work' })
   }
 
   /** The program read it while it started; `hasChanged` since. */
@@ -415,7 +419,9 @@ export class ReadScope implements Sink {
 
   /** What earlier generations found, and the variables of this one. */
   #sealed(): Map<string, StoredInput> {
-    return new Map([...this.#lives.sealed, ...this.#variables.reads])
+    const all = this.#lives.sealed
+    for (const [key, read] of this.#variables.reads) all.set(key, read)
+    return all
   }
 
   /** Whether all reads would find the same again, besides those of what the work changed. */
@@ -436,7 +442,7 @@ export class ReadScope implements Sink {
 
   /** All reads; undefined if one of them changed since it was made. */
   #set(): Map<string, StoredInput> | undefined {
-    if (this.#storing === 'later' || this.#lives.spoiled('work').length > 0 || this.#hasOutdated()) return undefined
+    if (this.#storing === 'later' || this.#lives.spoiled('work') !== undefined || this.#hasOutdated()) return undefined
     const set = this.#sealed()
     for (const look of this.#lives.counted(this.#disk)) {
       const found = look.seal(this.#disk)
@@ -448,7 +454,7 @@ export class ReadScope implements Sink {
 
   /** Whether this process has in memory what no set describes. */
   #hasOutdated(): boolean {
-    const [path] = this.#lives.spoiled('start-up')
+    const path = this.#lives.spoiled('start-up')
     if (path === undefined) return false
     this.#reportOnce(
       `results of '${this.name}' are not stored: the program has read '${this.#root.relative(path)}', which has changed since`,

@@ -314,13 +314,23 @@ export function wrapWith(
 
 /** Notes a call. What that reads itself is not noted, also if a library has put a function of its own in front of a wrapper. */
 export function noted(installation: Installation, note: Note, sink: Sink, args: readonly unknown[]): ReturnType<Note> {
-  return unseen(installation, () => note(sink, args))
+  installation.unrecorded += 1
+  try {
+    return note(sink, args)
+  } finally {
+    installation.unrecorded -= 1
+  }
 }
 
 /** The function as Varve calls it: what it calls itself is not noted either. */
 function withoutNotes(installation: Installation, original: Callable): Callable {
   return function (this: unknown, ...args: unknown[]): unknown {
-    return unseen(installation, () => Reflect.apply(original, this, args))
+    installation.unrecorded += 1
+    try {
+      return Reflect.apply(original, this, args)
+    } finally {
+      installation.unrecorded -= 1
+    }
   }
 }
 
