@@ -49,12 +49,12 @@ function libraryName() {
   return platform === 'darwin' ? 'libvarve_node.dylib' : 'libvarve_node.so'
 }
 
-/** @param {{ profile?: string, features?: readonly string[], addon?: string }} [build] what to build, and the path of the addon */
-export async function buildNative({ profile = 'release', features = [], addon = at(addonPath) } = {}) {
+/** @param {{ profile?: string, features?: readonly string[], addon?: string, cwd?: string }} [build] what to build, the path of the addon, and the workspace */
+export async function buildNative({ profile = 'release', features = [], addon = at(addonPath), cwd } = {}) {
   // Without this flag, a musl target builds no shared library.
   const flags = libc() === 'musl' ? { RUSTFLAGS: `${process.env.RUSTFLAGS ?? ''} -C target-feature=-crt-static` } : {}
   const chosen = features.map((name) => `--features=${name}`)
-  await cargo('rustc', ['--profile', profile, '--package', 'varve-node', ...chosen, ...LINKING], flags)
+  await cargo('rustc', ['--profile', profile, '--package', 'varve-node', ...chosen, ...LINKING], flags, cwd)
   const temporary = `${addon}.${process.pid}.tmp`
   await mkdir(dirname(addon), { recursive: true })
   await copyFile(join(targetDir, profile, libraryName()), temporary)

@@ -22,15 +22,15 @@ const MODULES = /** @type {const} */ ([
   ['varve_archives', 'archives'],
 ])
 
-/** @param {{ profile?: string, features?: readonly string[], folder?: string }} [build] what to build, and the output directory */
-export async function buildWasm({ profile = 'wasm', features = [], folder = at(FOLDER) } = {}) {
+/** @param {{ profile?: string, features?: readonly string[], folder?: string, cwd?: string }} [build] what to build, the output directory, and the workspace */
+export async function buildWasm({ profile = 'wasm', features = [], folder = at(FOLDER), cwd } = {}) {
   await addWasmTarget()
   const module = join(targetDir, TARGET, profile, 'varve_wasm.wasm')
   const bound = join(targetDir, 'bindgen', String(process.pid))
   await mkdir(bound, { recursive: true })
   for (const [name, feature] of MODULES) {
     const chosen = ['--no-default-features', `--features=${[feature, ...features].join(',')}`]
-    await cargo('build', ['--profile', profile, '--target', TARGET, '--package', 'varve-wasm', ...chosen])
+    await cargo('build', ['--profile', profile, '--target', TARGET, '--package', 'varve-wasm', ...chosen], {}, cwd)
     await cargo('run', ['--quiet', '--profile', 'tool', '--package', 'varve-bindgen', '--', module, bound, name])
     await embed(bound, name)
   }

@@ -3,7 +3,7 @@
 import { accessSync, constants, existsSync, readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { basename, delimiter, join } from 'node:path'
-import { at } from './root.mjs'
+import { at, root, targetDir } from './root.mjs'
 import { run } from './steps.mjs'
 
 const NODE_NEEDED = 'Node 20.19 or newer (of the 22 line: 22.12 or newer)'
@@ -53,9 +53,13 @@ export const LOCKED = '--locked'
  * @param {string} subcommand
  * @param {readonly string[]} args
  * @param {NodeJS.ProcessEnv} [extra]
+ * @param {string} [cwd] the workspace
  */
-export function cargo(subcommand, args, extra = {}) {
-  return run('cargo', [subcommand, LOCKED, ...args], { env: { ...rustEnv(), ...extra } })
+export function cargo(subcommand, args, extra = {}, cwd = root) {
+  return run('cargo', [subcommand, LOCKED, ...args], {
+    cwd,
+    env: { ...rustEnv(), CARGO_TARGET_DIR: targetDir, ...extra },
+  })
 }
 
 /** Adds the WebAssembly target to the toolchain if it is missing. Returns true if it was. */

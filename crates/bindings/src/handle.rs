@@ -451,8 +451,6 @@ fn read(
     damage_reported: &mut u32,
     target: &mut [u8],
 ) -> Result<i32> {
-    // The defect: the caller reads what the last call left.
-    let target = if failpoints::bug("reused-buffer") { &mut [] } else { target };
     handle.get_into(namespace, key, target)?.map_or_else(
         || {
             let known = std::mem::replace(damage_reported, handle.store().damage_count());

@@ -33,7 +33,6 @@ use crate::format::order;
 use crate::log::{LogWriter, NewTables};
 use crate::manifest::{KnownLog, Manifest, ManifestNamespace, Published, publish};
 use crate::options::Watch;
-use crate::platform::failpoints;
 use crate::platform::sync::{Mutex, RwLock};
 use crate::report::CompactReport;
 use crate::state::context::Context;
@@ -270,9 +269,7 @@ fn write_tables(
     for plan in plans {
         let settle = plan.whole && claimed.alone;
         let evictions = goal.evictions.as_ref();
-        let drop_deletes = settle || failpoints::bug("missing-tombstone");
-        let merge_plan =
-            Merge { number: plan.id.number, tables: &plan.merge, settle, drop_deletes, evictions };
+        let merge_plan = Merge { number: plan.id.number, tables: &plan.merge, settle, evictions };
         let mut merged = merge(context, claimed, &merge_plan, tables, progress)?;
         report.tables_merged += plan.merge.len() as u64;
         report.tables_written += merged.tables.len() as u64;

@@ -24,7 +24,6 @@ use crate::format::namespace_ids::NamespaceId;
 use crate::format::order;
 use crate::manifest::{Manifest, ManifestNamespace, encode};
 use crate::options::{LayerSource, Watch};
-use crate::platform::failpoints;
 use crate::platform::vfs::Vfs;
 use crate::read::entries::{Entries, Ranges, Source, Visit};
 use crate::read::stats::sources_of;
@@ -174,9 +173,7 @@ fn publish(target: &dyn Vfs, checksum: &Checksum, manifest: &Manifest) -> Result
         file.append(&[&encode(checksum, manifest)])?;
         file.sync()?;
         drop(file);
-        if !failpoints::bug("seal-without-sync") {
-            target.sync_folder()?;
-        }
+        target.sync_folder()?;
         target.rename(&temporary, &name)?;
         target.sync_folder()
     };
@@ -256,7 +253,7 @@ impl Sealing<'_> {
             }
             Some(value) if !names_blobs => self.add(hash, key, Some(value)),
             // A value whose blobs are lost is a miss, which hides that of the base.
-            _ if is_known && !failpoints::bug("delta-without-deletes") => self.add(hash, key, None),
+            _ if is_known => self.add(hash, key, None),
             _ => Ok(()),
         }
     }

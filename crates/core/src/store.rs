@@ -23,7 +23,6 @@ use crate::format::namespace_ids::NamespaceId;
 use crate::maintain::repair::repair;
 use crate::maintain::verify::verify;
 use crate::options::{Durability, LayerSource, Options, Watch};
-use crate::platform::failpoints;
 use crate::platform::pool::Pool;
 use crate::platform::sync::atomic::{AtomicBool, Ordering};
 use crate::platform::sync::{Mutex, MutexGuard, Poisonable, RwLock, RwLockReadGuard};
@@ -219,9 +218,6 @@ impl Store {
     /// Makes the commits of other processes visible. `true` = something changed.
     pub fn refresh(&self) -> Result<bool> {
         let context = self.open_context()?;
-        if failpoints::bug("stale-after-refresh") {
-            return Ok(false);
-        }
         let _no_commit = self.committer()?;
         let advanced = advance(context, &self.state, &self.replaced)?;
         let mut state = self.state.write()?;

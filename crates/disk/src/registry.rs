@@ -55,9 +55,7 @@ impl SharedStore {
         let (place, folder) = place(path, options)?;
         let mut open = locked(&place.store);
         if let Some(store) = usable(&open) {
-            if !failpoints::bug("stale-second-open") {
-                store.look_ahead()?;
-            }
+            store.look_ahead()?;
             return Ok(Self::new(store, &place, folder));
         }
         Self::create(&mut open, &place, folder, options)

@@ -1,9 +1,9 @@
 // @ts-check
-// Typical defects of a store (`failpoints::bug("name")` in the crates, and `platform/failpoints/vfs.rs` of core). The suites run
-// with each defect until one fails; a defect that no suite detects is a missing test. A case is the name of a defect.
+// Typical defects of a store (`defects.mjs`). The suites run with each defect until one fails; a defect that no suite detects is a missing
+// test. A case is the name of a defect.
 import { readFileSync } from 'node:fs'
 import { at } from '../../../scripts/common/root.mjs'
-import { plantedNames } from './panics.mjs'
+import { defects } from './defects.mjs'
 import { buildSuites, runSound, runWith } from './suites.mjs'
 
 /** @typedef {import('../suite.mjs').Order} Order */
@@ -11,78 +11,13 @@ import { buildSuites, runSound, runWith } from './suites.mjs'
 /** @typedef {import('./suites.mjs').Suite} Suite */
 /** @typedef {import('./suites.mjs').Verdict} Verdict */
 
-/** Defects, and the suite that runs first. */
-const DEFECTS = /** @type {const} */ ({
-  'skip-table-sync': 'core',
-  'skip-folder-sync': 'core',
-  'link-before-sync': 'simulated states',
-  'accept-short-write': 'core',
-  'ack-before-sync': 'simulated calls',
-  'retry-sync': 'simulated calls',
-  'no-directory-checksum': 'core',
-  'no-rows-checksum': 'core',
-  'unsalted-checksum': 'core',
-  'uncapped-length': 'units of core',
-  'compaction-drops-newest': 'core',
-  'forget-holes': 'core',
-  'collect-live-file': 'core',
-  'lock-always-free': 'core',
-  'stale-after-refresh': 'core',
-  'missing-tombstone': 'core',
-  'equal-sequence': 'core',
-  'compaction-takes-up-commits': 'core',
-  'tolerate-unknown-format': 'core',
-  'follow-symlink': 'API files',
-  'dot-dot-in-restore': 'units of archive',
-  'reused-buffer': 'API contract',
-  'pool-part': 'units of disk',
-  'believe-manifest-size': 'core',
-  'trust-modification-time': 'API files',
-  'unbounded-probes': 'units of core',
-  'frozen-clock': 'core',
-  'blind-append': 'core',
-  'take-any-log': 'core',
-  'append-to-any-log': 'core',
-  'logs-by-name': 'core',
-  'unsure-as-known': 'core',
-  'broken-for-good': 'core',
-  'base-by-number': 'core',
-  'blobs-by-length': 'core',
-  'withdraw-by-name': 'core',
-  'pad-any-log': 'core',
-  'numbers-run-out': 'core',
-  'newer-than-table': 'core',
-  'unlisted-logs': 'core',
-  'forget-syncs': 'core',
-  'no-cap': 'simulated interleavings',
-  'damaged-as-torn': 'simulated interleavings',
-  'reset-counts-old-logs': 'simulated interleavings',
-  'reset-leaves-logs': 'core',
-  'repair-without-merge': 'simulated interleavings',
-  'attached-may-vanish': 'core',
-  'one-key-for-all-files': 'core',
-  'stale-second-open': 'API sharing',
-  'leave-untested-logs': 'core',
-  'layers-lose-deletes': 'core',
-  'layers-ignore-versions': 'core',
-  'unmarked-layers': 'simulated interleavings',
-  'evicted-tables-show-layers': 'core',
-  'delta-without-deletes': 'core',
-  'seal-without-sync': 'core',
-  'whole-path-keys': 'units of archive',
-  'names-no-option': 'units of archive',
-  'wait-for-fifo': 'API files',
-  'pairs-for-good': 'core',
-  'remove-by-name': 'core',
-})
-
 /** @param {Order} order @returns {Promise<Outcome>} */
 export async function bugs({ replay, say }) {
   const suites = await buildSuites()
-  const chosen = Object.entries(DEFECTS).filter(([name]) => replay === undefined || replay === name)
+  const chosen = defects.filter(({ name }) => replay === undefined || replay === name)
   if (chosen.length === 0) throw new Error(`no such defect: ${replay}`)
   /** @type {{ what: string, replay: string }[]} */
-  const violations = [...unknownNames()].map((name) => ({
+  const violations = unknownNames().map((name) => ({
     what: `'${name}' is in the sources and not in the list`,
     replay: '',
   }))
@@ -91,7 +26,7 @@ export async function bugs({ replay, say }) {
   let caught = 0
   /** @type {Record<string, number>} */
   const seconds = {}
-  for (const [name, first] of chosen) {
+  for (const { name, first } of chosen) {
     const ordered = [...suites].sort((one, other) => Number(other.name === first) - Number(one.name === first))
     const verdict = await firstToNotice(name, ordered, sound)
     say(
@@ -124,15 +59,10 @@ async function firstToNotice(name, suites, sound) {
   return undefined
 }
 
-/** Names in the sources that are missing in `DEFECTS`. */
+/** Defects in the use of files that are missing in the list. */
 function unknownNames() {
-  const inFiles =
-    /const DEFECTS[^=]*= \[([^\]]*)\]/.exec(
-      readFileSync(at('crates/core/src/platform/failpoints/vfs.rs'), 'utf8'),
-    )?.[1] ?? ''
-  const names = new Set([
-    ...plantedNames('bug'),
-    ...[...inFiles.matchAll(/"([\w-]+)"/g)].map((match) => match[1] ?? ''),
-  ])
-  return [...names].filter((name) => !Object.hasOwn(DEFECTS, name))
+  const source = readFileSync(at('crates/core/src/platform/failpoints/vfs.rs'), 'utf8')
+  const inFiles = /const DEFECTS[^=]*= \[([^\]]*)\]/.exec(source)?.[1] ?? ''
+  const names = [...inFiles.matchAll(/"([\w-]+)"/g)].map((match) => match[1] ?? '')
+  return names.filter((name) => defects.every((one) => one.name !== name))
 }

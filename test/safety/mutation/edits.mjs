@@ -11,6 +11,7 @@ import { at, root } from '../../../scripts/common/root.mjs'
 import { toolPath } from '../../../scripts/common/tools.mjs'
 import { inLanes } from '../lanes.mjs'
 import { randomOf } from '../random.mjs'
+import { plantedFiles } from '../../../scripts/build/planted.mjs'
 import { applyEdit } from './apply.mjs'
 import { runDefective, runProgram } from './limited.mjs'
 
@@ -52,6 +53,11 @@ export async function someEdits({ seed, ...order }) {
   for (const edit of all) {
     const why = await whyImpossible(edit)
     if (why !== undefined) impossible.push({ what: `${edit.name}: ${why}`, replay: edit.name })
+  }
+  try {
+    plantedFiles()
+  } catch (error) {
+    impossible.push({ what: String(error), replay: '' })
   }
   const random = randomOf(seed)
   const chosen = Array.from({ length: order.replay === undefined ? SAMPLED : 0 }, () => all[random(all.length)]?.name)

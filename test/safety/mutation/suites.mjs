@@ -2,8 +2,8 @@
 // The suites that must detect planted defects, each as one command: those of the engine (built once, with the feature
 // `planted`), then those of the API on the planted package. An environment variable names the defect.
 import { fileURLToPath } from 'node:url'
-import { plantedPackage } from '../../../scripts/build/planted.mjs'
-import { root } from '../../../scripts/common/root.mjs'
+import { plantedPackage, plantedSources } from '../../../scripts/build/planted.mjs'
+import { root, targetDir } from '../../../scripts/common/root.mjs'
 import { run } from '../../../scripts/common/steps.mjs'
 import { LOCKED, rustEnv, toolPath } from '../../../scripts/common/tools.mjs'
 import { KEEPS_MEMORY } from '../suite.mjs'
@@ -56,7 +56,10 @@ function api(folder) {
 
 /** The programs that cargo built, by target. @param {readonly string[]} args @returns {Promise<Map<string, string>>} */
 async function executables(args) {
-  const output = await run('cargo', [...args, LOCKED, '--message-format=json-render-diagnostics'], { env: rustEnv() })
+  const output = await run('cargo', [...args, LOCKED, '--message-format=json-render-diagnostics'], {
+    cwd: plantedSources,
+    env: { ...rustEnv(), CARGO_TARGET_DIR: targetDir },
+  })
   const made = new Map()
   for (const line of output.split('\n')) {
     if (!line.startsWith('{')) continue

@@ -11,7 +11,6 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use unicase::UniCase;
 use unicode_normalization::char::{canonical_combining_class, decompose_canonical};
-use varve_core::failpoints;
 use varve_core::order;
 
 /// What a path of the set is.
@@ -57,11 +56,7 @@ impl PathSet {
             end += part.len();
             self.wanted.clear();
             self.wanted.extend(folder.to_le_bytes());
-            self.wanted.extend(if failpoints::bug("whole-path-keys") {
-                whole.bytes()
-            } else {
-                folded.bytes()
-            });
+            self.wanted.extend(folded.bytes());
             is_new = match self.names.get(&*self.wanted) {
                 Some(there) => {
                     there.meet(path.get(..end).unwrap_or_default(), part, folded, role)?;

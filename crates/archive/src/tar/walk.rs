@@ -16,7 +16,7 @@ use crate::tar::source::Source;
 use crate::tar::{ImportOptions, Links};
 use std::borrow::Cow;
 use tar::{EntryType, Header};
-use varve_core::{ArchiveProblem, Error, PathProblem, Result, failpoints};
+use varve_core::{ArchiveProblem, Error, PathProblem, Result};
 
 const BLOCK_BYTES: usize = 512;
 
@@ -144,8 +144,9 @@ impl<'a> Walk<'a> {
         self.entries += 1;
         if self.entries > self.options.files_max {
             let limit = self.options.files_max;
-            let option = if failpoints::bug("names-no-option") { "filesMax" } else { "maxFiles" };
-            return Err(self.source.problem(ArchiveProblem::TooLarge { option, limit }));
+            return Err(self
+                .source
+                .problem(ArchiveProblem::TooLarge { option: "maxFiles", limit }));
         }
         let form = header.entry_type();
         check_type(form, self.options.links, extensions.is_sparse)

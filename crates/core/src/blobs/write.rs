@@ -197,7 +197,7 @@ fn has_content(file: &dyn File, content: &[u8]) -> io::Result<bool> {
             read => read?,
         }
         if found != expected {
-            return Ok(failpoints::bug("blobs-by-length"));
+            return Ok(false);
         }
         offset += expected.len() as u64;
     }

@@ -24,7 +24,7 @@ use crate::platform::failpoints;
 use crate::platform::vfs::{Vfs, is_gone_or_in_use};
 use crate::state::context::Context;
 use crate::state::{Known, State, load};
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 use std::io::{self, ErrorKind};
 
 /// What the state of the cache requires of blobs.
@@ -112,11 +112,7 @@ impl Needed {
         if state.live_tables().any(|live| live.table.directory().is_none()) {
             return Ok(None);
         }
-        let blobs = if failpoints::bug("collect-live-file") {
-            BTreeSet::new()
-        } else {
-            state.named_blobs()
-        };
+        let blobs = state.named_blobs();
         let named = blobs.into_iter().map(|blob| blob.digest).collect();
         let pinned = state.logs.iter().any(|log| log.pins);
         Ok(Some(Self { named, pinned, writers: state.logs.iter().map(|log| log.writer).collect() }))

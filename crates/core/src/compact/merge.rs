@@ -44,10 +44,8 @@ pub(crate) struct Merge<'a> {
     pub(crate) number: u32,
     /// Indexes of the namespace's tables.
     pub(crate) tables: &'a [usize],
-    /// Drop sequence numbers: no older entry can appear later.
+    /// Drop sequence numbers, since no older entry can appear later, and deletes, since none is left for them to hide.
     pub(crate) settle: bool,
-    /// Drop deletes: no older entry is left for them to hide.
-    pub(crate) drop_deletes: bool,
     /// Evicted entries, which become deletes.
     pub(crate) evictions: Option<&'a Evictions>,
 }
@@ -191,7 +189,7 @@ fn merge_over(
     let mut placing = Placing::new((times.oldest_ms, times.newest_ms));
     let mut ranges = Ranges::new(sources, 0);
     rounds::run(&*context.pool, &mut ranges, &mut merging, &mut placing)?;
-    if !claimed.alone && !failpoints::bug("forget-holes") {
+    if !claimed.alone {
         merging.output.delete_hidden(claimed, namespace, ranges.holes())?;
         placing.place_all(merging.output.take())?;
     }
@@ -323,15 +321,14 @@ impl Output<'_> {
         if value.is_some() && known_day > day_of(self.times.oldest_ms) {
             self.merged.marks.push(Mark::new(hash, known_day, false));
         }
-        let hides =
-            || self.state.may_be_below(plan.number, key) && !failpoints::bug("layers-lose-deletes");
-        let is_obsolete = value.is_none() && (is_hidden || plan.drop_deletes) && !hides();
-        let obsolete = is_obsolete || shadowed > 0 && failpoints::bug("compaction-drops-newest");
-        self.merged.dropped += u64::from(obsolete || is_evicted);
+        let is_obsolete = value.is_none()
+            && (is_hidden || plan.settle)
+            && !self.state.may_be_below(plan.number, key);
+        self.merged.dropped += u64::from(is_obsolete || is_evicted);
         let sequence = if plan.settle { 0 } else { sequence };
         progress.step(key.len() + value.map_or(0, |value| value.len()))?;
         match value {
-            _ if obsolete => Ok(()),
+            _ if is_obsolete => Ok(()),
             Some(ValueBytes::Passing(value)) if names_blobs => {
                 self.add_with_blobs(hash, key, sequence, value)
             }

@@ -128,7 +128,6 @@ fn remove(
 pub(crate) fn evict(manifest: &mut Manifest, bytes_max: u64) -> u64 {
     let entries = |manifest: &Manifest| manifest.tables().map(|table| table.entries).sum::<u64>();
     let before = entries(manifest);
-    let hides_layers = manifest.layered && !failpoints::bug("evicted-tables-show-layers");
     while manifest.total_bytes() > bytes_max {
         let oldest =
             manifest.tables().min_by_key(|table| (table.newest_ms, table.sequence_max)).copied();
@@ -137,7 +136,7 @@ pub(crate) fn evict(manifest: &mut Manifest, bytes_max: u64) -> u64 {
             if namespace.tables.iter().any(|table| table.name == oldest.name) {
                 namespace.hidden_below =
                     namespace.hidden_below.max(oldest.sequence_max.saturating_add(1));
-                namespace.hides_layers |= hides_layers;
+                namespace.hides_layers |= manifest.layered;
                 let hidden_below = namespace.hidden_below;
                 namespace.tables.retain(|table| table.sequence_max >= hidden_below);
             }

@@ -17,7 +17,6 @@
 use super::file_names::FileName;
 use super::hash::mix;
 use crate::format::mac_key::MacKey;
-use crate::platform::failpoints;
 use std::fmt;
 use std::hash::Hasher;
 use twox_hash::XxHash3_64;
@@ -62,7 +61,6 @@ impl Checksum {
     /// The checksum for the parts of one file of a cache: a table, or a log under the name with which it was created.
     pub(crate) fn of_file(self, cache_id: u64, name: FileName) -> Self {
         match self {
-            Self::Keyed(_) if failpoints::bug("one-key-for-all-files") => self,
             Self::Open => self,
             Self::Keyed(key) => {
                 let mut hasher = blake3::Hasher::new_keyed(&key);

@@ -18,6 +18,9 @@ const MANIFEST_MAX: u64 = u64::MAX >> 1;
 /// A cache with a manifest of this number or a higher one has no room for others.
 pub(crate) const MANIFESTS_MAX: u64 = MANIFEST_MAX >> 1;
 
+/// Higher numbers of writers are reserved for temporary files of processes that create a cache.
+pub(crate) const WRITERS_MAX: u32 = WRITER_MAX - 64;
+
 /// A cache publishes fewer manifests than this for each number of a writer.
 const MANIFESTS_PER_WRITER: u64 = 1 << 24;
 

@@ -14,7 +14,6 @@
 
 use super::FORMAT;
 use super::frame::FrameKind;
-use crate::platform::failpoints;
 use crate::platform::vfs::{Access, File, Vfs};
 use std::io::{self, ErrorKind};
 use std::ops::Range;
@@ -122,9 +121,7 @@ pub(crate) fn remove_if(
 ) -> io::Result<Removal> {
     match start_of_name(vfs, name)? {
         None => return Ok(Removal::Missing),
-        Some(FileStart::Foreign) if !failpoints::bug("remove-by-name") => {
-            return Ok(Removal::Foreign);
-        }
+        Some(FileStart::Foreign) => return Ok(Removal::Foreign),
         Some(_) => {}
     }
     if !is_in_place()? {

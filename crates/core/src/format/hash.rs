@@ -1,6 +1,5 @@
 //! The xxh3 hash of keys, 64 bits. Checksums are in `checksum.rs`.
 
-use crate::platform::failpoints;
 use twox_hash::XxHash3_64;
 
 /// Hash of a key.
@@ -18,9 +17,6 @@ pub(crate) fn upper(hash: u64) -> u32 {
 /// Spreads a place over all bits; 0 stays 0.
 #[inline]
 pub(crate) fn mix(place: u64) -> u64 {
-    if failpoints::bug("unsalted-checksum") {
-        return 0;
-    }
     let spread = (place ^ (place >> 32)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     spread ^ (spread >> 32)
 }

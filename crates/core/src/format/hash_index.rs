@@ -5,7 +5,6 @@
 //! nevertheless. A key is in one of at most `PROBES_MAX` consecutive buckets; if all are taken, the key goes to an
 //! ordered map.
 
-use crate::platform::failpoints;
 use std::collections::BTreeMap;
 
 /// The tag of a free bucket.
@@ -66,7 +65,7 @@ impl<T: Copy> HashIndex<T> {
         let (tag, place) = (tag_of(hash), hash as u32);
         let mask = self.tags.len().wrapping_sub(1);
         let mut at = place as usize & mask;
-        for _ in 0..probes_max(self.tags.len()) {
+        for _ in 0..PROBES_MAX {
             let other = *self.tags.get(at)?;
             if other == FREE {
                 break;
@@ -157,7 +156,7 @@ impl<T: Copy> HashIndex<T> {
     ) {
         let mask = self.tags.len().wrapping_sub(1);
         let mut at = place as usize & mask;
-        for _ in 0..probes_max(self.tags.len()) {
+        for _ in 0..PROBES_MAX {
             if let (Some(free @ &mut FREE), Some(target)) =
                 (self.tags.get_mut(at), self.numbers.get_mut(at))
             {
@@ -174,12 +173,6 @@ impl<T: Copy> HashIndex<T> {
 #[inline]
 fn tag_of(hash: u64) -> u8 {
     (hash >> 57) as u8 | 0x80
-}
-
-/// Most buckets that a key may be in, of `count`.
-#[inline]
-fn probes_max(count: usize) -> usize {
-    if failpoints::bug("unbounded-probes") { count } else { PROBES_MAX }
 }
 
 #[cfg(test)]

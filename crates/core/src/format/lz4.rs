@@ -1,7 +1,5 @@
 //! LZ4, block format, used if it pays.
 
-use crate::platform::failpoints;
-
 /// Compressed bytes are kept if they save at least one part in this many.
 const SAVES_PART: usize = 8;
 
@@ -27,9 +25,6 @@ pub(crate) fn pack_at(raw: &[u8], target: &mut Vec<u8>, start: usize) -> Option<
 
 /// Most bytes that can have been compressed into so many: LZ4 shrinks at most 255-fold.
 pub(crate) fn raw_bytes_max(packed_bytes: u64) -> u64 {
-    if failpoints::bug("uncapped-length") {
-        return u64::MAX;
-    }
     packed_bytes.saturating_mul(255).saturating_add(64)
 }
 

@@ -4,7 +4,6 @@
 
 use crate::error::{Error, Result};
 use crate::format::NAME_BYTES_MAX;
-use crate::platform::failpoints;
 use crate::platform::sync::Mutex;
 use std::collections::HashMap;
 use std::fmt;
@@ -55,9 +54,6 @@ impl NamespaceIds {
         {
             return Ok(id);
         }
-        if failpoints::bug("pairs-for-good") && in_use.numbers >= 1 << 14 {
-            return Err(Error::Exhausted { field: "namespaces", limit: 1 << 14 }.boxed());
-        }
         let number = in_use.free.pop().unwrap_or_else(|| {
             in_use.numbers += 1;
             in_use.numbers - 1
@@ -95,9 +91,6 @@ impl NamespaceId {
 
 impl Drop for NamespaceId {
     fn drop(&mut self) {
-        if failpoints::bug("pairs-for-good") {
-            return;
-        }
         let mut in_use = self.in_use.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(versions) = in_use.ids.get_mut(&self.name) {
             // Another thread may have created a new identity of this pair since the last reference to this one was

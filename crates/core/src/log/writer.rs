@@ -7,7 +7,6 @@ use crate::format::checksum::{Checksum, FramePlace};
 use crate::format::file_names::FileName;
 use crate::format::frame::{FrameKind, Label, seal_parts};
 use crate::manifest::KnownLog;
-use crate::platform::failpoints;
 use crate::platform::vfs::{File, Stat, Vfs};
 use std::io;
 use std::sync::Arc;
@@ -126,14 +125,12 @@ impl LogWriter {
         parts: &[&[u8]],
         is_synced: bool,
     ) -> io::Result<()> {
-        self.overwritten |=
-            !self.is_whole(self.file.len()?) && !failpoints::bug("append-to-any-log");
+        self.overwritten |= !self.is_whole(self.file.len()?);
         if self.overwritten {
             return Ok(());
         }
         let place = FramePlace { file_number: u64::from(self.writer), offset: self.end };
-        let label =
-            Label { kind, tag, after_sync: !self.unsynced && !failpoints::bug("forget-syncs") };
+        let label = Label { kind, tag, after_sync: !self.unsynced };
         let (head, padding) = seal_parts(&self.checksum, label, place, parts);
         let mut all: Vec<&[u8]> = Vec::with_capacity(parts.len() + 2);
         all.push(&head);
@@ -181,7 +178,7 @@ impl LogWriter {
     /// Whether the file of a padded log is as this writer left it; to be called before an append. Another file that was
     /// copied over it may have any length, so only the time of its last change distinguishes the two.
     pub(crate) fn is_untouched(&mut self, vfs: &dyn Vfs) -> io::Result<bool> {
-        let is_known = self.left.is_some() && self.padded && !failpoints::bug("pad-any-log");
+        let is_known = self.left.is_some() && self.padded;
         self.overwritten |= is_known && vfs.stat(&self.name)? != self.left;
         Ok(!self.overwritten)
     }

@@ -13,7 +13,6 @@ use crate::error::{Error, Result};
 use crate::format::order;
 use crate::maintain::verify::{Verified, verify};
 use crate::options::Watch;
-use crate::platform::failpoints;
 use crate::platform::sync::{Mutex, RwLock};
 use crate::report::{Damage, RepairReport};
 use crate::state::State;
@@ -54,9 +53,7 @@ pub(crate) fn repair(
         context.blobs.read(file)?;
         context.blobs.report(file, "missing file");
     }
-    if !failpoints::bug("repair-without-merge") {
-        compact(context, state, committer, Extent::Due, watch)?;
-    }
+    compact(context, state, committer, Extent::Due, watch)?;
     let after = verify(context, watch)?.report;
     let mut quarantined = Vec::new();
     for name in std::mem::take(&mut report.quarantined) {

@@ -155,16 +155,14 @@ fn place(
         return Ok(Placed::Exists);
     }
     failpoints::panics("publish");
-    let is_based =
-        || Ok::<_, io::Error>(base.is_in_place(vfs)? || failpoints::bug("base-by-number"));
-    if !is_based()? {
+    if !base.is_in_place(vfs)? {
         return Ok(Placed::Lost);
     }
     let linked = match vfs.link(temporary, &target) {
         Err(error) if error.kind() == io::ErrorKind::Unsupported => match vfs.create_new(&target) {
             Ok(file) => {
                 let empty = stat_of(vfs, manifest.number)?;
-                if is_any_whole(vfs, checksum, below + 1..u64::MAX)? || !is_based()? {
+                if is_any_whole(vfs, checksum, below + 1..u64::MAX)? || !base.is_in_place(vfs)? {
                     return withdraw(vfs, empty).map(|()| Placed::Lost);
                 }
                 if let Err(error) = file.append(&bytes).and_then(|()| file.sync()) {
@@ -232,8 +230,7 @@ fn stat_of(vfs: &dyn Vfs, number: u64) -> io::Result<ManifestFile> {
 /// Removes a manifest of this publisher, unless its name has another file by now: the directory was removed, and the
 /// cache created again.
 fn withdraw(vfs: &dyn Vfs, file: ManifestFile) -> io::Result<()> {
-    let is_ours = || Ok(file.is_in_place(vfs)? || failpoints::bug("withdraw-by-name"));
-    file_start::remove_if(vfs, &file.name(), is_ours).map(drop)
+    file_start::remove_if(vfs, &file.name(), || file.is_in_place(vfs)).map(drop)
 }
 
 /// Removes a file of Varve; another process may have removed it already.

@@ -36,8 +36,6 @@ pub(crate) struct Context {
 impl Context {
     pub(crate) fn new(vfs: Arc<dyn Vfs>, pool: Arc<dyn Pool>, options: Options) -> Self {
         let vfs = failpoints::vfs(vfs);
-        let bytes_max = if failpoints::bug("no-cap") { u64::MAX } else { options.bytes_max };
-        let options = Options { bytes_max, ..options };
         let blocks = Arc::new(BlockCache::new(options.block_cache_bytes));
         let damage: Arc<DamageList> = Arc::default();
         let mut blobs = Blobs::new(Arc::clone(&vfs), Arc::clone(&damage), !options.read_only);

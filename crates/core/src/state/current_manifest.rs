@@ -50,7 +50,7 @@ pub(crate) fn newest_manifest(
         let mut frames = FrameReader::new(&*file, checksum, number).map_err(wrap)?;
         match frames.at(0).map_err(wrap)? {
             Found::Frame { kind: FrameKind::Manifest, tag, body, .. } => {
-                if tag != u64::from(FORMAT) && !failpoints::bug("tolerate-unknown-format") {
+                if tag != u64::from(FORMAT) {
                     return Err(
                         Error::NewerFormat { name, found: tag as u32, supported: FORMAT }.boxed()
                     );

@@ -324,7 +324,7 @@ fn extend(
     let foreign =
         known_manifest(state).map_or_else(Vec::new, |manifest| foreign_logs(manifest, &logs));
     for (at, log) in logs.iter_mut().enumerate() {
-        log.is_foreign = foreign.contains(&at) && !failpoints::bug("take-any-log");
+        log.is_foreign = foreign.contains(&at);
     }
     if let Some(known) = known {
         logs.iter_mut().filter(|log| log.is_foreign).for_each(LogView::forget);
@@ -389,8 +389,11 @@ fn is_of(context: &Context, state: &State, names: &[FileName]) -> Result<bool> {
     let are_same = highest_manifest(names) == state.manifest_seen
         && logs.len() == state.logs.len()
         && logs.iter().all(is_known);
-    let is_sure = state.is_sure() || failpoints::bug("unsure-as-known");
-    if !are_same || state.unrecoverable || !is_sure || !is_manifest_in_place(context, state)? {
+    if !are_same
+        || state.unrecoverable
+        || !state.is_sure()
+        || !is_manifest_in_place(context, state)?
+    {
         return Ok(false);
     }
     for log in &state.logs {

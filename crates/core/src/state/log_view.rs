@@ -5,7 +5,6 @@ use crate::format::checksum::Checksum;
 use crate::format::file_names::FileName;
 use crate::log::{LastFrame, LogHead, LogStart, Stop, read_head};
 use crate::manifest::KnownLog;
-use crate::platform::failpoints;
 use crate::platform::vfs::{File, Vfs};
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -62,9 +61,6 @@ impl LogView {
     /// Another copy of the cache may have been put over the directory, with another log of this number, or an earlier
     /// copy of this one.
     pub(crate) fn is_in_place(&self, vfs: &dyn Vfs, checksum: &Checksum) -> Result<bool> {
-        if failpoints::bug("logs-by-name") {
-            return Ok(true);
-        }
         let name = self.name.to_string();
         let found = vfs.stat(&name).map_err(|source| Error::io("check", &name, source))?;
         let is_same_file =

@@ -5,9 +5,7 @@ use crate::format::bytes::Reader;
 use crate::format::entry::Entry;
 use crate::format::hash::{key_hash, upper};
 use crate::format::hash_index::HashIndex;
-use crate::format::sequence::SEQUENCE_SHIFT;
 use crate::log::LogCommit;
-use crate::platform::failpoints;
 use crate::platform::sync::RwLock;
 use crate::usage::UsageBits;
 use std::collections::{BTreeSet, HashMap};
@@ -249,10 +247,7 @@ impl Index {
         for (_, place) in entries.get(self.covered..).unwrap_or_default() {
             let Some(key) = segments.key(*place) else { continue };
             let kept = self.places.entry(key_hash(key), key, |other| segments.key(*other), *place);
-            let forgotten_bits = if failpoints::bug("equal-sequence") { SEQUENCE_SHIFT } else { 0 };
-            if segments.sequence(*place) >> forgotten_bits
-                >= segments.sequence(*kept) >> forgotten_bits
-            {
+            if segments.sequence(*place) >= segments.sequence(*kept) {
                 *kept = *place;
             }
         }

@@ -9,7 +9,6 @@ use super::key_block::{ENTRIES_MAX, INLINE_BYTES_MAX, KeyBlock, NAMES_BLOBS, Sto
 use crate::format::checksum::Checksum;
 use crate::format::file_names::TableName;
 use crate::format::hash::upper;
-use crate::platform::failpoints;
 use crate::platform::vfs::File;
 use crate::report::damage_list::DamageList;
 use crate::table::block_cache::BlockCache;
@@ -232,8 +231,7 @@ impl Table {
 
     /// Whether its file was missing or cut when it was opened.
     pub(crate) fn is_broken(&self) -> bool {
-        let is_broken = self.file.is_none() || matches!(self.loaded.get(), Some(None));
-        is_broken && !failpoints::bug("broken-for-good")
+        self.file.is_none() || matches!(self.loaded.get(), Some(None))
     }
 
     /// The same table in another file.
@@ -302,8 +300,7 @@ impl Table {
     pub(crate) fn sequence(&self, keys: &Keys, at: usize) -> Option<u64> {
         let sequence =
             self.meta.sequence_base.saturating_add(keys.layout.sequence(&keys.bytes, at)?);
-        (sequence <= self.meta.sequence_max || failpoints::bug("newer-than-table"))
-            .then_some(sequence)
+        (sequence <= self.meta.sequence_max).then_some(sequence)
     }
 
     #[inline]

@@ -24,8 +24,8 @@
 //! A log that does not count stays in the directory, so that its number is not reused before a manifest covers it.
 
 use crate::error::{Error, Result};
-use crate::format::file_names::FileName;
-use crate::format::sequence::{WRITER_MAX, rank_of_writer};
+use crate::format::file_names::{FileName, WRITERS_MAX};
+use crate::format::sequence::rank_of_writer;
 use crate::log::{LogStart, LogWriter};
 use crate::platform::failpoints;
 use crate::state::context::Context;
@@ -36,9 +36,6 @@ use std::io;
 
 /// Numbers tried before a claim fails.
 const ATTEMPTS: u32 = 256;
-
-/// Higher numbers are reserved for temporary files of processes that create a cache.
-pub(crate) const WRITERS_MAX: u32 = WRITER_MAX - 64;
 
 /// A log, and the outline of the directory in which it was found to count.
 pub(crate) type Claim = (LogWriter, State);
@@ -112,7 +109,7 @@ fn create(context: &Context, found: &State, writer: u32) -> Result<Option<LogWri
         Err(source) => return Err(wrap("lock")(source)),
     };
     let Some(created) = context.vfs.stat(&name).map_err(wrap("check"))? else { return Ok(None) };
-    let layered = !context.options.layers.is_empty() && !failpoints::bug("unmarked-layers");
+    let layered = !context.options.layers.is_empty();
     let start = LogStart { locked, layered, id: context.new_id(), base: found.manifest.id };
     let checksum = found.checksum_of(context, FileName::Log(writer));
     LogWriter::start(file, created, checksum, writer, start).map(Some).map_err(wrap("write"))

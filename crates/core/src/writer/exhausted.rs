@@ -8,21 +8,18 @@
 //! The manifest comes last. While it is in place, no other process has created the cache again.
 
 use crate::error::{Error, Result};
-use crate::format::file_names::{FileName, MANIFESTS_MAX};
+use crate::format::file_names::{FileName, MANIFESTS_MAX, WRITERS_MAX};
 use crate::format::file_start::Removal;
 use crate::format::sequence::is_used_up;
-use crate::platform::failpoints;
 use crate::state::context::Context;
 use crate::state::{Known, State, list, load};
-use crate::writer::claim::WRITERS_MAX;
 use crate::writer::quarantine::{quarantine, trim};
 
 /// Whether no number is left for a log, a manifest or a commit.
 pub(crate) fn is_exhausted(state: &State) -> bool {
-    let is_any = state.next_writer_seen >= WRITERS_MAX
+    state.next_writer_seen >= WRITERS_MAX
         || state.manifest_seen >= MANIFESTS_MAX
-        || is_used_up(state.last_sequence);
-    is_any && !failpoints::bug("numbers-run-out")
+        || is_used_up(state.last_sequence)
 }
 
 /// Quarantines what has used up the numbers, unless another process has done so already.

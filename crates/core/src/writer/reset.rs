@@ -22,7 +22,6 @@ use crate::format::file_names::FileName;
 use crate::format::file_start::Removal;
 use crate::log::Stop;
 use crate::manifest::{Manifest, ManifestFile, Published};
-use crate::platform::failpoints;
 use crate::platform::sync::RwLock;
 use crate::state::context::Context;
 use crate::state::{Known, State, list, load};
@@ -50,16 +49,13 @@ pub(crate) fn reset(context: &Context, state: &RwLock<State>) -> Result<()> {
             start_over(context)?;
             continue;
         }
-        let by = match failpoints::bug("reset-leaves-logs") {
-            true => found.next_writer_seen,
-            false => claim_all(context, found.next_writer_seen)?,
-        };
+        let by = claim_all(context, found.next_writer_seen)?;
         let manifest = Manifest {
             number: found.manifest_seen + 1,
             cache_id: context.new_id(),
             id: context.new_id(),
             last_sequence: found.last_sequence,
-            next_writer: if failpoints::bug("reset-counts-old-logs") { 0 } else { by + 1 },
+            next_writer: by + 1,
             ..Manifest::default()
         };
         if let Published::Won(number) = publish_unnumbered(context, found.manifest_file, manifest)?

@@ -6,7 +6,6 @@ use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::os::fd::OwnedFd;
 use std::path::Path;
-use varve_core::failpoints;
 
 const OPEN: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
@@ -21,9 +20,7 @@ impl Folder {
 
     /// `NotADirectory` for a link and for anything else that is not a directory.
     pub(super) fn open(&self, name: &str) -> io::Result<Self> {
-        let follow =
-            if failpoints::bug("follow-symlink") { OFlags::empty() } else { OFlags::NOFOLLOW };
-        match fs::openat(&self.0, name, OPEN | follow, Mode::empty()) {
+        match fs::openat(&self.0, name, OPEN | OFlags::NOFOLLOW, Mode::empty()) {
             Err(rustix::io::Errno::LOOP | rustix::io::Errno::MLINK) => {
                 Err(ErrorKind::NotADirectory.into())
             }
@@ -37,9 +34,8 @@ impl Folder {
 
     /// Opens a file for reading. `InvalidInput` if it is not a regular file, which is checked on the open file.
     pub(super) fn read(&self, name: &str) -> io::Result<(File, Stat)> {
-        let at_once =
-            if failpoints::bug("wait-for-fifo") { OFlags::empty() } else { OFlags::NONBLOCK };
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | at_once | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let flags =
+            OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let file = match fs::openat(&self.0, name, flags, Mode::empty()) {
             Err(rustix::io::Errno::LOOP | rustix::io::Errno::MLINK | rustix::io::Errno::NXIO) => {
                 return Err(ErrorKind::InvalidInput.into());
@@ -142,13 +138,9 @@ fn stat_of(stat: &fs::Stat) -> Stat {
         modified_ns: (stat.st_mtime as i64)
             .wrapping_mul(1_000_000_000)
             .wrapping_add(stat.st_mtime_nsec as i64),
-        changed_ns: if failpoints::bug("trust-modification-time") {
-            0
-        } else {
-            (stat.st_ctime as i64)
-                .wrapping_mul(1_000_000_000)
-                .wrapping_add(stat.st_ctime_nsec as i64)
-        },
+        changed_ns: (stat.st_ctime as i64)
+            .wrapping_mul(1_000_000_000)
+            .wrapping_add(stat.st_ctime_nsec as i64),
         number: stat.st_ino as u64,
         names: stat.st_nlink as u64,
     }
