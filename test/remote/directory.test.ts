@@ -8,6 +8,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { makeFolder } from '../folders.ts'
 
 const pause = vi.hoisted(() => ({ beforeLink: async (): Promise<void> => undefined }))
+const read = vi.hoisted(() => ({ directories: 0 }))
 
 vi.mock('node:fs/promises', async (original) => {
   const files = await original<typeof promises>()
@@ -15,7 +16,11 @@ vi.mock('node:fs/promises', async (original) => {
     await pause.beforeLink()
     return files.link(from, to)
   }
-  return { ...files, link }
+  const opendir: typeof files.opendir = (path, options) => {
+    read.directories += 1
+    return files.opendir(path, options)
+  }
+  return { ...files, link, opendir }
 })
 
 it('a writer that pauses while three others replace the blob has a conflict, although its version number is free again', async () => {
@@ -37,6 +42,38 @@ it('a writer that pauses while three others replace the blob has a conflict, alt
   resume()
   expect(await paused).toBe('conflict')
   expect(Buffer.from((await store.get('head'))?.bytes ?? []).toString()).toBe('after 3')
+})
+
+it('a list yields blobs while it reads, so a store of many directories takes no memory for their names', async () => {
+  const store = directory(makeFolder())
+  const names = Array.from({ length: 40 }, (_, index) => `a/${index}/blob`)
+  for (const name of names) await store.put(name, Buffer.from(name))
+  const list = store.list?.('a/')[Symbol.asyncIterator]()
+  read.directories = 0
+  const first = await list?.next()
+  expect([first?.done, read.directories]).toEqual([false, 2])
+  const found = [first?.value?.name]
+  for (let next = await list?.next(); next?.done === false; next = await list?.next()) found.push(next.value.name)
+  expect(found.sort()).toEqual(names.sort())
+})
+
+it('a list is of its prefix only, has a replaced blob once, and ends if its signal is aborted', async () => {
+  const store = directory(makeFolder())
+  for (const name of ['a/b', 'a/bc', 'a/b@', 'ab/c', 'z']) await store.put(name, Buffer.from(name))
+  for (let count = 0; count < 3; count++) await store.put('a/b', Buffer.from('again'))
+  const namesOf = async (prefix: string, signal?: AbortSignal): Promise<string[]> => {
+    const names: string[] = []
+    for await (const { name } of store.list?.(prefix, { signal }) ?? []) names.push(name)
+    return names.sort()
+  }
+  expect([await namesOf(''), await namesOf('a'), await namesOf('a/b'), await namesOf('none/')]).toEqual([
+    ['a/b', 'a/b@', 'a/bc', 'ab/c', 'z'],
+    ['a/b', 'a/b@', 'a/bc', 'ab/c'],
+    ['a/b', 'a/b@', 'a/bc'],
+    [],
+  ])
+  await expect(namesOf('', AbortSignal.abort(new Error('stopped')))).rejects.toThrow('stopped')
+  await expect(namesOf('../')).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
 })
 
 it('a list has every blob that stays, while a collector removes others', async () => {

@@ -1,10 +1,13 @@
 /** A store in Redis: connections that fail, credentials that are refused, and a process that ends. */
 import { spawn, spawnSync } from 'node:child_process'
+import { chownSync, cpSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { redis, type RedisCredentials } from '@varve/remote'
 import { VarveError } from 'varve'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { makeFolder } from '../folders.ts'
 import { freePort, serve } from './serve.ts'
 import { SECRETS, type Started, STORES } from './servers.ts'
 
@@ -48,6 +51,47 @@ async function pretend(
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
   return { port, stop: () => void server.close() }
 }
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+
+/** A project with `@varve/remote`, and with a program of user 3002 as `@redis/client` in `node_modules` of the directory above it. */
+function projectBelowAnother(): { readonly project: string; readonly client: string } {
+  const root = makeFolder()
+  const modules = join(root, 'home/project/node_modules')
+  mkdirSync(join(modules, '@varve'), { recursive: true })
+  cpSync(join(ROOT, 'packages/remote/dist'), join(modules, '@varve/remote/dist'), { recursive: true })
+  cpSync(join(ROOT, 'packages/remote/package.json'), join(modules, '@varve/remote/package.json'))
+  symlinkSync(join(ROOT, 'packages/varve'), join(modules, 'varve'))
+  symlinkSync(join(ROOT, 'node_modules/aws4'), join(modules, 'aws4'))
+  const client = join(root, 'home/node_modules/@redis/client')
+  mkdirSync(client, { recursive: true })
+  writeFileSync(join(client, 'package.json'), JSON.stringify({ name: '@redis/client', version: '6.0.0', main: 'index.js' }))
+  writeFileSync(join(client, 'index.js'), "console.log('code of another folder runs')")
+  return { project: join(root, 'home/project'), client }
+}
+
+function getFromRedis(cwd: string, env: NodeJS.ProcessEnv = {}): string {
+  const program = `const { redis } = await import('@varve/remote')
+await redis({ url: 'redis://127.0.0.1:1' }).get('a').catch(({ code, message }) => console.log(code, message))`
+  const flags = ['--input-type=module', '--eval', program]
+  return spawnSync(process.execPath, flags, { cwd, encoding: 'utf8', env: { ...process.env, ...env } }).stdout
+}
+
+it.skipIf(process.getuid?.() !== 0)('a client in node_modules of another user does not run', () => {
+  const { project, client } = projectBelowAnother()
+  for (const path of [client, join(client, 'package.json'), join(client, 'index.js')]) chownSync(path, 3002, 3002)
+  expect(getFromRedis(project)).toMatch(/^INVALID_OPTION '@redis\/client' is not used: .* belongs to user 3002/)
+})
+
+it('a client in a folder that belongs to no project does not run: NODE_PATH', () => {
+  const { project, client } = projectBelowAnother()
+  const elsewhere = makeFolder()
+  cpSync(client, join(elsewhere, '@redis/client'), { recursive: true })
+  rmSync(client, { recursive: true })
+  expect(getFromRedis(project, { NODE_PATH: elsewhere })).toMatch(
+    /^INVALID_OPTION '@redis\/client' is not installed; run 'npm install --save-dev @redis\/client'/,
+  )
+})
 
 const MOVED = '-MOVED 1 127.0.0.1:1\r\n'
 

@@ -35,7 +35,7 @@ export type ErrorCode =
   | 'CANCELLED'
   /** Other processes changed the cache faster than this call could follow, or WebAssembly runs an `onProgress` of it; try again. */
   | 'BUSY'
-  /** The cache has used up its numbers of writers or commits, or has 10,000 namespaces. */
+  /** The cache has used up its numbers of writers or commits, or has 10,000 namespaces, with or without entries. */
   | 'EXHAUSTED'
   /** A path in a manifest, directory or archive would leave its root, or is not a unique name on every system. */
   | 'UNSAFE_PATH'

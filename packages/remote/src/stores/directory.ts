@@ -126,15 +126,11 @@ class DirectoryStore implements BlobStore {
     }
   }
 
-  async *list(prefix: string): AsyncIterable<Listed> {
-    const names = new Set<string>()
-    for (const file of await filesIn(this.#root)) {
-      const path = file.slice(this.#root.length + 1).replaceAll('\\', '/')
-      const name = path.startsWith(TEMPORARY) ? undefined : nameOf(path)
-      if (name?.startsWith(prefix) === true) names.add(name)
-    }
-    for (const name of [...names].sort()) {
-      const path = this.#pathOf(name)
+  async *list(prefix: string, { signal }: { readonly signal?: AbortSignal | undefined } = {}): AsyncIterable<Listed> {
+    const folder = prefix.slice(0, prefix.lastIndexOf('/') + 1)
+    for await (const { name, path } of blobsIn(folder === '' ? this.#root : this.#pathOf(folder.slice(0, -1)), folder)) {
+      signal?.throwIfAborted()
+      if (!name.startsWith(prefix)) continue
       const stats = await absentAsUndefined(disk.promises.stat(versionPath(path, await newestVersion(path))))
       if (stats !== undefined) yield { name, size: stats.size, modified: stats.mtimeMs }
     }
@@ -194,14 +190,11 @@ async function readAll(file: FileHandle, start: number, size: number): Promise<U
   return bytes.subarray(0, filled)
 }
 
-/** The name of the blob of a file, by its path below the root; undefined for a file that this store has not written. */
-function nameOf(path: string): string | undefined {
+/** The name of a blob or of the directory of blobs; undefined for a file that this store has not written. */
+function nameOf(folder: string, file: string): string | undefined {
   try {
-    const names = path
-      .replace(/@\/\d+$/, '')
-      .split('/')
-      .map(decodeURIComponent)
-    return segmentsOf(names.join('/')).length === names.length ? names.join('/') : undefined
+    const name = folder + decodeURIComponent(file)
+    return encodeSegment(segmentsOf(name).at(-1) ?? '') === file ? name : undefined
   } catch {
     return undefined
   }
@@ -237,14 +230,34 @@ async function publish(temporary: string, path: string, version: number): Promis
   return true
 }
 
-/** The paths of all files below a directory. One that is removed meanwhile has none. */
-async function filesIn(folder: string): Promise<string[]> {
-  const entries = (await absentAsUndefined(disk.promises.readdir(folder, { withFileTypes: true }))) ?? []
-  const found = entries.map((entry) => {
-    const path = join(folder, entry.name)
-    return entry.isDirectory() ? filesIn(path) : entry.isFile() ? [path] : []
-  })
-  return (await Promise.all(found)).flat()
+interface Blob {
+  readonly name: string
+  /** The path of version 1. */
+  readonly path: string
+}
+
+/**
+ * The blobs below a directory, as they are read. A blob that stays is among them: while it is replaced, its first version stays,
+ * or, if a collector has removed that, the directory of its versions.
+ */
+async function* blobsIn(directory: string, folder: string): AsyncIterable<Blob> {
+  const entries = await absentAsUndefined(disk.promises.opendir(directory))
+  if (entries === undefined) return
+  try {
+    for await (const entry of entries) {
+      const hasVersions = entry.isDirectory() && entry.name.endsWith('@')
+      const file = hasVersions ? entry.name.slice(0, -1) : entry.name
+      const name = nameOf(folder, file)
+      const path = join(directory, file)
+      if (name === undefined || name === TEMPORARY) continue
+      if (entry.isFile()) yield { name, path }
+      else if (!entry.isDirectory()) continue
+      else if (!hasVersions) yield* blobsIn(path, `${name}/`)
+      else if ((await absentAsUndefined(disk.promises.stat(path))) === undefined) yield { name, path }
+    }
+  } catch (error) {
+    throw storeError(error, 'read the remote directory')
+  }
 }
 
 async function absentAsUndefined<T>(made: Promise<T>): Promise<T | undefined> {

@@ -1,6 +1,6 @@
 /** The client of `@redis/client`, for one server and for a cluster. Neither connects again on its own: `RedisConnection` does. */
 import type * as client from '@redis/client'
-import { VarveError } from 'varve'
+import { installedPackage, VarveError } from 'varve'
 import { isLoopback } from './http.ts'
 
 /** Credentials of Redis. A server with only a password has no username. */
@@ -135,13 +135,8 @@ function keyOf(args: Arguments): string | Buffer | undefined {
 function ignore(): void {}
 
 async function loadRedis(): Promise<typeof client> {
-  try {
-    return await import('@redis/client')
-  } catch (cause) {
-    throw new VarveError(
-      'INVALID_OPTION',
-      "a store in Redis needs '@redis/client': run 'npm install --save-dev @redis/client'",
-      { cause },
-    )
-  }
+  const loaded: typeof client = await import(
+    /* webpackIgnore: true */ installedPackage('@redis/client', import.meta.url)
+  )
+  return loaded
 }

@@ -1,6 +1,6 @@
 /**
- * Finds packages that are installed beside varve: the addon of this platform, `@varve/remote` and `@varve/view`. Their code runs here, so it has
- * to be as hard to replace as varve itself:
+ * Finds packages that are installed beside varve: the addon of this platform, `@varve/remote`, `@varve/view` and `@redis/client`. Their code
+ * runs here, so it has to be as hard to replace as varve itself:
  *
  *   1. Node.js, or Plug'n'Play, resolves the package. One in a folder that belongs to no project, `NODE_PATH` or `~/.node_modules`, does not count.
  *   2. The rules of trusted directories (`trust.ts`) hold for every component of its path, links included. A directory that all users may write
@@ -65,12 +65,17 @@ export function packageAt(name: string, from: string): InstalledPackage | undefi
   }
 }
 
-/** The URL of the package, as the project has installed it, or else as varve finds it. Throws INVALID_OPTION if it is missing. */
-export function installedPackage(name: '@varve/remote' | '@varve/view'): string {
+/**
+ * The URL of a package whose code may run here: as the project has installed it, or else as the file `importer` finds it, a path or URL of a
+ * file, by default one of Varve. For packages that Varve imports only if they are installed. Throws INVALID_OPTION if it is missing, or if
+ * another user can replace its code.
+ */
+export function installedPackage(name: string, importer: string | undefined = codeFile()): string {
   const [urls, paths] = [builtin('node:url'), builtin('node:path')]
   const project = paths?.join(globalThis.process.cwd(), 'package.json')
+  const beside = importer?.startsWith('file:') === true ? urls?.fileURLToPath(importer) : importer
   let refused: unknown
-  for (const from of [project, codeFile()]) {
+  for (const from of [project, beside]) {
     try {
       const found = from === undefined ? undefined : packageAt(name, from)
       if (found !== undefined) return urls?.pathToFileURL(found.entry()).href ?? ''
