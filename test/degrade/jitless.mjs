@@ -9,7 +9,7 @@ import webpack from 'webpack'
 import { cached as cachedEsbuild } from '../../packages/plugins/dist/esbuild.js'
 import { VarveKeyv } from '../../packages/plugins/dist/keyv.js'
 import { cached as cachedRollup } from '../../packages/plugins/dist/rollup.js'
-import varveDriver from '../../packages/plugins/dist/unstorage.js'
+import { varveDriver } from '../../packages/plugins/dist/unstorage.js'
 import { VarveWebpackPlugin } from '../../packages/plugins/dist/webpack.js'
 
 const [, , folder = ''] = process.argv
@@ -48,7 +48,11 @@ const built = await build({
   logLevel: 'silent',
   plugins: [cachedEsbuild(words, { cacheKey: 1 })],
 })
-report('esbuild', built.outputFiles[0]?.text ?? '', built.warnings.map(({ text }) => text))
+report(
+  'esbuild',
+  built.outputFiles[0]?.text ?? '',
+  built.warnings.map(({ text }) => text),
+)
 
 writeFileSync('src/word.js', "export const word = 'DONE'\n")
 const stream = new PassThrough()

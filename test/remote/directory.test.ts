@@ -76,6 +76,18 @@ it('a list is of its prefix only, has a replaced blob once, and ends if its sign
   await expect(namesOf('../')).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
 })
 
+it('a file in place of the directory is an error, not an empty store', async () => {
+  const path = join(makeFolder(), 'file')
+  writeFileSync(path, '')
+  const store = directory(path)
+  for (const call of [() => store.get('a'), () => store.head('a')])
+    await expect(call()).rejects.toMatchObject({
+      code: 'REMOTE_UNAVAILABLE',
+      message: expect.stringContaining('is not a directory'),
+    })
+  expect(await directory(`${path}-none`).get('a')).toBeUndefined()
+})
+
 it('a list has every blob that stays, while a collector removes others', async () => {
   const store = directory(makeFolder())
   await store.put('a/kept', Buffer.from('kept'))

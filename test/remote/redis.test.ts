@@ -65,7 +65,10 @@ function projectBelowAnother(): { readonly project: string; readonly client: str
   symlinkSync(join(ROOT, 'node_modules/aws4'), join(modules, 'aws4'))
   const client = join(root, 'home/node_modules/@redis/client')
   mkdirSync(client, { recursive: true })
-  writeFileSync(join(client, 'package.json'), JSON.stringify({ name: '@redis/client', version: '6.0.0', main: 'index.js' }))
+  writeFileSync(
+    join(client, 'package.json'),
+    JSON.stringify({ name: '@redis/client', version: '6.0.0', main: 'index.js' }),
+  )
   writeFileSync(join(client, 'index.js'), "console.log('code of another folder runs')")
   return { project: join(root, 'home/project'), client }
 }

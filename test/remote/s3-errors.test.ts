@@ -109,6 +109,35 @@ it('an object that does not exist is no error, however long the answer is', asyn
   expect(await warningsOf(false)).toEqual([])
 })
 
+describe('a server that is not S3 and answers each request with 404 and a page', () => {
+  const isPage = (request: { readonly method?: string | undefined }): boolean => request.method !== 'HEAD'
+  it.each([false, true])('is reported by a build; it publishes: %s', async (writes) => {
+    server.answer = (request, response) =>
+      void response.writeHead(404, { 'content-type': 'text/html' }).end(isPage(request) ? '<h1>404 Not Found</h1>' : '')
+    const [warning, ...others] = await warningsOf(writes)
+    expect([warning, others]).toEqual([expect.stringMatching(/status 404: the answer is not that of S3/), []])
+  })
+
+  it('an empty answer with 404 is an object that does not exist', async () => {
+    server.answer = (_, response) => void response.writeHead(404).end()
+    expect([await store().get('a'), await warningsOf(false)]).toEqual([undefined, []])
+  })
+})
+
+it.each([
+  [
+    'TLS is expected of a server without it',
+    (url: string) => url.replace('http:', 'https:'),
+    /: EPROTO: .*check http or https/,
+  ],
+  ['no server has the port', () => 'http://127.0.0.1:1', /: ECONNREFUSED: no server answers/],
+  ['no server has the name', () => 'https://varve.invalid', /: (?:ENOTFOUND|EAI_AGAIN): .*check the/],
+])('a connection that fails is explained: %s', async (_, endpoint, expected) => {
+  server.answer = (_request, response) => void response.writeHead(404).end()
+  const elsewhere = s3({ bucket: 'bucket', endpoint: endpoint(server.url), requestMs: 400 })
+  await expect(elsewhere.get('a')).rejects.toThrow(expected)
+})
+
 it('only an answer that is late leads to the advice to wait longer', async () => {
   server.answer = HANGS
   expect((await warningsOf(false)).join()).toMatch(/no complete answer within .*wait longer/)

@@ -24,6 +24,32 @@ export function transportCode(error: unknown): string {
   return 'the connection failed'
 }
 
+const PROTOCOL = 'check http or https, and the port, in VARVE_REMOTE'
+const CERTIFICATE =
+  'this machine does not trust the certificate of the server; set NODE_EXTRA_CA_CERTS to that of its issuer'
+
+/** What failed connections mean for a user. */
+const TRANSPORT: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'no server answers at this address and port',
+  ENOTFOUND: 'there is no server of this name; check the address in VARVE_REMOTE, and the network',
+  EAI_AGAIN: 'the name of the server cannot be looked up; check the network',
+  ENETUNREACH: 'there is no way to this address; check the network',
+  EHOSTUNREACH: 'there is no way to this address; check the network',
+  EPROTO: `the server does not answer with TLS; ${PROTOCOL}`,
+  HPE_INVALID_CONSTANT: `the server does not answer with HTTP; ${PROTOCOL}`,
+  CERT_HAS_EXPIRED: 'the certificate of the server has expired',
+  DEPTH_ZERO_SELF_SIGNED_CERT: CERTIFICATE,
+  SELF_SIGNED_CERT_IN_CHAIN: CERTIFICATE,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: CERTIFICATE,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: CERTIFICATE,
+}
+
+/** A code of a failed connection with its meaning, if that is known. */
+export function explainTransport(code: string): string {
+  const meaning = Object.hasOwn(TRANSPORT, code) ? TRANSPORT[code] : undefined
+  return meaning === undefined ? code : `${code}: ${meaning}`
+}
+
 /** A failed file operation in `dir` as a VarveError. */
 export function ioError(error: unknown, dir: string): unknown {
   if (

@@ -79,7 +79,7 @@ class DirectoryStore implements BlobStore {
       const etag = String(version)
       const file = await absentAsUndefined(disk.promises.open(versionPath(path, version), OPENS))
       if (file === undefined) {
-        if (version === missing) return undefined
+        if (version === missing) return this.#checkRoot()
         missing = version // removed since the list, because a newer version exists
         continue
       }
@@ -102,6 +102,7 @@ class DirectoryStore implements BlobStore {
     const path = this.#pathOf(name)
     const version = await newestVersion(path)
     const stats = await absentAsUndefined(disk.promises.stat(versionPath(path, version)))
+    if (stats === undefined) await this.#checkRoot()
     return stats === undefined ? undefined : { size: stats.size, etag: String(version) }
   }
 
@@ -128,7 +129,10 @@ class DirectoryStore implements BlobStore {
 
   async *list(prefix: string, { signal }: { readonly signal?: AbortSignal | undefined } = {}): AsyncIterable<Listed> {
     const folder = prefix.slice(0, prefix.lastIndexOf('/') + 1)
-    for await (const { name, path } of blobsIn(folder === '' ? this.#root : this.#pathOf(folder.slice(0, -1)), folder)) {
+    for await (const { name, path } of blobsIn(
+      folder === '' ? this.#root : this.#pathOf(folder.slice(0, -1)),
+      folder,
+    )) {
       signal?.throwIfAborted()
       if (!name.startsWith(prefix)) continue
       const stats = await absentAsUndefined(disk.promises.stat(versionPath(path, await newestVersion(path))))
@@ -142,6 +146,13 @@ class DirectoryStore implements BlobStore {
       await disk.promises.rm(`${path}@`, { recursive: true, force: true })
     }
     if (!this.#isTidied) await this.#removeTemporary()
+  }
+
+  /** The first write creates the directory, unless there is something else. */
+  async #checkRoot(): Promise<undefined> {
+    const stats = await absentAsUndefined(disk.promises.stat(this.#root))
+    if (stats !== undefined && !stats.isDirectory())
+      throw new VarveError('REMOTE_UNAVAILABLE', `${this.label} is not a directory; correct VARVE_REMOTE`)
   }
 
   async #removeTemporary(): Promise<void> {
@@ -240,15 +251,15 @@ interface Blob {
  * The blobs below a directory, as they are read. A blob that stays is among them: while it is replaced, its first version stays,
  * or, if a collector has removed that, the directory of its versions.
  */
-async function* blobsIn(directory: string, folder: string): AsyncIterable<Blob> {
-  const entries = await absentAsUndefined(disk.promises.opendir(directory))
+async function* blobsIn(root: string, folder: string): AsyncIterable<Blob> {
+  const entries = await absentAsUndefined(disk.promises.opendir(root))
   if (entries === undefined) return
   try {
     for await (const entry of entries) {
       const hasVersions = entry.isDirectory() && entry.name.endsWith('@')
       const file = hasVersions ? entry.name.slice(0, -1) : entry.name
       const name = nameOf(folder, file)
-      const path = join(directory, file)
+      const path = join(root, file)
       if (name === undefined || name === TEMPORARY) continue
       if (entry.isFile()) yield { name, path }
       else if (!entry.isDirectory()) continue

@@ -11,7 +11,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { VarveError } from 'varve'
-import { Timeout, transportCode } from '../error-code.ts'
+import { explainTransport, Timeout, transportCode } from '../error-code.ts'
 import { invalidOption } from '../options.ts'
 import { CONNECT_MS, exchange, type Exchange, type Response } from './connect.ts'
 import { proxyVariable, withoutProxy } from './proxy.ts'
@@ -45,6 +45,8 @@ export interface ServerError {
   readonly status: number
   /** The word by which S3 names the cause; the rest of its text repeats the request. */
   readonly word: string | undefined
+  /** The answer has a text; one to HEAD never has. */
+  readonly hasText: boolean
   readonly headers: Response['headers']
   /** How far the clock of the server is ahead of that of this machine. */
   readonly aheadMs: number | undefined
@@ -156,7 +158,8 @@ async function tryOnce(call: Call, server: Server): Promise<Answer | Refusal> {
     const isExpected = call.expected.includes(status)
     const isContent = isExpected && status < 300 && method !== 'HEAD'
     const bytes = await bodyOf(response, name, isContent ? bytesMax : ERROR_MAX, isContent)
-    const found = { status, word: wordIn(bytes, status), headers, aheadMs: clocks.get(server) }
+    const hasText = bytes.length > 0
+    const found = { status, word: wordIn(bytes, status), hasText, headers, aheadMs: clocks.get(server) }
     const explained = status < 300 ? undefined : call.explain?.(found)
     if (isExpected && explained === undefined) return { status, headers, bytes }
     const error = statusError(found, failed, explained ?? explainStatus(status))
@@ -167,7 +170,7 @@ async function tryOnce(call: Call, server: Server): Promise<Answer | Refusal> {
     const { late } = budget
     const proxy = proxyVariable(environment())
     const direct = proxy === undefined ? '' : `. ${withoutProxy(proxy)}`
-    const why = `${late ?? transportCode(error)}${direct}`
+    const why = `${late ?? explainTransport(transportCode(error))}${direct}`
     const cause = late === undefined ? {} : { cause: new Timeout(late) }
     return new Refusal(new VarveError('REMOTE_UNAVAILABLE', `${failed}: ${why}`, cause), late === undefined)
   } finally {

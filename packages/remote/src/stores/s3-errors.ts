@@ -8,6 +8,7 @@ const ACCESS = 'the credentials do not allow this request. Allow reading, writin
 const KEY = 'check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY'
 const TOKEN = 'get new credentials, and set AWS_SESSION_TOKEN with the other two'
 const CLOSED = 'the account or the bucket is not in use. Ask its owner'
+const OTHER_SERVICE = 'the answer is not that of S3. Check the endpoint in VARVE_REMOTE'
 const LATER = 'the service has a problem of its own. Try again later'
 
 /** Refused credentials. Everything else is an address that is wrong, or a service that does not work. */
@@ -53,7 +54,9 @@ const OF_REGION = new Set([
 ])
 
 /** The code and advice of an answer; undefined if the caller knows what it means. */
-export function explainS3({ status, word, headers, aheadMs }: ServerError): Explained | undefined {
+export function explainS3({ status, word, hasText, headers, aheadMs }: ServerError): Explained | undefined {
+  // A web server or a proxy: S3 says with a word that an object does not exist.
+  if (status === 404 && hasText && word === undefined) return { code: 'REMOTE_UNAVAILABLE', advice: OTHER_SERVICE }
   // An answer to HEAD has no text. Of a redirect, S3 sends the region.
   const name = word ?? (status === 301 || status === 307 ? 'PermanentRedirect' : '')
   const denied = Object.hasOwn(DENIED, name) ? DENIED[name] : undefined
