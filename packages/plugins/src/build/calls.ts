@@ -15,7 +15,7 @@ import { PluginReads } from './reads.ts'
 import { reportOf } from './report.ts'
 import { projectRoot, type Root } from './root.ts'
 import { localModules } from './modules.ts'
-import { changedInput, Idle, ServerInputs } from './server.ts'
+import { changedInput, Idle, isNews, ServerInputs } from './server.ts'
 import { Session } from './session.ts'
 import { Tally } from './tally.ts'
 import { Uncacheable } from './uncacheable.ts'
@@ -104,7 +104,7 @@ export class Calls {
     if (this.#builds > 0) return
     this.#options.onStats?.({ name: this.#name, ...this.#tally.takeStats(), reads: this.#reads.recorded() })
     this.#open?.session.progress.saved(this.#tally.takeSavedMs())
-    if (this.#open?.server === undefined) this.#open?.session.endBuild()
+    this.#open?.session.endBuild()
     if (isWatching) return this.commit()
     await this.close()
     this.#reads.end()
@@ -159,7 +159,7 @@ export class Calls {
     if (live !== undefined) return live.result
     // A result that another run made at the same time did not go through `accept`, so it is read here.
     entry ??= bytes === undefined ? undefined : this.#read(call, open, bytes)
-    const replayed = entry === undefined ? undefined : replay(call, entry, open)
+    const replayed = entry === undefined ? undefined : replay(this.#name, call, entry, open)
     if (replayed === undefined) return this.#reads.run(() => call.work())
     this.#tally.hit()
     open.session.progress.note(call.about ?? call.id)
@@ -167,14 +167,13 @@ export class Calls {
   }
 
   /** Whether results may be used and stored. They always may in a build. */
-  #isServed({ server, session }: Open): boolean {
+  #isServed({ root, server, session }: Open): boolean {
     if (server === undefined) return true
     for (const idle of this.#idle) idle.touch()
     if (server.areSame) return true
-    session.warnings.failed(
-      'is not used until the process is started again',
-      new Error(`${server.changed ?? ''} has changed`),
-    )
+    const changed = server.changed ?? 'an input'
+    if (isNews(root, changed))
+      session.warnings.failed('is not used until the process is started again', new Error(`${changed} has changed`))
     this.count('its inputs have changed while the server runs')
     return false
   }
@@ -186,7 +185,7 @@ export class Calls {
       if (call.shape(entry)) return call.accepts?.(entry) === false ? undefined : entry
       throw new Error('it does not have the shape of a result')
     } catch (error) {
-      session.warnings.failed('has a result that was not stored by this plugin, which runs instead', error)
+      session.warnings.failed(`has a result that was not stored by plugin '${this.#name}', which runs instead`, error)
       return undefined
     }
   }
@@ -199,7 +198,7 @@ export class Calls {
       if (!(error instanceof VarveError)) throw error
       // Of two caches around one plugin, the outer one stores what the inner one runs.
       if (error.code === 'TASK_CYCLE') return undefined
-      this.#open?.session.warnings.failed('failed', error)
+      this.#open?.session.warnings.failed(`failed for plugin '${this.#name}'`, error)
       return undefined
     }
   }
@@ -225,7 +224,7 @@ export class Calls {
     const cacheKey = this.#options.cacheKey ?? caller.keyOf(root)
     if (cacheKey === undefined) {
       warn(
-        `${caller.name} is not cached: its options are not visible to the cache; pass them also as option 'cacheKey'`,
+        `plugin '${caller.name}' is not cached: its options are not visible to the cache; pass them also as option 'cacheKey'`,
       )
       return
     }
@@ -242,7 +241,7 @@ export class Calls {
       caller.isServer === true
         ? [...identityFiles(this.#options, root), ...localModules(caller.modules).paths]
         : undefined
-    const server = files === undefined ? undefined : new ServerInputs(files, this.#reads)
+    const server = files === undefined ? undefined : new ServerInputs(caller.name, files, this.#reads)
     const session = this.#open?.session ?? (await Session.acquire(caller.tool, this.#options, root, warn))
     const look = (): void => void server?.look()
     session.beforeCommit.add(look)
@@ -254,7 +253,9 @@ export class Calls {
       if (task !== undefined) this.#tally.noteTask(task)
       return task
     }
-    if (server === undefined) session.beginBuild(reportOf(this.#options.report), (text) => caller.info(text))
+    // A server begins a build for each environment, and its logger may be silent when it ends, as that of Vitest.
+    if (this.#open === undefined)
+      session.beginBuild(reportOf(this.#options.report), server === undefined ? (text) => caller.info(text) : printLine)
     this.#open?.leave()
     const partsOf = sharedParts(caller, { ...this.#options, cacheKey }, root)
     this.#open = { session, inputs, root, taskOf, server, partsOf, leave: () => void session.beforeCommit.delete(look) }
@@ -268,7 +269,8 @@ export class Calls {
 
   /** Nothing is cached from now on. */
   async #endEarly(name: string, changed: string, warn: Warn): Promise<void> {
-    if (!this.#isOutdated) warn(`${name} is not cached until the process is started again: its ${changed} have changed`)
+    if (!this.#isOutdated)
+      warn(`plugin '${name}' is not cached until the process is started again: its ${changed} have changed`)
     this.#isOutdated = true
     await this.close()
   }
@@ -293,19 +295,25 @@ export class Calls {
       session.progress.note(call.about ?? call.id, reasonOf(context))
       return bytes
     } catch (error) {
-      if (!(error instanceof Uncacheable)) session.warnings.failed('cannot store a result', error)
+      if (!(error instanceof Uncacheable))
+        session.warnings.failed(`cannot store a result of plugin '${this.#name}'`, error)
       this.count(error instanceof Uncacheable ? error.message : 'cannot be stored')
       return skip(context)
     }
   }
 }
 
+/** Standard output may be that of a reporter. */
+function printLine(text: string): void {
+  process.stderr.write(`${text}\n`)
+}
+
 /** Replays an entry; undefined if the tool rejects it, so that the call has to run. */
-function replay<R, E>(call: Call<R, E>, entry: E, { session }: Open): { readonly result: R } | undefined {
+function replay<R, E>(name: string, call: Call<R, E>, entry: E, { session }: Open): { readonly result: R } | undefined {
   try {
     return { result: call.replay(entry) }
   } catch (error) {
-    session.warnings.failed('has a result that cannot be replayed, so the plugin runs', error)
+    session.warnings.failed(`has a result that cannot be replayed, so plugin '${name}' runs`, error)
     return undefined
   }
 }

@@ -18,6 +18,9 @@ interface Reader {
  */
 const servers: Map<string, ReadScope> = new Map()
 
+/** Why scopes were stopped. */
+const stops: WeakMap<ReadScope, string> = new WeakMap()
+
 /** The reads of one plugin. */
 export class PluginReads {
   readonly #options: CachedOptions
@@ -58,9 +61,17 @@ export class PluginReads {
     return this.#scope?.isCurrent !== false
   }
 
-  /** Stores nothing from now on. */
-  stop(): void {
-    this.#scope?.stop()
+  /** Stores nothing from now on, because of this change. */
+  stop(changed: string): void {
+    const scope = this.#scope
+    if (scope === undefined) return
+    if (!stops.has(scope)) stops.set(scope, changed)
+    scope.stop()
+  }
+
+  /** The change that stopped the scope, maybe in an earlier server of this process. */
+  get stopped(): string | undefined {
+    return this.#scope === undefined ? undefined : stops.get(this.#scope)
   }
 
   /** Called when no build follows. */

@@ -25,12 +25,14 @@ const observed: Map<string, () => boolean> = new Map()
 
 /** The inputs that all results of one plugin share. */
 export class ServerInputs {
+  readonly #plugin: string
   readonly #paths: readonly string[]
   readonly #reads: PluginReads
   #lookedMs = -LOOK_MS
   #changed: string | undefined
 
-  constructor(paths: readonly string[], reads: PluginReads) {
+  constructor(plugin: string, paths: readonly string[], reads: PluginReads) {
+    this.#plugin = plugin
     this.#paths = paths
     this.#reads = reads
     for (const path of paths) if (!observed.has(path)) observed.set(path, observe(path))
@@ -50,10 +52,22 @@ export class ServerInputs {
   look(): boolean {
     this.#lookedMs = performance.now()
     this.#changed ??= this.#paths.find((path) => observed.get(path)?.() !== true)
-    if (this.#changed === undefined && !this.#reads.look()) this.#changed = 'something that the plugin has read'
-    if (this.#changed !== undefined) this.#reads.stop()
+    if (this.#changed === undefined && !this.#reads.look())
+      this.#changed = this.#reads.stopped ?? `something that plugin '${this.#plugin}' has read`
+    if (this.#changed !== undefined) this.#reads.stop(this.#changed)
     return this.#changed === undefined
   }
+}
+
+/** Changes that were reported, by root: a restart of the server in this process changes nothing about them. */
+const reported: Set<string> = new Set()
+
+/** Whether a change of shared inputs is new to the user of this process. */
+export function isNews(root: Root, changed: string): boolean {
+  const key = JSON.stringify([root.folder, changed])
+  const isNew = !reported.has(key)
+  reported.add(key)
+  return isNew
 }
 
 /** The inputs that builds have in memory, as this process first found them, by root and options. A changed one remains changed. */
