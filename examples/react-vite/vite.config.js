@@ -4,6 +4,6 @@ import { varve } from '@varve/plugins/vite'
 export default {
   plugins: [
     react({ babel: { plugins: ['babel-plugin-react-compiler'] } }),
-    process.env.WITHOUT_VARVE ? undefined : varve({ plugins: ['react-babel'] }),
+    process.env.WITHOUT_VARVE ? undefined : varve(),
   ],
 }

@@ -66,7 +66,8 @@ function writeRequired(folder, names) {
   for (const point of Object.values(manifestOf(folder).exports)) {
     if (typeof point !== 'object' || point.require === undefined) continue
     const file = point.default.slice(OUTPUT.length)
-    const code = `module.exports = require('./${file}')\n0 && (module.exports = { ${names[file]?.join(', ')} })\n`
+    const named = names[file]?.filter((name) => name !== 'default') ?? []
+    const code = `module.exports = require('./${file}')\n0 && (module.exports = { ${named.join(', ')} })\n`
     writeFileSync(at(`${folder}/${point.require}`), code)
   }
 }

@@ -4,7 +4,7 @@
  * @example
  * // vite.config.js
  * import { varve } from '@varve/plugins/vite'
- * export default { plugins: [vue(), varve({ plugins: ['vue'] })] }
+ * export default { plugins: [vue(), varve()] }
  */
 import type { Plugin } from 'vite'
 import { installReads } from 'varve/reads'
@@ -26,13 +26,13 @@ export type { PluginChoice, VarveViteOptions } from './vite/named.ts'
 installReads()
 
 /**
- * Caches the results of the named plugins. For a plugin without `cacheKey`, the text of the Vite config and of all its imports
+ * Caches the results of the plugins that Varve knows, or of the named ones. For a plugin without `cacheKey`, the text of the Vite config and of all its imports
  * replaces its options.
  *
  * Throws INVALID_OPTION for unknown or wrong options. Once the config is resolved, also for a plugin that does not exist or
  * cannot be wrapped.
  */
-export function varve(options: VarveViteOptions): Plugin {
+export function varve(options: VarveViteOptions = {}): Plugin {
   return makeVarve(options)
 }
 

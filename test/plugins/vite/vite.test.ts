@@ -3,6 +3,7 @@ import { appendFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
+import { varve } from '@varve/plugins/vite'
 import { makeFolder } from '../../folders.ts'
 import { slow } from '../../slow.ts'
 import { buildWith, keyScenario, makeApplication, MODULES, scenarios, watchScenario } from '../scenarios.ts'
@@ -89,12 +90,57 @@ describe('varve, in Vite', () => {
     },
   )
 
+  it('varve() without names caches the plugins that Varve knows', async () => {
+    const folder = makeVueApplication()
+    const config = { names: 'unnamed' }
+    const none = await buildVue(folder, { isCached: false })
+    expect(await buildVue(folder, { config })).toMatchObject({ failure: null, digest: none.digest, hits: 0 })
+    const warm = await buildVue(folder, { config })
+    expect(warm).toMatchObject({ failure: null, digest: none.digest, misses: 0 })
+    expect(warm.hits).toBeGreaterThan(MODULES)
+  })
+
   it('a name that is not found fails the build, with a suggestion', async () => {
     expect((await buildVue(makeVueApplication(), { config: { names: ['veu'] } })).failure).toContain(
       "did you mean 'vue'?",
     )
   })
+
+  it.each([
+    ['react', 'react-babel'],
+    ['swc', 'react-swc'],
+    ['React', 'react-babel'],
+    ['scanner', 'scanner:emit'],
+  ])('the name of a package suggests the plugin that it has: %s', (name, suggested) => {
+    expect(() =>
+      resolveConfig(['vite:react-refresh', 'vite:react-babel', 'vite:react-swc', 'scanner:emit'], [name]),
+    ).toThrow(`did you mean '${suggested}'?`)
+  })
+
+  it.each([
+    [['vite:css', 'commonjs'], "it has none but Vite's own. Remove varve()"],
+    [['vite:css', 'mine', 'yours'], "it has 'mine', 'yours'. Name the slow ones: varve({ plugins: ['mine'] })"],
+  ])('varve() that knows none of the plugins warns once: %j', async (names, expected) => {
+    const begin = resolveConfig(names, 'auto')
+    const warnings: string[] = []
+    for (let environment = 0; environment < 2; environment++) await begin((text) => warnings.push(text))
+    expect(warnings).toEqual([`varve() caches nothing, because it knows no plugin of this config: ${expected}`])
+  })
 })
+
+/** Resolves a config with plugins of these names and that of `varve`. Returns its hook `buildStart`. */
+function resolveConfig(
+  names: readonly string[],
+  plugins: 'auto' | readonly string[],
+): (warn: (text: string) => void) => Promise<void> {
+  const plugin = varve({ plugins })
+  const { configResolved, buildStart } = plugin
+  const all = [...names.map((name) => ({ name, transform: () => null })), plugin]
+  const handler: unknown = typeof configResolved === 'object' ? configResolved.handler : configResolved
+  if (typeof handler !== 'function' || typeof buildStart !== 'function') throw new Error('varve() has other hooks')
+  Reflect.apply(handler, {}, [{ plugins: all, root: makeFolder(), command: 'build', build: { outDir: 'dist' } }])
+  return async (warn) => void (await Reflect.apply(buildStart, { warn, info: () => undefined, meta: {} }, [{}]))
+}
 
 /** Components with a style each, and one in TypeScript whose properties are of an imported type. */
 function makeVueApplication(): string {

@@ -7,7 +7,7 @@ import { build } from 'vite'
 import { cacheOptions, folder, order, report } from '../order.mjs'
 
 const { names = ['vue'], ...config } = order.config
-const options = { ...cacheOptions, cacheKey: undefined }
+const options = { ...cacheOptions, cacheKey: undefined, ...(names === 'unnamed' ? {} : { plugins: names }) }
 
 // Vue's compiler reads imported types with the file system of TypeScript 5, which later ones do not have.
 const script = {
@@ -22,7 +22,7 @@ await report(async () =>
   build({
     root: folder,
     logLevel: 'error',
-    plugins: [vue({ script }), ...(order.isCached ? [varve({ ...options, plugins: names })] : [])],
+    plugins: [vue({ script }), ...(order.isCached ? [varve(options)] : [])],
     build: { outDir: order.output, rollupOptions: { input: order.entry, external: ['vue'] } },
     ...config,
   }),

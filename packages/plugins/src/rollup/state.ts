@@ -56,6 +56,14 @@ const STATEFUL: ReadonlyMap<string, string> = new Map([
   ['@tailwindcss/vite', 'it makes styles of the class names in all modules'],
 ])
 
+/** Other plugins that `test/suites/known` builds a project with: their hooks show nothing to keep. */
+const TESTED: ReadonlySet<string> = new Set(['vite-plugin-svgr', 'svgr', 'vite-plugin-lingui'])
+
+/** Whether a plugin with this name was tested to keep nothing, whatever its hooks. */
+export function isKnownSafe({ name }: HookedPlugin): boolean {
+  return STATELESS.has(name) || TESTED.has(name)
+}
+
 /** Whether a plugin with this name was tested. Its results may lead to modules of its own. */
 export function isKnownStateless({ name }: HookedPlugin): boolean {
   return STATELESS.has(name)

@@ -1,10 +1,12 @@
-/** The plugin `varve({ plugins })`, which wraps the plugins of a config by name once Vite has resolved it. */
+/** The plugin `varve()`, which wraps plugins of a config, those that are known or named, once Vite has resolved it. */
+import type { VarveError } from 'varve'
 import type { Plugin, ResolvedConfig } from 'vite'
 import { type CachedOptions, FIELDS } from '../build/options.ts'
 import { checkOptions, describe, type Fields, unknownName } from '../build/validate.ts'
 import type { PluginCache } from '../rollup/cached.ts'
-import type { HookedPlugin } from '../rollup/hooks.ts'
-import { type CachedPluginOptions, checkPluginOptions } from '../rollup/options.ts'
+import { type HookedPlugin, isChangeable, isHook } from '../rollup/hooks.ts'
+import { type CachedPluginOptions, checkPluginOptions, HOOKS_DEFAULT } from '../rollup/options.ts'
+import { isKnownSafe } from '../rollup/state.ts'
 import { makeCache } from '../rollup/tool.ts'
 import { isWatching } from '../rollup/wrap.ts'
 import { ViteTool } from './config.ts'
@@ -25,24 +27,27 @@ export interface VarveViteOptions extends CachedOptions {
   /**
    * Names of the plugins to cache, such as `'vite:vue'`. The prefixes `vite:`, `vite-plugin-`, `rollup-plugin-` and `unplugin-`
    * may be left out. A name that is not found fails the build.
+   * @defaultValue `'auto'`: the plugins of the config that Varve was tested with and that keep nothing between their hooks, such as those of
+   * Vue, React with Babel, Solid and MDX
    */
-  readonly plugins: readonly (string | PluginChoice)[]
+  readonly plugins?: 'auto' | readonly (string | PluginChoice)[] | undefined
 }
 
 const VARVE_FIELDS: Fields<VarveViteOptions> = {
   ...FIELDS,
   plugins: [
-    "an array of names such as 'vue', or of { name, cacheKey }",
-    (value) => Array.isArray(value) && value.every(isChoice),
+    "'auto', or an array of names such as 'vue', or of { name, cacheKey }",
+    (value) => value === 'auto' || (Array.isArray(value) && value.every(isChoice)),
   ],
 }
 
 /** The plugin. Throws INVALID_OPTION. */
 export function makeVarve(options: VarveViteOptions): Plugin & VitestPlugin {
   checkOptions('varve()', options, VARVE_FIELDS)
-  const { plugins: choices, ...shared } = options
+  const { plugins: choices = 'auto', ...shared } = options
   const tool = new ViteTool()
   const caches = new Map<HookedPlugin, PluginCache>()
+  let isReported = false // each environment begins a build
   const all = (work: (cache: PluginCache) => Promise<void>): Promise<unknown> =>
     Promise.all([...caches.values()].map(work))
   return {
@@ -52,7 +57,8 @@ export function makeVarve(options: VarveViteOptions): Plugin & VitestPlugin {
       order: 'post',
       handler(config) {
         tool.takeConfig(config)
-        for (const choice of choices) wrapNamed(config, choice, shared, tool, caches)
+        if (choices === 'auto') wrapAll(config.plugins.filter(isCacheable), shared, tool, caches)
+        else for (const choice of choices) wrapNamed(config, choice, shared, tool, caches)
       },
     },
     configureServer: watchRequests,
@@ -60,6 +66,8 @@ export function makeVarve(options: VarveViteOptions): Plugin & VitestPlugin {
       addToKeys(context, tool, () => caches.values())
     },
     async buildStart() {
+      if (caches.size === 0 && choices === 'auto' && !isReported) this.warn(nothingKnown(tool.plugins()))
+      isReported = true
       await all((cache) =>
         cache.begin(
           (text) => this.warn(text),
@@ -88,13 +96,49 @@ function wrapNamed(
 ): void {
   const { name, ...own } = typeof choice === 'string' ? { name: choice } : choice
   const found = config.plugins.filter((plugin) => plugin.name === name || shortName(plugin.name) === name)
-  if (found.length === 0) {
-    const names = config.plugins.map((plugin) => shortName(plugin.name)).filter((one) => one !== 'varve')
-    throw unknownName(`varve() finds no plugin ${describe(name)}`, name, names)
-  }
+  if (found.length === 0) throw notFound(name, config.plugins)
   const options = { ...shared, ...own }
   checkPluginOptions(options)
-  for (const plugin of found) if (!caches.has(plugin)) caches.set(plugin, makeCache(plugin, options, tool))
+  wrapAll(found, options, tool, caches)
+}
+
+function wrapAll(
+  plugins: readonly HookedPlugin[],
+  options: CachedPluginOptions,
+  tool: ViteTool,
+  caches: Map<HookedPlugin, PluginCache>,
+): void {
+  for (const plugin of plugins) if (!caches.has(plugin)) caches.set(plugin, makeCache(plugin, options, tool))
+}
+
+/** Whether a plugin is cached without its name in the options. */
+function isCacheable(plugin: HookedPlugin): boolean {
+  return isKnownSafe(plugin) && isChangeable(plugin) && HOOKS_DEFAULT.some((hook) => isHook(plugin, hook))
+}
+
+/** A package has plugins with other names: that of `@vitejs/plugin-react` is `vite:react-babel`. */
+function notFound(name: string, plugins: readonly HookedPlugin[]): VarveError {
+  const word = name.toLowerCase()
+  const isPart = (one: HookedPlugin): boolean => shortName(one.name).toLowerCase().split(/[-:/]/).includes(word)
+  const part = plugins.find((one) => isKnownSafe(one) && isPart(one)) ?? plugins.find(isPart)
+  const names = plugins.map((plugin) => shortName(plugin.name)).filter((one) => one !== 'varve')
+  const advice = part === undefined ? undefined : `did you mean '${shortName(part.name)}'?`
+  return unknownName(`varve() finds no plugin ${describe(name)}`, name, names, advice)
+}
+
+function nothingKnown(plugins: readonly HookedPlugin[]): string {
+  const others = plugins
+    .map(({ name }) => name)
+    .filter((name) => name !== 'varve' && !/^(?:vite:|builtin:|alias$|commonjs$)/.test(name))
+  const have =
+    others.length === 0
+      ? "it has none but Vite's own"
+      : `it has ${others
+          .slice(0, 8)
+          .map((name) => `'${name}'`)
+          .join(', ')}`
+  const fix = others.length === 0 ? 'Remove varve()' : `Name the slow ones: varve({ plugins: ['${others[0]}'] })`
+  return `varve() caches nothing, because it knows no plugin of this config: ${have}. ${fix}`
 }
 
 function shortName(name: string): string {
