@@ -1,26 +1,17 @@
 /** A directory as a store, if a writer pauses between two steps while others publish. */
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
-import type * as promises from 'node:fs/promises'
+import fs, { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { directory } from '@varve/remote'
 import { describe, expect, it, vi } from 'vitest'
 import { makeFolder } from '../folders.ts'
 
-const pause = vi.hoisted(() => ({ beforeLink: async (): Promise<void> => undefined }))
-const read = vi.hoisted(() => ({ directories: 0 }))
+const pause = { beforeLink: async (): Promise<void> => undefined }
 
-vi.mock('node:fs/promises', async (original) => {
-  const files = await original<typeof promises>()
-  const link: typeof files.link = async (from, to) => {
-    await pause.beforeLink()
-    return files.link(from, to)
-  }
-  const opendir: typeof files.opendir = (path, options) => {
-    read.directories += 1
-    return files.opendir(path, options)
-  }
-  return { ...files, link, opendir }
+const link = fs.promises.link
+vi.spyOn(fs.promises, 'link').mockImplementation(async (from, to) => {
+  await pause.beforeLink()
+  return link(from, to)
 })
 
 it('a writer that pauses while three others replace the blob has a conflict, although its version number is free again', async () => {
@@ -49,9 +40,10 @@ it('a list yields blobs while it reads, so a store of many directories takes no 
   const names = Array.from({ length: 40 }, (_, index) => `a/${index}/blob`)
   for (const name of names) await store.put(name, Buffer.from(name))
   const list = store.list?.('a/')[Symbol.asyncIterator]()
-  read.directories = 0
+  const opened = vi.spyOn(fs.promises, 'opendir')
   const first = await list?.next()
-  expect([first?.done, read.directories]).toEqual([false, 2])
+  expect([first?.done, opened.mock.calls.length]).toEqual([false, 2])
+  opened.mockRestore()
   const found = [first?.value?.name]
   for (let next = await list?.next(); next?.done === false; next = await list?.next()) found.push(next.value.name)
   expect(found.sort()).toEqual(names.sort())

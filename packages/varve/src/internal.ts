@@ -1,4 +1,5 @@
 /** What only packages of Varve use of each other. It may change in any version. */
+export { installedPackage } from './host/installed.ts'
 export { ownEnv, ownFiles } from './host/own.ts'
 export { digestOf as digestOfInput } from './inputs/digest.ts'
 export { shownOf } from './inputs/digest.ts'

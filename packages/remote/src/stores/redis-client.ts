@@ -1,6 +1,7 @@
 /** The client of `@redis/client`, for one server and for a cluster. Neither connects again on its own: `RedisConnection` does. */
 import type * as client from '@redis/client'
-import { installedPackage, VarveError } from 'varve'
+import { VarveError } from 'varve'
+import { installedPackage } from 'varve/internal'
 import { isLoopback } from './http.ts'
 
 /** Credentials of Redis. A server with only a password has no username. */
