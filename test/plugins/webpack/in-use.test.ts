@@ -3,7 +3,8 @@
  * modules again. Each test changes a file by another process, as an editor does.
  */
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { expect, it } from 'vitest'
 import type { Configuration } from 'webpack'
@@ -110,4 +111,24 @@ it('everything is built again if a package was installed while the process had t
   await host.run()
   await host.close()
   expect((await buildOnce(folder, RULES)).counts.built).toBe(4)
+})
+
+it('modules that were built with another state of an input than the environment has are not used with that one', async () => {
+  const folder = makeProject(holding(`readFileSync(join(__dirname, 'words/one'), 'utf8')`, 'other', ''))
+  write(folder, { 'words/one': 'first' })
+  execFileSync(process.execPath, ['-e', 'setTimeout(() => undefined, 30)'])
+  await buildOnce(folder, RULES)
+  const { cache } = createRequire(import.meta.url)
+  Reflect.deleteProperty(cache, join(folder, 'loader.cjs'))
+  const host = makeHost(folder, RULES)
+  await host.run()
+  write(folder, { 'words/one': 'second', 'a.js': 'console.log(10)\n', 'b.js': 'console.log(20)\n' })
+  await host.run()
+  await host.close()
+  write(folder, { 'words/one': 'first' })
+  Reflect.deleteProperty(cache, join(folder, 'loader.cjs'))
+  await buildOnce(folder, RULES)
+  const output = readFileSync(join(folder, 'dist/main.js'), 'utf8')
+  expect(output).toContain('first')
+  expect(output).not.toContain('second')
 })

@@ -178,7 +178,16 @@ export class Environments {
     const current = this.#current
     const isCovered =
       current?.isFresh === true && isSubset(all, current.dependencies) && isSubset(inputs, current.known)
-    return isCovered && typeof this.#reads.notes.seal(inputs) !== 'string' ? current.id : undefined
+    return isCovered && this.#isAsRead(inputs, current.set) ? current.id : undefined
+  }
+
+  /** Whether this process has found all inputs as a set has them. */
+  #isAsRead(inputs: ReadonlySet<string>, set: readonly StoredInput[]): boolean {
+    const { notes } = this.#reads
+    const sealed = notes.seal(inputs, set)
+    if (typeof sealed === 'string') return false
+    const known = new Map(set.map(([kind, name, digest]) => [`${kind} ${name}`, digest]))
+    return sealed.every(([kind, name, digest]) => (known.get(`${kind} ${name}`) ?? 'missing') === digest)
   }
 
   /**

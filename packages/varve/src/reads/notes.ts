@@ -110,7 +110,7 @@ export class InputNotes {
   seal(keys: Iterable<string>, earlier: readonly StoredInput[] = []): readonly StoredInput[] | string {
     const set = new Map(earlier.map((input) => [this.#keyOf(input), input]))
     const variables = this.#variables.reads
-    for (const key of keys) {
+    for (const key of new Set([...keys, ...set.keys()])) {
       const variable = variables.get(key)
       if (variable !== undefined) set.set(key, variable)
       if (variable !== undefined || /^(?:env|names) /.test(key) || (set.has(key) && !this.#noted.has(key))) continue
