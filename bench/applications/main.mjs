@@ -3,7 +3,7 @@
 // which every cache on disk stands on, and with Varve and webpack's own cache on disk, each cold and warm. Ways take turns within a round, and
 // the two caches between rounds. All outputs have to be equal.
 //
-//   --only <name>    react, docusaurus or next; may be repeated
+//   --only <name>    react, maps, docusaurus or next; may be repeated
 //   --rounds <n>     the number of rounds (default 3)
 //   --json           print every measurement as JSON instead of the table
 import assert from 'node:assert'
@@ -12,7 +12,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { at, targetDir } from '../../scripts/common/root.mjs'
 import { runMain, run, step } from '../../scripts/common/steps.mjs'
-import { writeApplication } from '../../scripts/demo/application.mjs'
+import { SIZES, writeApplication } from '../../scripts/demo/application.mjs'
 import { setup } from '../../scripts/setup.mjs'
 import { environmentOf, filesOf, installExample, packVarve } from '../../test/suites/examples/build.mjs'
 import { EXAMPLES } from '../../test/suites/examples/projects.mjs'
@@ -33,22 +33,30 @@ import { printProcessor } from '../processor.mjs'
  * @property {(project: string, cache: Cache) => string[]} command
  */
 
-/** The application of the demo: a React application of 240 own modules, antd, d3 and date-fns, all through Babel. @type {Application} */
-const REACT = {
-  name: 'react',
-  example: { name: 'react', title: 'React', output: 'dist', pages: [], copies: 0, cached: 'all of webpack' },
-  install: (project) => writeApplication(project, { ownModules: 240, packages: ['antd', 'dates', 'd3'] }),
-  command: (project, cache) => {
-    const cacheDir = join(project, 'node_modules/.cache/webpack')
-    const order = {
-      cache,
-      engine: null,
-      app: project,
-      output: join(project, 'dist'),
-      cacheDir: cache === 'varve' ? `${project}-caches` : cacheDir,
-    }
-    return ['node', at('scripts/demo/build.mjs'), JSON.stringify(order)]
-  },
+/**
+ * An application of the demo. Its modules go through Babel.
+ * @param {string} name @param {import('../../scripts/demo/application.mjs').ApplicationSize} size
+ * @param {boolean} maps whether it is minimised, with source maps
+ * @returns {Application}
+ */
+function demoOf(name, size, maps) {
+  return {
+    name,
+    example: { name, title: name, output: 'dist', pages: [], copies: 0, cached: 'all of webpack' },
+    install: (project) => writeApplication(project, size),
+    command: (project, cache) => {
+      const cacheDir = join(project, 'node_modules/.cache/webpack')
+      const order = {
+        cache,
+        engine: null,
+        app: project,
+        output: join(project, 'dist'),
+        cacheDir: cache === 'varve' ? `${project}-caches` : cacheDir,
+        maps,
+      }
+      return ['node', at('scripts/demo/build.mjs'), JSON.stringify(order)]
+    },
+  }
 }
 
 /** An example of the repository, with copies of its pages. @param {string} name @param {number} copies @returns {Application} */
@@ -68,7 +76,12 @@ function exampleOf(name, copies) {
   }
 }
 
-const APPLICATIONS = [REACT, exampleOf('docusaurus', 60), exampleOf('next', 30)]
+const APPLICATIONS = [
+  demoOf('react', { ownModules: 240, packages: ['antd', 'dates', 'd3'] }, false),
+  demoOf('maps', SIZES.full, true),
+  exampleOf('docusaurus', 60),
+  exampleOf('next', 30),
+]
 
 const TIMES = ['no cache', 'in memory', 'Varve cold', 'warm', "webpack's cache cold", 'warm']
 const HEAD = ['application', ...TIMES, 'in memory / no cache', 'Varve cold / no cache', "warm / webpack's warm"]

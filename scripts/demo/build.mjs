@@ -6,7 +6,8 @@ import webpack from 'webpack'
 import { digestOf } from '../common/digest.mjs'
 
 /** @typedef {'none' | 'memory' | 'webpack' | 'varve'} CacheKind 'memory': no cache outside of the process */
-/** @typedef {{ cache: CacheKind, engine: 'native' | 'wasm' | null, app: string, output: string, cacheDir: string }} Order */
+/** @typedef {{ cache: CacheKind, engine: 'native' | 'wasm' | null, app: string, output: string, cacheDir: string, maps?: boolean }} Order
+ * `maps`: minimised, with the packages in a chunk of their own, and with source maps */
 
 /** @type {Order} */
 const order = JSON.parse(process.argv[2] ?? '')
@@ -37,10 +38,11 @@ const config = {
   mode: 'production',
   context: order.app,
   entry: './src/main.js',
-  output: { path: order.output, clean: true },
+  output: { path: order.output, clean: true, filename: order.maps === true ? '[name].[contenthash].js' : '[name].js' },
   cache: cacheOption(),
-  // Terser would take longer than everything else together, with every cache.
-  optimization: { minimize: false },
+  devtool: order.maps === true ? 'source-map' : false,
+  // Terser takes longer than everything else together, with every cache.
+  optimization: order.maps === true ? { splitChunks: { chunks: 'all' } } : { minimize: false },
   performance: false,
   module: {
     rules: [

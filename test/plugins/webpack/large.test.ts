@@ -1,8 +1,10 @@
 /** Large values: decided before they are serialised, never joined, and never trusted when they are read. */
 import { randomBytes } from 'node:crypto'
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { VarveWebpackStats } from '@varve/plugins/webpack'
 import { describe, expect, it } from 'vitest'
-import webpack from 'webpack'
+import webpack, { type Compiler, type Configuration } from 'webpack'
 import { Root } from '../../../packages/plugins/dist/build/root.js'
 import {
   contentLengths,
@@ -11,8 +13,11 @@ import {
   VALUE_BYTES_MAX,
   weightOf,
 } from '../../../packages/plugins/dist/webpack/contents.js'
+import { SourceHashes } from '../../../packages/plugins/dist/webpack/source-hashes.js'
 import { ValueCodec } from '../../../packages/plugins/dist/webpack/value.js'
 import { type Target, Writing } from '../../../packages/plugins/dist/webpack/writing.js'
+import { makeFolder } from '../../folders.ts'
+import { buildOnce } from './compile.ts'
 
 const MIB = 1 << 20
 const codec = new ValueCodec(webpack, new Root('/project'))
@@ -94,7 +99,7 @@ describe('a large pack', () => {
     if (encoded === undefined) throw new Error('it cannot be serialised')
     expect(encoded.bytes.length).toBeLessThan(MIB)
     expect(contentLengths(encoded.bytes)).toEqual(encoded.contents.map(({ length }) => length))
-    const found: unknown = await decodePack(codec, encoded.bytes, async (index) => encoded.contents[index])
+    const found: unknown = await decodePack(codec, encoded.bytes, async () => encoded.contents)
     const [small, object, source] = Array.isArray(found) ? found : []
     expect([small, object.text === text, buffer.equals(object.buffer)]).toEqual(['small', true, true])
     expect(source instanceof CachedSource && source.buffer().equals(image)).toBe(true)
@@ -103,12 +108,80 @@ describe('a large pack', () => {
   it('a large pack without one of its buffers is a miss; with one of another length, or cut, an error', async () => {
     const encoded = await encodePack(codec, values)
     if (encoded === undefined) throw new Error('it cannot be serialised')
-    expect(
-      await decodePack(codec, encoded.bytes, async (index) => (index === 1 ? undefined : encoded.contents[index])),
-    ).toBeUndefined()
-    const short = async (index: number): Promise<Buffer | undefined> => encoded.contents[index]?.subarray(1)
+    expect(await decodePack(codec, encoded.bytes, async () => undefined)).toBeUndefined()
+    const short = async (): Promise<Buffer[]> => encoded.contents.map((content) => content.subarray(1))
     await expect(decodePack(codec, encoded.bytes, short)).rejects.toThrow('bytes, not')
     const cut = async (): Promise<unknown> => decodePack(codec, encoded.bytes.subarray(0, 16), short)
     await expect(cut()).rejects.toThrow('cannot have')
   })
+})
+
+describe('hashes of sources', () => {
+  /** Hashes each asset, as a minimiser does, and counts the parts of sources that webpack hashes for it. */
+  class Minimiser {
+    readonly etags: Record<string, string> = {}
+    hashed = 0
+
+    apply(compiler: Compiler): void {
+      compiler.hooks.compilation.tap('minimiser', (compilation) =>
+        compilation.hooks.processAssets.tap('minimiser', (assets) => {
+          for (const [name, source] of Object.entries(assets)) {
+            const { updateHash } = source
+            source.updateHash = (hash) => {
+              this.hashed++
+              updateHash.call(source, hash)
+            }
+            this.etags[name] = compilation.getCache('minimiser').getLazyHashedEtag(source).toString()
+          }
+        }),
+      )
+    }
+  }
+
+  const build = async (folder: string, output: Configuration['output'] = {}): Promise<Minimiser> => {
+    const minimiser = new Minimiser()
+    const { complaints } = await buildOnce(folder, { plugins: [minimiser], output })
+    expect(complaints).toEqual([])
+    return minimiser
+  }
+
+  const project = (): string => {
+    const folder = makeFolder()
+    writeFileSync(join(folder, 'main.js'), "import './part.js'\nconsole.log('main')\n")
+    writeFileSync(join(folder, 'part.js'), "console.log('part')\n")
+    return folder
+  }
+
+  it('a warm build hashes no restored source again, and has the etags of a build without a cache', async () => {
+    const folder = project()
+    const cold = await build(folder)
+    const warm = await build(folder)
+    expect([cold.hashed, warm.hashed]).toEqual([1, 0])
+    expect(warm.etags).toEqual(cold.etags)
+    writeFileSync(join(folder, 'part.js'), "console.log('changed')\n")
+    const changed = await build(folder)
+    expect(changed.hashed).toBe(1)
+    expect(changed.etags).not.toEqual(cold.etags)
+    rmSync(join(folder, 'cache'), { recursive: true })
+    expect((await build(folder)).etags).toEqual(changed.etags)
+  })
+
+  it('hashes of another hash function are not used', async () => {
+    const folder = project()
+    await build(folder, { hashFunction: 'xxhash64' })
+    const warm = await build(folder, { hashFunction: 'md4' })
+    rmSync(join(folder, 'cache'), { recursive: true })
+    expect(warm.etags).toEqual((await build(folder, { hashFunction: 'md4' })).etags)
+  })
+
+  it.each([null, 1, [], ['xxhash64'], ['xxhash64', 1], ['xxhash64', 'a', 'b'], ['xxhash64', 'x'.repeat(1000)]])(
+    'stored hashes that are none are left: %j',
+    (stored) => {
+      const compiler = webpack({ entry: './main.js', output: { hashFunction: 'xxhash64' } })
+      const source = new RawSource('text')
+      new SourceHashes(compiler).restore({ source }, stored)
+      const etag = compiler.getCache('any').getLazyHashedEtag(source).toString()
+      expect(etag).toBe(compiler.getCache('any').getLazyHashedEtag(new RawSource('text')).toString())
+    },
+  )
 })

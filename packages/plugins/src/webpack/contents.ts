@@ -59,23 +59,24 @@ export function encodePack(
   return serialized instanceof Promise ? serialized.then(join) : join(serialized)
 }
 
-/** Reads a content of a pack; undefined if it is missing. */
-type ReadContent = (index: number, bytes: number) => Promise<Buffer | undefined>
+/** Reads the contents of a pack, which have these lengths; undefined if one is missing. */
+type ReadContents = (lengths: readonly number[]) => Promise<readonly Buffer[] | undefined>
 
 /** The values of a pack, or a promise of them; undefined if a content is missing. Throws if they cannot be restored. */
-export function decodePack(codec: ValueCodec, bytes: Buffer, readContent: ReadContent): unknown {
-  return isLarge(bytes) ? decodeLarge(codec, bytes, readContent) : codec.decode(bytes)
+export function decodePack(codec: ValueCodec, bytes: Buffer, readContents: ReadContents): unknown {
+  return isLarge(bytes) ? decodeLarge(codec, bytes, readContents) : codec.decode(bytes)
 }
 
-async function decodeLarge(codec: ValueCodec, bytes: Buffer, readContent: ReadContent): Promise<unknown> {
+async function decodeLarge(codec: ValueCodec, bytes: Buffer, readContents: ReadContents): Promise<unknown> {
   const pieces: Buffer[] = []
   const runs = runsOf(bytes)
+  const contents = await readContents(contentLengths(bytes))
+  if (contents === undefined) return undefined
   let place = HEAD_BYTES + runs.length * RUN_BYTES
   let content = 0
   for (const run of runs) {
-    const piece = run.isOutside ? await readContent(content++, run.bytes) : bytes.subarray(place, place + run.bytes)
-    if (piece === undefined) return undefined
-    if (piece.length !== run.bytes) throw new Error(`a part has ${piece.length} bytes, not ${run.bytes}`)
+    const piece = run.isOutside ? contents[content++] : bytes.subarray(place, place + run.bytes)
+    if (piece?.length !== run.bytes) throw new Error(`a part has ${piece?.length} bytes, not ${run.bytes}`)
     if (!run.isOutside) place += run.bytes
     pieces.push(piece)
   }
@@ -185,16 +186,24 @@ export class Contents {
     this.#committing = this.#commit().catch(() => undefined)
   }
 
-  /** Reads a content on another thread; undefined if part of it is missing. */
-  async get(pack: string, index: number, length: number): Promise<Buffer | undefined> {
-    const chunks = chunksOf(pack, index, length)
-    // A damaged pack may claim any length.
-    if (length > VALUE_BYTES_MAX || !chunks.every(({ key }) => this.#packs.has(key))) return undefined
-    const parts = await this.#packs.getManyAsync(chunks.map(({ key }) => key))
-    const found = parts
-      .filter((part, chunk) => part?.length === sizeOf(chunks[chunk]))
-      .filter((part) => part !== undefined)
-    return found.length === chunks.length ? joined(found, length) : undefined
+  /** Reads the contents of a pack, which have these lengths, on other threads at once; undefined if part of one is missing. */
+  async get(pack: string, lengths: readonly number[]): Promise<Buffer[] | undefined> {
+    // A damaged pack may claim any lengths.
+    if (lengths.reduce((sum, length) => sum + length, 0) > VALUE_BYTES_MAX) return undefined
+    const chunks = lengths.map((length, index) => chunksOf(pack, index, length))
+    const keys = chunks.flat().map(({ key }) => key)
+    if (!keys.every((key) => this.#packs.has(key))) return undefined
+    const parts = await this.#packs.getManyAsync(keys)
+    const contents: Buffer[] = []
+    let next = 0
+    for (const [index, ofContent] of chunks.entries()) {
+      const found = parts.slice(next, next + ofContent.length).filter((part) => part !== undefined)
+      next += ofContent.length
+      if (found.length !== ofContent.length || found.some((part, chunk) => part.length !== sizeOf(ofContent[chunk])))
+        return undefined
+      contents.push(joined(found, lengths[index] ?? 0))
+    }
+    return contents
   }
 
   /** Deletes the contents of a pack, which have these lengths. */

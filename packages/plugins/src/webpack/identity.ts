@@ -32,7 +32,7 @@ import { disk } from '../host/files.ts'
 import type { VarveWebpackOptions } from './options.ts'
 
 /** Version of the layout of values and records, part of each digest. */
-export const LAYOUT = 11
+export const LAYOUT = 12
 
 /** Digests or short values of named inputs. */
 export type NamedDigests = Readonly<Record<string, string>>

@@ -26,6 +26,7 @@ import { Packs } from './packs.ts'
 import type { BuildReads } from './reads.ts'
 import { listOf, Repeatable } from './repeatable.ts'
 import { checkRequests } from './requests.ts'
+import { SourceHashes } from './source-hashes.ts'
 import { ValueCodec } from './value.ts'
 import { Why } from './why.ts'
 
@@ -368,6 +369,7 @@ export class DiskLayer {
       cache.namespace(ofPacks, { version }),
       new Parts(cache, ofPacks, version, root),
       codec,
+      new SourceHashes(this.#compiler),
       commit,
     )
     const isReadable = runForeign(() => this.#repeatable.load(environments.note))

@@ -13,6 +13,7 @@ import { contentLengths, Contents, decodePack, type Encoded, encodePack, LARGE_B
 import { decodePointer, encodePointer, type Entries, type Etag, idOf, isOf, type Pointer } from './entries.ts'
 import type { Parts } from './build-report.ts'
 import { keyOf, ReadAhead } from './read-ahead.ts'
+import type { SourceHashes } from './source-hashes.ts'
 import { asBuffer, type ValueCodec } from './value.ts'
 
 /** One value to be packed. */
@@ -30,9 +31,11 @@ interface Values {
   readonly identifiers: readonly unknown[]
   readonly etags: readonly unknown[]
   readonly values: unknown[]
+  /** See `source-hashes.ts`. */
+  readonly hashes: readonly unknown[]
 }
 
-const NO_VALUES: Values = { identifiers: [], etags: [], values: [] }
+const NO_VALUES: Values = { identifiers: [], etags: [], values: [], hashes: [] }
 
 /** The packs of one compiler. */
 export class Packs {
@@ -40,6 +43,7 @@ export class Packs {
   readonly #packs: Namespace<Uint8Array>
   readonly #codec: ValueCodec
   readonly #contents: Contents
+  readonly #hashes: SourceHashes
   readonly #parts: Parts
   readonly #restored: Map<string, Values | Promise<Values>> = new Map()
   readonly #ahead: ReadAhead
@@ -51,14 +55,16 @@ export class Packs {
     packs: Namespace<Uint8Array>,
     parts: Parts,
     codec: ValueCodec,
+    hashes: SourceHashes,
     commit: () => Promise<unknown>,
   ) {
     this.#pointers = pointers
     this.#packs = packs
     this.#parts = parts
     this.#codec = codec
+    this.#hashes = hashes
     this.#contents = new Contents(packs, commit)
-    this.#ahead = new ReadAhead(packs)
+    this.#ahead = new ReadAhead(packs, this.#contents)
   }
 
   /** Begins to read, on other threads, the packs that the last build read. */
@@ -91,7 +97,7 @@ export class Packs {
 
   /** As `write`, but synchronous; undefined also if the codec needs a promise, or if the pack has more than `bytesMax`. */
   writeNow(environment: string, items: readonly Item[], bytesMax: number): number | undefined {
-    const encoded = encodePack(this.#codec, valuesIn(items))
+    const encoded = encodePack(this.#codec, this.#valuesIn(items))
     if (encoded === undefined || encoded instanceof Promise || encoded.contents.length > 0) return undefined
     if (encoded.bytes.length > bytesMax) return undefined
     return this.#putPack(idOf(encoded.bytes), environment, items, encoded).bytes
@@ -140,13 +146,12 @@ export class Packs {
    */
   async #put(environment: string, items: readonly Item[]): Promise<Written[]> {
     const isDivisible = items.length > 1 && !this.#codec.isAlwaysBound
-    const encoded = await tryEncode(this.#codec, items, isDivisible)
+    const encoded = await this.#tryEncode(items, isDivisible)
     if (encoded !== undefined || !isDivisible) return this.#putEncoded(environment, items, encoded)
     const bound = await this.#boundOf(items)
     const written: Written[][] = []
     for (const part of [items.filter((item) => !bound.has(item)), [...bound]]) {
-      if (part.length > 0)
-        written.push(await this.#putEncoded(environment, part, await tryEncode(this.#codec, part, false)))
+      if (part.length > 0) written.push(await this.#putEncoded(environment, part, await this.#tryEncode(part, false)))
     }
     return written.every(({ length }) => length > 0) ? written.flat() : []
   }
@@ -160,8 +165,27 @@ export class Packs {
 
   /** Those of the items that only this checkout can use. */
   async #boundOf(items: readonly Item[]): Promise<Set<Item>> {
-    const isBound = await Promise.all(items.map((item) => this.#codec.isBound(valuesIn([item])).catch(() => true)))
+    const isBound = await Promise.all(
+      items.map((item) => this.#codec.isBound(this.#valuesIn([item])).catch(() => true)),
+    )
     return new Set(items.filter((_, index) => isBound[index]))
+  }
+
+  async #tryEncode(items: readonly Item[], isStopping: boolean): Promise<Encoded | undefined> {
+    try {
+      return await encodePack(this.#codec, this.#valuesIn(items), isStopping)
+    } catch {
+      return undefined
+    }
+  }
+
+  #valuesIn(items: readonly Item[]): Values {
+    return {
+      identifiers: items.map(({ identifier }) => identifier),
+      etags: items.map(({ etag }) => etag),
+      values: items.map(({ data }) => data),
+      hashes: items.map(({ data }) => this.#hashes.of(data)),
+    }
   }
 
   #putPack(pack: string, environment: string, items: readonly Item[], { bytes, contents, isBound }: Encoded): Written {
@@ -208,14 +232,18 @@ export class Packs {
     const { pack, place } = pointer
     if (!isIn(found, identifier, pointer)) return undefined
     const value = found.values[place]
-    if (value !== undefined) {
-      found.values[place] = undefined
-      return value
-    }
+    if (value !== undefined) return this.#release(found, place)
     // webpack's memory cache has dropped the value and asks for it again.
     this.#restored.delete(pack)
     const again = this.#restore(pack)
-    return again instanceof Promise ? again.then((ready) => ready.values[place]) : again.values[place]
+    return again instanceof Promise ? again.then((ready) => this.#release(ready, place)) : this.#release(again, place)
+  }
+
+  #release({ values, hashes }: Values, place: number): unknown {
+    const value = values[place]
+    values[place] = undefined
+    this.#hashes.restore(value, hashes[place])
+    return value
   }
 
   #restore(pack: string): Values | Promise<Values> {
@@ -232,9 +260,7 @@ export class Packs {
   #decode(pack: string, bytes: Uint8Array | undefined): Values | Promise<Values> {
     if (bytes === undefined) return NO_VALUES
     if (!isOf(pack, bytes)) throw new Error('a pack is not what was written under its name')
-    const value = decodePack(this.#codec, asBuffer(bytes), (index, length) =>
-      this.#contents.get(keyOf(pack), index, length),
-    )
+    const value = decodePack(this.#codec, asBuffer(bytes), (lengths) => this.#ahead.takeContents(pack, lengths))
     return value instanceof Promise ? value.then(valuesOf) : valuesOf(value)
   }
 }
@@ -245,28 +271,13 @@ interface Written {
   readonly bytes: number
 }
 
-async function tryEncode(codec: ValueCodec, items: readonly Item[], isStopping: boolean): Promise<Encoded | undefined> {
-  try {
-    return await encodePack(codec, valuesIn(items), isStopping)
-  } catch {
-    return undefined
-  }
-}
-
-function valuesIn(items: readonly Item[]): Values {
-  return {
-    identifiers: items.map(({ identifier }) => identifier),
-    etags: items.map(({ etag }) => etag),
-    values: items.map(({ data }) => data),
-  }
-}
-
 function valuesOf(found: unknown): Values {
   if (typeof found !== 'object' || found === null || !('values' in found && 'identifiers' in found && 'etags' in found))
     return NO_VALUES
   const { identifiers, etags, values } = found
-  return Array.isArray(identifiers) && Array.isArray(etags) && Array.isArray(values)
-    ? { identifiers, etags, values }
+  const hashes: unknown = Reflect.get(found, 'hashes')
+  return Array.isArray(identifiers) && Array.isArray(etags) && Array.isArray(values) && Array.isArray(hashes)
+    ? { identifiers, etags, values, hashes }
     : NO_VALUES
 }
 

@@ -5,7 +5,9 @@
  * The order is an entry in the namespace of the packs. It has for each pack: u8[8] pack | u32 bytes
  */
 import type { Namespace } from 'varve'
+import { type Contents, contentLengths } from './contents.ts'
 import { ID_BYTES } from './entries.ts'
+import { asBuffer } from './value.ts'
 
 const ORDER_KEY = 'order'
 const STEP_BYTES = ID_BYTES + 4
@@ -38,28 +40,37 @@ interface Step {
 /** Reads the packs of one namespace. */
 export class ReadAhead {
   readonly #packs: Namespace<Uint8Array>
+  readonly #contents: Contents
   /** Packs that were read and not taken yet. */
   readonly #reading: Map<string, Reading> = new Map()
+  /** Contents of large packs that were read and not taken yet. */
+  readonly #readingContents: Map<string, ReturnType<Contents['get']>> = new Map()
   /** Sizes of the packs that this build used or wrote, in this order. */
   readonly #used: Map<string, number> = new Map()
 
   #isEnded = false
 
-  constructor(packs: Namespace<Uint8Array>) {
+  constructor(packs: Namespace<Uint8Array>, contents: Contents) {
     this.#packs = packs
+    this.#contents = contents
   }
 
   /** Begins to read. */
   begin(): void {
     const steps = decodeOrder(this.#packs.get(ORDER_KEY) ?? new Uint8Array())
     // Closing the cache meanwhile ends it. Packs that were not read ahead are read on demand.
-    this.#readAll(steps).catch(() => this.#reading.clear())
+    this.#readAll(steps).catch(() => this.#release())
   }
 
   /** Stops, and releases packs that were not taken. */
   end(): void {
     this.#isEnded = true
+    this.#release()
+  }
+
+  #release(): void {
     this.#reading.clear()
+    this.#readingContents.clear()
   }
 
   /** The bytes of a pack, or a promise of them if they are being read. */
@@ -69,6 +80,13 @@ export class ReadAhead {
     const bytes = reading === undefined ? this.#packs.get(keyOf(pack)) : (reading.bytes ?? reading.promise)
     if (bytes instanceof Promise) return bytes.then((read) => this.#note(pack, read))
     return this.#note(pack, bytes)
+  }
+
+  /** Reads the contents of a pack, which have these lengths; undefined if one is missing. */
+  takeContents(pack: string, lengths: readonly number[]): ReturnType<Contents['get']> {
+    const reading = this.#readingContents.get(pack)
+    this.#readingContents.delete(pack)
+    return reading ?? this.#contents.get(keyOf(pack), lengths)
   }
 
   /** Adds a written pack. */
@@ -119,7 +137,24 @@ export class ReadAhead {
     })
     const values = await all
     reading.forEach((one, index) => (one.bytes = values[index]))
-    return values.reduce((sum, value) => sum + (value?.length ?? 0), 0)
+    let total = 0
+    for (const [index, pack] of packs.entries()) {
+      const bytes = values[index]
+      if (bytes !== undefined) total += bytes.length + this.#beginContents(pack, bytes)
+    }
+    return total
+  }
+
+  /** Begins to read the contents of a pack, unless it was taken meanwhile. Returns their bytes. */
+  #beginContents(pack: string, bytes: Uint8Array): number {
+    if (this.#isEnded || !this.#reading.has(pack)) return 0
+    const lengths = contentLengths(asBuffer(bytes))
+    if (lengths.length === 0) return 0
+    const contents = this.#contents.get(keyOf(pack), lengths)
+    // Whoever takes them sees the error.
+    contents.catch(() => undefined)
+    this.#readingContents.set(pack, contents)
+    return lengths.reduce((sum, length) => sum + length, 0)
   }
 }
 
