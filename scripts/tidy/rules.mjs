@@ -58,10 +58,10 @@ export const CORE_FLOORS = [
 /** Rooms by floor of each crate, by its folder. @type {ReadonlyMap<string, readonly (readonly string[])[]>} */
 export const FLOORS = new Map([
   ['crates/core/src/', CORE_FLOORS],
-  ['crates/node/src/', [['open'], ['calls'], ['hot'], ['store'], ['answers', 'memory', 'progress']]],
+  ['crates/node/src/', [['inputs', 'open'], ['calls'], ['hot'], ['store'], ['answers', 'memory', 'progress']]],
   [
     'crates/disk/src/',
-    [['registry'], ['vfs'], ['tree'], ['file'], ['direct'], ['platform'], ['map'], ['guard', 'pool']],
+    [['registry'], ['vfs'], ['inputs', 'tree'], ['file'], ['direct'], ['platform'], ['map'], ['guard', 'pool']],
   ],
   [
     'crates/bindings/src/',

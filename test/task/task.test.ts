@@ -5,6 +5,7 @@ import { inFlightContract } from './in-flight.ts'
 import { inputsContract } from './inputs.ts'
 import { rootContract } from './root.ts'
 import { storeContract } from './store.ts'
+import { runManyContract } from './run-many.ts'
 import { onEngine } from './subject.ts'
 import { variantsContract } from './variants.ts'
 import { whyContract } from './why.ts'
@@ -14,6 +15,7 @@ for (const engine of ['native', 'wasm'] as const) {
     inputsContract(subject)
     filesContract(subject)
     rootContract(subject)
+    runManyContract(subject)
     inFlightContract(subject)
     cyclesContract(subject)
     variantsContract(subject)

@@ -9,3 +9,6 @@ mod windows;
 pub(crate) use unix::*;
 #[cfg(windows)]
 pub(crate) use windows::*;
+
+/// Size, times of the last write and of the last change in milliseconds since 1970, and number in the file system.
+pub(crate) type Stamp = [f64; 4];

@@ -3,6 +3,7 @@
 //! A module uses the modules below it:
 //!
 //! - `open`: what the addon exports. Opening a store gives an object of the class `NodeStore`.
+//! - `inputs`: checking the inputs of results.
 //! - `calls`: the methods of this class, by what they are about. Most answer when they return; large commits, flush,
 //!   compact, stats, verify and close run on a thread of libuv's pool and answer with a promise.
 //! - `hot`: what runs for each entry, by hand on Node-API, because a derived method takes eight times as long.
@@ -22,6 +23,7 @@
 mod answers;
 mod calls;
 mod hot;
+mod inputs;
 mod memory;
 mod open;
 mod progress;

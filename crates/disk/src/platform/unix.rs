@@ -1,5 +1,6 @@
 //! Linux, macOS and the BSDs.
 
+use super::Stamp;
 use crate::map;
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind};
@@ -17,6 +18,20 @@ pub(crate) fn open_for_reading(path: &Path) -> io::Result<File> {
         .read(true)
         .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY)
         .open(path)
+}
+
+/// Follows links, and does not wait for the other end of a FIFO.
+pub(crate) fn open_followed(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path)
+}
+
+/// The stamp of a file as Node.js computes it; `None` if a time is before 1970, for which its versions differ.
+pub(crate) fn stamp(metadata: &fs::Metadata) -> Option<Stamp> {
+    let time_ms = |seconds: i64, nanoseconds: i64| seconds as f64 * 1e3 + nanoseconds as f64 / 1e6;
+    let modified_ms = time_ms(metadata.mtime(), metadata.mtime_nsec());
+    let changed_ms = time_ms(metadata.ctime(), metadata.ctime_nsec());
+    let is_known = metadata.mtime() >= 0 && metadata.ctime() >= 0;
+    is_known.then_some([metadata.len() as f64, modified_ms, changed_ms, metadata.ino() as f64])
 }
 
 /// Every write goes to the end of the file, even if other processes write, too.

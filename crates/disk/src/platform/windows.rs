@@ -4,7 +4,8 @@ mod identity;
 mod lock;
 mod sync;
 
-use std::fs::{DirBuilder, File, OpenOptions};
+use super::Stamp;
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::os::windows::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
@@ -31,6 +32,15 @@ const ERROR_USER_MAPPED_FILE: i32 = 1224;
 /// Follows no link.
 pub(crate) fn open_for_reading(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).custom_flags(FILE_FLAG_OPEN_REPARSE_POINT).open(path)
+}
+
+pub(crate) fn open_followed(path: &Path) -> io::Result<File> {
+    File::open(path)
+}
+
+/// Std has no time of the last change here, so JavaScript looks at files itself.
+pub(crate) fn stamp(_metadata: &fs::Metadata) -> Option<Stamp> {
+    None
 }
 
 /// Every write goes to the end of the file, even if other processes write, too.

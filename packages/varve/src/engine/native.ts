@@ -33,6 +33,7 @@ import type { NativeAddon, NodeStore, Progress } from './native-calls.ts'
 import type { NativeFiles } from './native-files.ts'
 import { finderOf } from './native-find.ts'
 import { nowMs } from '../host/now.ts'
+import { checkWith } from '../inputs/many.ts'
 import { jsonOf } from '../values/json.ts'
 import { ALL_FOLDERS, commitOf, keysOf, pageOf, sumsOf, valuesOf, viewOf } from './packed.ts'
 
@@ -46,6 +47,7 @@ const CELLS = 3
 /** Loads the addon. Throws if there is none for this machine. */
 export function loadNative(): Engine {
   const addon = requireAddon<NativeAddon>()
+  checkWith(addon)
   // The calls of all stores of this thread use them in turn, since the memory takes 20 us to make.
   const scratch = new Uint8Array(SCRATCH_BYTES)
   const cells = new Int32Array(new ArrayBuffer(CELLS * Int32Array.BYTES_PER_ELEMENT))

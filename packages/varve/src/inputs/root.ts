@@ -45,6 +45,12 @@ export class Root {
     return this.#paths.isAbsolute(relative) ? relative : `${this.#prefix}${relative}`
   }
 
+  /** Where a recorded path leads, as the system names it: without a separator at the end. Undefined if `relative` gives no such path. */
+  resolved(relative: string): string | undefined {
+    const absolute = relative === '' ? this.folder : this.absolute(relative)
+    return this.relative(absolute) === relative ? absolute : undefined
+  }
+
   /** An id whose beginning is an absolute path below the root, without that beginning; any other id as it is. */
   relativeId(id: string): string {
     const slashed = this.#slashed(id)

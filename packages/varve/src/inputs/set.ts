@@ -14,7 +14,9 @@
  */
 import { digestOfNames, digestOfText, digestOfVariable } from './digest.ts'
 import { VarveError } from '../errors.ts'
-import { fileNowMs, NO_STAMP, type Stamp } from './stamp.ts'
+import { builtin } from '../host/builtin.ts'
+import { fileNowMs, isSameStamp, isYoungStamp, NO_STAMP, type Stamp } from './stamp.ts'
+import { canCheckMany, checkInJavaScript, type Finding, type Findings, MANY, PackedInputs } from './many.ts'
 import { Observed } from './observed.ts'
 import type { Root } from './root.ts'
 import { countedVariables } from './variables.ts'
@@ -27,8 +29,19 @@ const KINDS: ReadonlySet<unknown> = new Set([...READ_KINDS, 'env', 'names'])
 
 /** The stored form of a read of the disk. A link is stored as its target, relative to the root. */
 export function storedInput({ kind, path, digest, stamp }: Found, root: Root): StoredInput {
-  const found = kind === 'link' && digest !== 'missing' ? root.relative(digest) : digest
-  return [kind, root.relative(path), found, ...stamp]
+  return [kind, root.relative(path), kind === 'link' ? storedTarget(digest, root) : digest, ...stamp]
+}
+
+/** The digest of a link: where it leads, relative to the root, or that it leads nowhere. */
+function storedTarget(target: string, root: Root): string {
+  if (target === 'missing') return target
+  const relative = root.relative(target)
+  return relative === 'missing' ? './missing' : relative
+}
+
+/** The path that a link led to by its digest, as the system names it; undefined for any other digest. */
+export function linkTarget(digest: string, root: Root): string | undefined {
+  return digest === 'missing' ? digest : root.resolved(digest)
 }
 
 /** The stored form of a variable as it is now. */
@@ -92,8 +105,8 @@ function orderOf([kind, name]: StoredInput): string {
   return `${name}\0${kind}`
 }
 
-/** Whether the process has another state of this input in memory than `now`, the one on disk. */
-export type IsOutdated = (kind: ReadKind, path: string, now: Observed) => boolean
+/** Whether the process has another state of this input in memory than `now` finds on disk. */
+export type IsOutdated = (kind: ReadKind, path: string, now: () => Observed) => boolean
 
 /** An input that is no longer what it was. */
 export interface ChangedInput {
@@ -107,9 +120,25 @@ export interface ChangedInput {
 /** How an input, or a set of them, compares with the present: the same, the same with newer stamps, which can be stored, or not. */
 export type Match = 'same' | 'restamped' | 'changed'
 
+/** An input that was compared together with others, and holds. */
+interface Together {
+  readonly recorded: Stamp
+  /** Its stamp now, if only that differs and can be stored. */
+  readonly now: Stamp | undefined
+}
+
+/** Inputs for one call of the addon, in their order, and those that it cannot compare. */
+interface Packed {
+  readonly inputs: PackedInputs
+  readonly together: readonly StoredInput[]
+  readonly left: readonly StoredInput[]
+  /** On the clock of the file system: a later change has another time than anything that is not young now. */
+  readonly nowMs: number
+}
+
 /**
  * Inputs as they are at one moment, each looked at once. Stamps are compared first, so a file with an equal stamp is not read; if only its
- * stamp differs, its content decides.
+ * stamp differs, its content decides. Many inputs are compared together (`many.ts`).
  */
 export class Comparison {
   /** When it began, on the clock of the file system. */
@@ -119,9 +148,12 @@ export class Comparison {
   readonly #isOutdated: IsOutdated
   readonly #observed: Map<string, Observed> = new Map()
   readonly #digests: Map<string, string> = new Map()
+  readonly #together: Map<string, Together> = new Map()
+  readonly #many: number
 
-  /** Without a disk, as in browsers, it refuses files. */
-  constructor(disk: Disk | undefined, root: Root, isOutdated: IsOutdated = () => false) {
+  /** Without a disk, as in browsers, it refuses files. `many`: from how many inputs on they are compared together. */
+  constructor(disk: Disk | undefined, root: Root, isOutdated: IsOutdated = () => false, many: number = MANY) {
+    this.#many = many
     this.#disk = disk
     this.#root = root
     this.#isOutdated = isOutdated
@@ -136,7 +168,17 @@ export class Comparison {
   /** How a set stands; stops at the first input that changed. */
   compare(set: readonly StoredInput[]): Match {
     let all: Match = 'same'
-    for (const input of set) {
+    const packed = this.#pack(set)
+    const findings = packed?.inputs.check(true)
+    const left = packed === undefined || findings === undefined ? set : this.#adopt(packed, findings)
+    if (packed !== undefined && findings !== undefined) {
+      const isRestamped = ([index]: [number, Finding]): boolean => {
+        const input = packed.together[index]
+        return input !== undefined && this.#togetherOf(input)?.now !== undefined
+      }
+      if ([...findings].some(isRestamped)) all = 'restamped'
+    }
+    for (const input of left) {
       const found = this.compareOne(input)
       if (found === 'changed') return 'changed'
       if (found === 'restamped') all = 'restamped'
@@ -144,12 +186,25 @@ export class Comparison {
     return all
   }
 
-  compareOne([kind, name, digest, ...stamp]: StoredInput): Match {
+  compareOne(input: StoredInput): Match {
+    const [kind, name, digest, ...stamp] = input
     if (!isOfDisk(kind)) return this.now(kind, name) === digest ? 'same' : 'changed'
-    const now = this.observe(kind, name)
-    if (this.#isOutdated(kind, now.path, now)) return 'changed'
-    if (kind !== 'link') return now.compare(this.disk, digest, stamp)
+    const together = this.#togetherOf(input)
+    if (together !== undefined) return together.now === undefined ? 'same' : 'restamped'
+    if (this.#isOutdated(kind, this.#root.absolute(name), () => this.observe(kind, name))) return 'changed'
+    if (kind !== 'link') return this.observe(kind, name).compare(this.disk, digest, stamp)
     return this.now(kind, name) === digest ? 'same' : 'changed'
+  }
+
+  /** Compares many inputs without the thread of the program, so that `compare` knows those that hold. */
+  async prepare(inputs: readonly StoredInput[]): Promise<void> {
+    const packed = this.#pack([...new Map(inputs.map((input) => [togetherKey(input), input])).values()])
+    const findings = await packed?.inputs.checkAsync(false)
+    if (packed === undefined || findings === undefined) return
+    for (const [index, input] of packed.together.entries()) {
+      const finding = findings.get(index)
+      if (typeof finding !== 'string') this.#know(input, finding, packed.nowMs)
+    }
   }
 
   /** Everything of a set that changed. */
@@ -168,6 +223,8 @@ export class Comparison {
     return set.map((input): StoredInput => {
       const [kind, name, digest] = input
       if (!isOfDisk(kind) || this.compareOne(input) !== 'restamped') return input
+      const newer = this.#togetherOf(input)?.now
+      if (newer !== undefined) return [kind, name, digest, ...newer]
       return [kind, name, digest, ...(this.observe(kind, name).seal(this.disk)?.stamp ?? NO_STAMP)]
     })
   }
@@ -193,10 +250,68 @@ export class Comparison {
     return this.#observed.get(`${kind} ${name}`)?.isSettled === true
   }
 
+  /** What the addon can compare; undefined if that is too little. */
+  #pack(set: readonly StoredInput[]): Packed | undefined {
+    if (set.length < this.#many || this.#disk?.fs !== builtin('node:fs') || !canCheckMany()) return undefined
+    const nowMs = fileNowMs()
+    const inputs = new PackedInputs(set.length)
+    const together: StoredInput[] = []
+    const left: StoredInput[] = []
+    for (const input of set) (this.#add(inputs, input) ? together : left).push(input)
+    return together.length < this.#many ? undefined : { inputs, together, left, nowMs }
+  }
+
+  /** Adds an input to those for the addon, unless only this process can compare it. */
+  #add(packed: PackedInputs, input: StoredInput): boolean {
+    const [kind, name, digest] = input
+    if (!isOfDisk(kind) || kind === 'package' || this.#observed.has(`${kind} ${name}`)) return false
+    const path = this.#root.absolute(name)
+    if (this.#isOutdated(kind, path, () => this.observe(kind, name))) return false
+    const target = kind === 'link' ? linkTarget(digest, this.#root) : digest
+    if (target !== undefined) packed.add(kind, path, target, stampIn(input))
+    return target !== undefined
+  }
+
+  /** Takes over what the addon found until an input had changed. Returns those that have to be compared one by one. */
+  #adopt({ together, left, nowMs }: Packed, findings: Findings): readonly StoredInput[] {
+    const undecided: StoredInput[] = []
+    for (const [index, finding] of findings) {
+      const input = together[index]
+      if (input === undefined) continue
+      if (finding === 'undecided') undecided.push(input)
+      else if (finding !== 'changed') this.#know(input, finding, nowMs)
+      else if (this.compareOne(input) === 'changed') return [input]
+      else {
+        checkInJavaScript()
+        return [...together, ...left]
+      }
+    }
+    return [...left, ...undecided]
+  }
+
+  #know(input: StoredInput, now: Stamp | undefined, nowMs: number): void {
+    const isNewer = now !== undefined && now[1] !== 0 && !isYoungStamp(now, nowMs)
+    this.#together.set(togetherKey(input), { recorded: stampIn(input), now: isNewer ? now : undefined })
+  }
+
+  #togetherOf(input: StoredInput): Together | undefined {
+    if (this.#together.size === 0) return undefined
+    const found = this.#together.get(togetherKey(input))
+    return found !== undefined && isSameStamp(found.recorded, stampIn(input)) ? found : undefined
+  }
+
   #digestOf(kind: StoredInput[0], name: string): string {
     if (kind === 'env') return digestOfVariable(name)
     if (kind === 'names') return digestOfNames(countedVariables(name))
     const digest = this.observe(kind, name).digest(this.disk)
-    return kind === 'link' && digest !== 'missing' ? this.#root.relative(digest) : digest
+    return kind === 'link' ? storedTarget(digest, this.#root) : digest
   }
+}
+
+function togetherKey([kind, name, digest]: StoredInput): string {
+  return `${kind} ${name}\0${digest}`
+}
+
+function stampIn(input: StoredInput): Stamp {
+  return [input[3], input[4], input[5], input[6]]
 }

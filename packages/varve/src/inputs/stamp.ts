@@ -60,9 +60,13 @@ export function fileNowMs(): number {
 
 /** Whether something changed so short before that time that a change after it may look the same. */
 export function isYoungAt(look: Look | undefined, atMs: number): boolean {
-  if (typeof look !== 'object') return false
-  const tickMs = look.ctimeMs % 1000 === 0 ? COARSE_TICK_MS : TICK_MS
-  return Math.max(look.mtimeMs, look.ctimeMs) > atMs - tickMs
+  return typeof look === 'object' && isYoungStamp(stampOf(look), atMs)
+}
+
+/** The same of a stamp. */
+export function isYoungStamp([, mtimeMs, ctimeMs]: Stamp, atMs: number): boolean {
+  const tickMs = ctimeMs % 1000 === 0 ? COARSE_TICK_MS : TICK_MS
+  return Math.max(mtimeMs, ctimeMs) > atMs - tickMs
 }
 
 export function lookAt(files: Pick<typeof fs, 'statSync'>, absolute: string): Look {

@@ -123,11 +123,11 @@ export function outerSink(installed: Installation | undefined = sharedInstallati
   return installed?.storage.getStore() ?? undefined
 }
 
-/** Whether the program read this while it started, and it has changed since; `now`: what is there. */
-export function isOutdated(kind: ReadKind, path: string, now: Present): boolean {
+/** Whether the program read this while it started, and it has changed since; `now` finds what is there. */
+export function isOutdated(kind: ReadKind, path: string, now: () => Present): boolean {
   const read = sharedInstallation()?.ambient?.reads.get(`${kind} ${path}`)
   const disk = hostDisk()
-  return read !== undefined && disk !== undefined && read.hasChanged(disk, now)
+  return read !== undefined && disk !== undefined && read.hasChanged(disk, now())
 }
 
 /**

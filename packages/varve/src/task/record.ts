@@ -228,6 +228,11 @@ export class Shelf<V> {
     return record === undefined ? [] : readVariants(record)
   }
 
+  /** The variants of many ids, in their order. */
+  variantsOfMany(keys: readonly string[]): readonly (readonly Variant[])[] {
+    return this.#parts.records.getMany(keys).map((record) => (record === undefined ? [] : readVariants(record)))
+  }
+
   /** A variant's result, undefined if it is lost. */
   result(key: string, { result }: Variant): { readonly value: V } | undefined {
     if (result === UNDEFINED_RESULT) return { value: undefined as V }

@@ -98,11 +98,15 @@ export interface Asked {
 
 /** Whether `variant` may be used. Stops at the first difference, cheap comparisons first. */
 export function match(variant: Variant, asked: Asked, present: Comparison): Match {
-  if (!sameDigests(variant.inputs, asked.inputs)) return 'changed'
-  for (const name of asked.env) if (digestIn(variant.env, name) === undefined) return 'changed'
-  for (const path of asked.files) if (!variant.files.some(([recorded]) => recorded === path)) return 'changed'
-  if (namesIn(variant.added).some((name) => digestIn(variant.added, name) !== asked.added.get(name))) return 'changed'
-  return present.compare(inputsOf(variant))
+  return isAsked(variant, asked) ? present.compare(inputsOf(variant)) : 'changed'
+}
+
+/** Whether `variant` answers the request, as long as its variables and files are what they were. */
+export function isAsked(variant: Variant, asked: Asked): boolean {
+  if (!sameDigests(variant.inputs, asked.inputs)) return false
+  for (const name of asked.env) if (digestIn(variant.env, name) === undefined) return false
+  for (const path of asked.files) if (!variant.files.some(([recorded]) => recorded === path)) return false
+  return namesIn(variant.added).every((name) => digestIn(variant.added, name) === asked.added.get(name))
 }
 
 /** The digests of what `find` finds for these names; without those for which it throws. */

@@ -12,10 +12,10 @@ import { Counts } from '../history/counts.ts'
 import { type Outcome, join } from './in-flight.ts'
 import type { ReadScope } from '../reads/scope.ts'
 import { type Sink, outerSink, release } from '../reads/sink.ts'
-import { type Asked, askedOf, findAdded, match } from './request.ts'
+import { type Asked, askedOf, findAdded, isAsked, match } from './request.ts'
 import type { Disk } from '../inputs/input.ts'
-import { Comparison, type Match } from '../inputs/set.ts'
-import { type Digests, type Shelf, type Variant, costOf, namesIn } from './record.ts'
+import { Comparison, type Match, type StoredInput } from '../inputs/set.ts'
+import { type Digests, type Shelf, type Variant, costOf, inputOf, namesIn } from './record.ts'
 import type { TaskContext, TaskInputs, TaskRequest } from './options.ts'
 import { Recording } from './recording.ts'
 import type { Root } from '../inputs/root.ts'
@@ -85,23 +85,57 @@ export class Task<V> {
     return this.#run(request, work) as Promise<unknown extends V ? R : V>
   }
 
+  /**
+   * `run` for each request, for a tool that knows them all, such as all modules of a build: files that results depend on are checked
+   * together, on all cores and without the thread of the program. The results have the order of the requests. One whose work threw is
+   * `rejected`, and does not affect others. `work` gets the request as its second argument.
+   *
+   * Rejects with INVALID_ARGUMENT unless `requests` is an array and `work` a function.
+   *
+   * @example
+   * const results = await task.runMany(files.map((id) => ({ id, files: [id] })), (context, { id }) => compile(id))
+   */
+  async runMany<R extends V>(
+    requests: readonly TaskRequest[],
+    work: (context: TaskContext, request: TaskRequest) => R | Promise<R>,
+  ): Promise<PromiseSettledResult<unknown extends V ? R : V>[]> {
+    if (!Array.isArray(requests)) throw noRequests(this.name, requests)
+    if (typeof work !== 'function') throw noWork('task.runMany()', this.name, work)
+    release()
+    const searches = await this.#searchMany(requests)
+    return Promise.allSettled(
+      requests.map(async (request, index) => {
+        const search = searches[index]
+        const hit = search === undefined ? undefined : this.#hit(request, search)
+        const value = hit === undefined ? this.#run(request, (context) => work(context, request)) : hit.value
+        return value as unknown extends V ? R : V
+      }),
+    )
+  }
+
   async #run(request: TaskRequest, work: Work<V>): Promise<V> {
     const wanted = askedOf('task.run()', request, this.#parts.inputs, this.#parts.root)
-    if (typeof work !== 'function') throw noWork(this.name, work)
+    if (typeof work !== 'function') throw noWork('task.run()', this.name, work)
     release()
-    const search = this.#search(wanted)
-    const { asked, variants, present } = search instanceof Promise ? await search : search
+    const begun = this.#search(wanted)
+    const search = begun instanceof Promise ? await begun : begun
+    const hit = this.#hit(request, search)
+    return hit === undefined ? this.#join(search, work) : hit.value
+  }
+
+  /** The first variant that holds, and whose result the caller accepts. */
+  #hit({ accept }: TaskRequest, { asked, variants, present }: Search): { readonly value: V } | undefined {
     for (const [index, variant] of variants.entries()) {
       const found = this.#match(variant, asked, present)
       const hit = found === 'changed' ? undefined : this.#parts.shelf.result(asked.key, variant)
-      if (hit === undefined || !isAccepted(request.accept, hit.value)) continue
+      if (hit === undefined || !isAccepted(accept, hit.value)) continue
       this.#counters.hit(costOf(variant))
       if (found === 'restamped') this.#counters.healed++
       this.#forward(variant)
       this.#parts.shelf.used(asked.key, variant, index, found === 'restamped' ? present : undefined)
-      return hit.value
+      return hit
     }
-    return this.#join({ asked, variants, present }, work)
+    return undefined
   }
 
   /**
@@ -142,6 +176,31 @@ export class Task<V> {
     if (!isAdded || findInput === undefined) return search
     const names = new Set(variants.flatMap((variant) => namesIn(variant.added)))
     return findAdded(names, asked.key, findInput).then((added) => ({ ...search, asked: { ...asked, added } }))
+  }
+
+  /**
+   * Searches for requests whose files are compared together. Undefined for those that `run` has to search for: requests that it refuses, and
+   * ids to whose results an earlier run added inputs.
+   */
+  async #searchMany(requests: readonly TaskRequest[]): Promise<readonly (Search | undefined)[]> {
+    const { disk, root, inputs, shelf } = this.#parts
+    const present = new Comparison(disk, root)
+    try {
+      const asked = requests.map((request) => attempt(() => askedOf('task.runMany()', request, inputs, root)))
+      const keys = [...new Set(asked.flatMap((one) => (one === undefined ? [] : [one.key])))]
+      const found = new Map(shelf.variantsOfMany(keys).map((variants, index) => [keys[index], variants]))
+      const searches = asked.map((one): Search | undefined => {
+        const variants = found.get(one?.key) ?? []
+        const isKnown = one !== undefined && variants.every((variant) => variant.added.length === 0)
+        return isKnown ? { asked: one, variants, present } : undefined
+      })
+      const filesOf = (search: Search | undefined): readonly StoredInput[] =>
+        search?.variants.find((variant) => isAsked(variant, search.asked))?.files.map(inputOf) ?? []
+      await present.prepare(searches.flatMap(filesOf))
+      return searches
+    } catch {
+      return [] // each run reports what is wrong with the cache
+    }
   }
 
   /** Passes the dependencies of a result on to the work of another task that requested it. */
@@ -244,8 +303,21 @@ export class Task<V> {
   }
 }
 
-function noWork(name: string, given: unknown): VarveError {
-  const message = `task.run() of '${name}' takes the work as its second argument, a function that makes the result, not ${describe(given)}`
+function noRequests(name: string, given: unknown): VarveError {
+  const message = `task.runMany() of '${name}' takes an array of requests as its first argument, not ${describe(given)}`
+  return new VarveError('INVALID_ARGUMENT', message)
+}
+
+function attempt<T>(make: () => T): T | undefined {
+  try {
+    return make()
+  } catch {
+    return undefined
+  }
+}
+
+function noWork(call: string, name: string, given: unknown): VarveError {
+  const message = `${call} of '${name}' takes the work as its second argument, a function that makes the result, not ${describe(given)}`
   return new VarveError('INVALID_ARGUMENT', message)
 }
 

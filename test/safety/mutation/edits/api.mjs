@@ -43,8 +43,8 @@ export default [
   {
     name: 'a run without work is not noticed',
     file: 'packages/varve/src/task/task.ts',
-    find: "if (typeof work !== 'function') throw",
-    replace: "if (typeof work === 'string') throw",
+    find: "if (typeof work !== 'function') throw noWork('task.run()'",
+    replace: "if (typeof work === 'string') throw noWork('task.run()'",
     test: TASK,
     only: 'a run without work',
   },

@@ -102,7 +102,7 @@ export default [
   {
     name: 'tasks: a result is used that the caller does not accept',
     file: 'packages/varve/src/task/task.ts',
-    find: ' || !isAccepted(request.accept, hit.value)',
+    find: ' || !isAccepted(accept, hit.value)',
     replace: '',
     test: 'test/task/task.test.ts',
     only: 'that the caller does not accept are made again',
