@@ -44,7 +44,7 @@ it.each([
   const later = Date.now() + 60_000
   expect(stamp.isYoungAt(look(), later)).toBe(false)
   stamp.measureClock(slowFiles(isPlain), folder, own)
-  expect(Date.now() - stamp.fileNowMs()).toBeGreaterThanOrEqual(BEHIND_MS)
+  expect(Date.now() - stamp.fileNowMs()).toBeGreaterThan(BEHIND_MS - 10) // the times of files have fractions
   expect(stamp.isYoungAt(look(), stamp.fileNowMs() + 60_000)).toBe(true)
   expect([fs.readdirSync(folder), fs.readdirSync(own)]).toEqual([['a.txt'], []])
 })

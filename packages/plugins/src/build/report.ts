@@ -9,6 +9,7 @@
  */
 import type { BuildCounts, RemoteReport } from 'varve'
 import { disk, environment } from '../host/files.ts'
+import { noteOutput } from 'varve/internal'
 import type { Field } from './validate.ts'
 
 /** Which reports a build makes: a line, or a line and a job summary. */
@@ -60,6 +61,7 @@ export function reportBuild(
   const { GITHUB_STEP_SUMMARY: summary = '' } = environment()
   if (report !== 'summary' || summary === '') return
   try {
+    noteOutput(summary, '/') // whoever looks for it finds what Varve wrote, which is no input of a build
     disk.appendFileSync(summary, `- **varve, ${tool}**: \`${line.replaceAll('`', "'")}\`\n`)
   } catch {
     // The line is in the log.
