@@ -40,8 +40,8 @@ export function markOwn(wrapper: object, own: (...args: never[]) => unknown): vo
   Object.defineProperty(wrapper, OWN, { value: { wrapper, own }, configurable: true })
 }
 
-/** The function as Varve calls it. */
-function ownOf(value: object): unknown {
+/** The function as Varve calls it, past all recorders: there is one for each copy of Varve of another shape. */
+export function ownOf(value: object): unknown {
   const mark: unknown = Reflect.get(value, OWN)
   const isMarked = typeof mark === 'object' && mark !== null && Reflect.get(mark, 'wrapper') === value
   return isMarked ? Reflect.get(mark, 'own') : value

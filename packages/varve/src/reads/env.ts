@@ -4,8 +4,8 @@
  * it has anyway: a binding of a module has one value for all code.
  */
 import { builtin } from '../host/builtin.ts'
-import { markOwn } from '../host/own.ts'
-import { type Installation, type Sink, sinkNow, unseen } from './sink.ts'
+import { markOwn, ownOf } from '../host/own.ts'
+import { type Installation, isCallable, type Sink, sinkNow, unseen } from './sink.ts'
 import { isOfTerminal } from '../inputs/variables.ts'
 import { linesAbove, packageIn } from './known.ts'
 
@@ -28,7 +28,8 @@ export function installEnv(installation: Installation): void {
   }
   const get = (): NodeJS.ProcessEnv =>
     installation.unrecorded === 0 && installation.storage.getStore() ? proxyOf(current()) : current()
-  markOwn(get, current)
+  const past = inner === undefined ? undefined : ownOf(inner)
+  markOwn(get, isCallable(past) ? () => Reflect.apply(past, host, []) : current)
   const set = (given: NodeJS.ProcessEnv): void => {
     const env = targets.get(given) ?? given
     if (inner === undefined) own = env

@@ -18,6 +18,7 @@ import {
   noted,
   replace,
   sinkNow,
+  unrecordedNow,
 } from './sink.ts'
 
 /** What a function does with its first arguments. */
@@ -275,7 +276,7 @@ function watched(sink: Sink, path: string, stats: unknown): unknown {
   const define = (size: unknown): void =>
     void Object.defineProperty(stats, 'size', { value: size, configurable: true, enumerable, writable: true })
   const get = (): unknown => {
-    sink.read('content', path, true)
+    unrecordedNow(() => sink.read('content', path, true))
     return value
   }
   return Object.defineProperty(stats, 'size', { configurable: true, enumerable, get, set: define })

@@ -7,7 +7,7 @@ import { builtin } from '../host/builtin.ts'
 import { hostDisk, type ReadKind } from '../inputs/input.ts'
 import type { Noted, Present } from '../inputs/observed.ts'
 import { packagePath } from '../host/code.ts'
-import { markOwn } from '../host/own.ts'
+import { markOwn, ownOf } from '../host/own.ts'
 
 /** Receives the reads of the code that runs now. No method throws. */
 export interface Sink {
@@ -324,10 +324,12 @@ export function noted(installation: Installation, note: Note, sink: Sink, args: 
 
 /** The function as Varve calls it: what it calls itself is not noted either. */
 function withoutNotes(installation: Installation, original: Callable): Callable {
+  const inner = ownOf(original)
+  const call = isCallable(inner) ? inner : original
   return function (this: unknown, ...args: unknown[]): unknown {
     installation.unrecorded += 1
     try {
-      return Reflect.apply(original, this, args)
+      return Reflect.apply(call, this, args)
     } finally {
       installation.unrecorded -= 1
     }
