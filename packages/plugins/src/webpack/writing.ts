@@ -62,6 +62,7 @@ export class Writing {
     isIdle: (() => boolean) | undefined,
     isWatching = false,
   ): Promise<boolean> {
+    if (!(await this.#computeEtags(isIdle))) return false
     const isSliced = isIdle !== undefined && isWatching
     let items = isSliced ? ITEMS_FIRST : Number.POSITIVE_INFINITY
     for (const group of groupsOf(this.pending, (kind) => Math.min(items, this.#sizes.of(kind)))) {
@@ -73,6 +74,22 @@ export class Writing {
       if (isSliced) items = Math.round(Math.min(Math.max((items * SLICE_MS) / 2 / spentMs, 1), items * 2))
       await setImmediate()
       if (!isIdle()) return false
+    }
+    return true
+  }
+
+  /**
+   * Computes the etags, with `isIdle` in slices of time while it returns true. Many are hashes of sources that are pending themselves, which
+   * are stored with them (`source-hashes.ts`). Returns whether all are known.
+   */
+  async #computeEtags(isIdle: (() => boolean) | undefined): Promise<boolean> {
+    let startMs = performance.now()
+    for (const { etag } of this.pending.values()) {
+      textOf(etag)
+      if (isIdle === undefined || performance.now() - startMs < SLICE_MS) continue
+      await setImmediate()
+      if (!isIdle()) return false
+      startMs = performance.now()
     }
     return true
   }
