@@ -18,6 +18,7 @@ import { type Parts, valueParts } from '../build/parts.ts'
 import { Root } from '../build/root.ts'
 import type { Warn } from '../build/warnings.ts'
 import { plainMap } from '../build/source-map.ts'
+import { runForeign } from '../host/files.ts'
 import type { ChainContext, Result } from './context.ts'
 import { addDependencies, dependenciesOf, watchedBy } from './dependencies.ts'
 import { type Entry, entryShape } from './entry.ts'
@@ -166,20 +167,23 @@ export class LoaderCache {
     if (calls?.isOpen !== true || recording === undefined || this.#reasonAgainst(context) !== undefined) return
     const startMs = startOf(context)
     const result: Result = { content, map: plainMap(map), meta }
-    await calls.run<Result, Entry>({
-      ...this.#callOf(context, calls),
-      reads: this.#reads.get(recording),
-      work: () => Promise.resolve(result),
-      keep: () => {
-        const dependencies = dependenciesOf(context)
-        const entry: Entry = { ...result, dependencies, calls: recording.calls }
-        const built = entry.calls.flatMap((call) => (call.method === 'addBuildDependency' ? [call.path] : []))
-        const watched = [...watchedBy(dependencies, startMs), ...built]
-        return { entry, watched, workMs }
-      },
-      shape: entryShape(context.loaders.length),
-      replay: () => result,
-    })
+    // What Varve does is no work of the chain, in whose context it runs: the file of the call would be read once more.
+    await runForeign(() =>
+      calls.run<Result, Entry>({
+        ...this.#callOf(context, calls),
+        reads: this.#reads.get(recording),
+        work: () => Promise.resolve(result),
+        keep: () => {
+          const dependencies = dependenciesOf(context)
+          const entry: Entry = { ...result, dependencies, calls: recording.calls }
+          const built = entry.calls.flatMap((call) => (call.method === 'addBuildDependency' ? [call.path] : []))
+          const watched = [...watchedBy(dependencies, startMs), ...built]
+          return { entry, watched, workMs }
+        },
+        shape: entryShape(context.loaders.length),
+        replay: () => result,
+      }),
+    )
     this.#reads.delete(recording)
   }
 
