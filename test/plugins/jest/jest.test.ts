@@ -45,14 +45,14 @@ function makeProject(): string {
   return folder
 }
 
-/** One run of Jest. Its own cache, which is keyed by its path, begins empty. */
+/** One run of Jest on a machine whose cache of Jest is empty, and was not cleared: its directory for temporary files is new. */
 async function run(folder: string, options: object = {}, args: readonly string[] = [], engine = 'auto'): Promise<Ran> {
-  const [own, runs, results] = ['jest-cache', '.runs-cache', 'results.json'].map((name) => join(folder, name)) as [
-    string,
-    string,
-    string,
-  ]
-  for (const path of [own, runs, results]) rmSync(path, { recursive: true, force: true })
+  const own = join(folder, 'jest-cache')
+  const temporary = join(folder, 'temporary')
+  const runs = join(folder, '.runs-cache')
+  const results = join(folder, 'results.json')
+  for (const path of [own, temporary, runs, results]) rmSync(path, { recursive: true, force: true })
+  mkdirSync(temporary)
   const transform = { '\\.js$': [VARVE, { transformer: TRANSFORMER, dir: join(folder, 'cache'), ...options }] }
   writeFileSync(
     join(folder, 'jest.config.json'),
@@ -61,7 +61,7 @@ async function run(folder: string, options: object = {}, args: readonly string[]
   const jestArgs = ['--ci', '--watchman=false', '--json', `--outputFile=${results}`, '--runInBand', ...args]
   const child = spawn(process.execPath, [JEST, ...jestArgs], {
     cwd: folder,
-    env: { ...process.env, VARVE_ENGINE: engine },
+    env: { ...process.env, VARVE_ENGINE: engine, TMPDIR: temporary, TEMP: temporary, TMP: temporary },
     stdio: ['ignore', 'ignore', 'pipe'],
   })
   let errors = ''
