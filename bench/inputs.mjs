@@ -78,7 +78,9 @@ async function turns(set, expected) {
   const samples = {}
   for (let round = 0; round <= rounds; round++) {
     for (const [name, way] of Object.entries(ways)) {
-      const [start, cpu, main] = [performance.now(), process.cpuUsage(), mainMs()]
+      const start = performance.now()
+      const cpu = process.cpuUsage()
+      const main = mainMs()
       const found = await way()
       const sample = { wall: performance.now() - start, cpu: cpuMs(cpu), main: mainMs() - main }
       if (found !== expected) throw new Error(`${name} found ${found} instead of ${expected}`)

@@ -8,9 +8,11 @@ import { makeFolder } from '../folders.ts'
 
 describe('varve stats without --dir', () => {
   it('lists the caches of the project and of VARVE_DIR with sizes, tools and a total', async () => {
-    const [folder, elsewhere] = [makeFolder(), makeFolder()]
+    const folder = makeFolder()
+    const elsewhere = makeFolder()
     writeFileSync(join(folder, 'package.json'), '{}')
-    const [one, two] = [join(folder, 'node_modules/.cache/varve/one'), join(elsewhere, 'two')]
+    const one = join(folder, 'node_modules/.cache/varve/one')
+    const two = join(elsewhere, 'two')
     for (const [name, dir] of [
       ['one', one],
       ['two', two],

@@ -1,6 +1,6 @@
 /**
  * Inputs are compared with the disk by two programs: JavaScript, which is the reference, and the addon for many at once. Both give the same
- * answers for every kind of input, for what other programs do to files meanwhile, and for sets with damage.
+ * answers for every kind of input, for what other programs do to files during a comparison, and for sets with damage.
  */
 import { execFileSync } from 'node:child_process'
 import * as fs from 'node:fs'
@@ -517,7 +517,7 @@ describe('many inputs', () => {
   })
 })
 
-describe('a file that changes meanwhile', () => {
+describe('a file that changes during a comparison', () => {
   it('gets no newer stamp from the comparison that missed the change', async () => {
     const root = new Root(fs.realpathSync(makeFolder()), nodePath)
     for (const name of ['a', 'b']) fs.writeFileSync(root.absolute(name), name)

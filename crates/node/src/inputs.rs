@@ -12,7 +12,7 @@ pub fn check_inputs(rows: String, stamps: &[f64], until_change: bool) -> Result<
     check(&rows, stamps, until_change).map(Into::into).map_err(thrown)
 }
 
-/// The same on another thread.
+/// The numbers of the inputs that are not known to be unchanged, found on another thread.
 #[napi(catch_unwind)]
 pub fn check_inputs_async(rows: String, stamps: &[f64], until_change: bool) -> Promise<Bytes> {
     let stamps = stamps.to_vec();

@@ -36,7 +36,8 @@ fn once_an_input_has_changed_few_others_are_checked() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("here");
     fs::write(&path, "").unwrap();
-    let (path, count) = (path.to_str().unwrap(), 100_000);
+    let path = path.to_str().unwrap();
+    let count = 100_000;
     let rows = (0..count).fold(String::new(), |mut rows, index| {
         let separator = if index == 0 { "" } else { "\0" };
         write!(rows, "{separator}ymissing\0{path}").unwrap();

@@ -94,7 +94,13 @@ export function partsInWords(before: Parts, now: Parts): string | undefined {
 function phraseOf(name: string, before: string | undefined, now: string | undefined): string {
   if (before === undefined) return `${name} appeared`
   if (now === undefined) return `${name} is gone`
-  const [old, present] = [shownOf(before), shownOf(now)]
+  return changeOf(name, before, now)
+}
+
+/** A change of a value as a phrase. The digests may show the values. */
+export function changeOf(name: string, before: string | undefined, now: string | undefined): string {
+  const old = shownOf(before)
+  const present = shownOf(now)
   return old === undefined || present === undefined ? `${name} changed` : `${name} ${old} -> ${present}`
 }
 

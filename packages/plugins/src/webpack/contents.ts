@@ -145,7 +145,7 @@ function runsOf(bytes: Buffer): Run[] {
 /** Bytes of one chunk, about 10 ms of work. */
 const CHUNK_BYTES = 8 << 20
 
-/** Bytes after which chunks are committed, so that the engine works meanwhile and holds at most twice as many in memory. */
+/** Bytes after which chunks are committed, so that the engine works while more are put, and holds at most twice as many in memory. */
 const COMMIT_BYTES = 16 << 20
 
 /** A part of a content. */
@@ -291,7 +291,7 @@ function isSource(part: object): boolean {
  * Whether this is a list or a plain object. A module leads to all of webpack by its generator, which is not stored: some properties
  * there have getters that warn.
  */
-function isPlain(part: object): boolean {
+export function isPlain(part: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(part)
   if (prototype === null || Object.getPrototypeOf(prototype) === null) return true
   return Array.isArray(part) || part instanceof Map || part instanceof Set

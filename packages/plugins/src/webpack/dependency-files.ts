@@ -161,7 +161,7 @@ function byPath(folder: string, request: string): string | undefined {
   return /^\.{1,2}\//.test(request) ? join(folder, request) : undefined
 }
 
-/** The same by the name of the package and the path in it, as webpack asks for what a module has required, without `exports` of package.json. */
+/** The path of a file of the package that this folder is in, by the name of the package and the path in it, as webpack asks for what a module has required, without `exports` of package.json. */
 function byName(folder: string, request: string): string | undefined {
   const [name = ''] = /^(?:@[^/]+\/)?[^/]+/.exec(request) ?? []
   const root = rootOf(folder)

@@ -43,7 +43,7 @@ export interface Identity {
   readonly digest: string
   /** What is part of the digest besides name and build dependencies. */
   readonly inputs: Readonly<Record<string, string>>
-  /** The same and the mode, as digests or short values. */
+  /** `inputs` and the mode, as digests or short values. */
   readonly digests: NamedDigests
   /** Files, directories and packages that the user named or webpack-cli loaded, absolute or relative to the context. */
   readonly buildDependencies: readonly string[]
@@ -157,7 +157,7 @@ export function callersOf(callee: unknown): string[] {
   return filesOnStack(callee).filter(isOfProject)
 }
 
-/** The same, and the direct caller of `callee` even if it is in a package: that package supplies the config. */
+/** Files of the project on the current stack, and the direct caller of `callee` even if it is in a package: that package supplies the config. */
 export function makersOf(callee: unknown): string[] {
   return filesOnStack(callee).filter((path, index) => index === 0 || isOfProject(path))
 }

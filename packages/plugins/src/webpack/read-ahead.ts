@@ -145,7 +145,7 @@ export class ReadAhead {
     return total
   }
 
-  /** Begins to read the contents of a pack, unless it was taken meanwhile. Returns their bytes. */
+  /** Begins to read the contents of a pack, unless it was taken while its bytes were read. Returns their number of bytes. */
   #beginContents(pack: string, bytes: Uint8Array): number {
     if (this.#isEnded || !this.#reading.has(pack)) return 0
     const lengths = contentLengths(asBuffer(bytes))

@@ -241,7 +241,7 @@ export class BuildReads {
     if (own.length > 0) this.#keepWith(buildInfo, own, build)
   }
 
-  /** Stores inputs with their module. If one has changed meanwhile, nothing describes what the module was made with. */
+  /** Stores inputs with their module. If one has changed since it was read, nothing describes what the module was made with. */
   #keepWith(buildInfo: BuildInfo, keys: readonly string[], { notes }: Build): void {
     const set = notes.seal(keys)
     if (typeof set === 'string') buildInfo.cacheable = false

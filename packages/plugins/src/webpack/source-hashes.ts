@@ -4,6 +4,7 @@
  * those of a bundle are larger than the bundle. Here the hash is stored beside the value instead, and the restored source has it from the start.
  */
 import type { Compiler } from 'webpack'
+import { isPlain } from './contents.ts'
 
 /** Limit of the sources and objects of a value that are inspected. */
 const LOOKS_MAX = 256
@@ -79,9 +80,4 @@ function isSource(part: object): part is Source {
     'buffer' in part &&
     typeof part.buffer === 'function'
   )
-}
-
-function isPlain(part: object): boolean {
-  const prototype: unknown = Object.getPrototypeOf(part)
-  return prototype === Object.prototype || prototype === null
 }

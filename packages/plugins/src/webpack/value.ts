@@ -263,7 +263,8 @@ export class BytesStep {
     const size = source.takeOne(HEAD_BYTES).readUInt32LE()
     const [list, places] = checked(deserialize(source.takeOne(size)))
     for (let index = 0; index < places.length; index += 2) {
-      const [place, bytes] = [places[index], places[index + 1]]
+      const place = places[index]
+      const bytes = places[index + 1]
       if (typeof place !== 'number' || typeof bytes !== 'number') throw new Error('a part has no place')
       const isPart = list[place]
       if (typeof isPart !== 'boolean') throw new Error('a part has no place in its list')

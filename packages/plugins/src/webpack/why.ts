@@ -13,9 +13,10 @@ import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { setImmediate } from 'node:timers/promises'
 import type { Cache, Task, TaskInputs } from 'varve'
-import { digestOfInput, readSet, shownOf, type StoredInput } from 'varve/internal'
+import { digestOfInput, readSet, type StoredInput } from 'varve/internal'
 import type { Compilation, Module } from 'webpack'
 import { isInstalled, manifestOf } from '../build/modules.ts'
+import { changeOf } from '../build/parts.ts'
 import { disk } from '../host/files.ts'
 import type { Identity, NamedDigests } from './identity.ts'
 import { LEADS_TO, linkOf } from './packages.ts'
@@ -147,12 +148,6 @@ const DEPTH_MAX = 50
 /** Begins the names that DefinePlugin gives to values. */
 const DEFINED = 'webpack/DefinePlugin '
 
-/** A change of a value as a phrase. The digests may show the values. */
-export function changeOf(name: string, before: string | undefined, now: string | undefined): string {
-  const [old, present] = [shownOf(before), shownOf(now)]
-  return old === undefined || present === undefined ? `${name} changed` : `${name} ${old} -> ${present}`
-}
-
 /** The changes of named inputs. */
 export function changesOf(before: NamedDigests, now: NamedDigests): string[] {
   const names = Object.keys(now).filter((name) => before[name] !== undefined && before[name] !== now[name])
@@ -160,10 +155,10 @@ export function changesOf(before: NamedDigests, now: NamedDigests): string[] {
 }
 
 /** Packages in a snapshot that are installed in another version, by path. */
-export function changedPackages(snapshot: unknown): Map<string, string> {
+function changedPackages(snapshot: unknown): Map<string, string> {
   const changed = new Map<string, string>()
   let count = 0
-  for (const [path, before] of foundIn(snapshot, 'managedItemInfo', 0)) {
+  for (const [path, before] of packagesIn(snapshot, 0)) {
     if (typeof before !== 'string' || !before.includes('@')) continue
     const now = installedAt(path)
     if (now !== before) changed.set(path, wordsOf(before, now))
@@ -198,22 +193,13 @@ function definedValue(key: unknown, values: ReadonlyMap<unknown, unknown>): [nam
     : []
 }
 
-/** The paths that a snapshot found missing. */
-export function missingIn(snapshot: unknown): string[] {
-  return [...foundIn(snapshot, 'missingExistence', 0)].flatMap(([path, exists]) => (exists === false ? [path] : []))
-}
-
-/** What a snapshot and those that it shares have of each path. */
-function* foundIn(
-  snapshot: unknown,
-  field: 'managedItemInfo' | 'missingExistence',
-  depth: number,
-): Generator<[path: string, found: unknown]> {
+/** What a snapshot and those that it shares have of each installed package, by path. */
+function* packagesIn(snapshot: unknown, depth: number): Generator<[path: string, found: unknown]> {
   if (typeof snapshot !== 'object' || snapshot === null || depth > DEPTH_MAX) return
-  const found: unknown = Reflect.get(snapshot, field)
+  const found: unknown = Reflect.get(snapshot, 'managedItemInfo')
   for (const [path, one] of found instanceof Map ? found : []) if (typeof path === 'string') yield [path, one]
   const children: unknown = Reflect.get(snapshot, 'children')
-  for (const child of children instanceof Set ? children : []) yield* foundIn(child, field, depth + 1)
+  for (const child of children instanceof Set ? children : []) yield* packagesIn(child, depth + 1)
 }
 
 /** Name and version of an installed package, as webpack writes them; empty if there is none. */

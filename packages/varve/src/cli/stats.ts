@@ -38,7 +38,8 @@ async function listCaches(json: boolean): Promise<void> {
   const places = placesOf()
   const caches: CacheJson[] = []
   for (const cache of [...new Set(places.flatMap(cachesIn))].sort()) caches.push(await lookAt(cache))
-  const [entries, bytes] = [sumOf(caches, 'entries'), sumOf(caches, 'bytes')]
+  const entries = sumOf(caches, 'entries')
+  const bytes = sumOf(caches, 'bytes')
   if (json) return writeJson('stats', { places, caches, entries, bytes })
   if (caches.length === 0)
     return write(`no caches in ${places.map((place) => `'${escapeText(place)}'`).join(' or ')}\n`)
@@ -73,7 +74,8 @@ async function lookAt(dir: string): Promise<CacheJson> {
     return await inspect(dir, async ({ session }) => {
       const { bytes, namespaces } = await session.run((store) => store.stats())
       const tools = [...new Set(session.call(readHistory).map(({ name }) => name))]
-      const [names, entries] = [namespaces.map(({ name }) => name), sumOf(namespaces, 'entries')]
+      const names = namespaces.map(({ name }) => name)
+      const entries = sumOf(namespaces, 'entries')
       return { ...nothing, tools, namespaces: names, entries, bytes, problem: null }
     })
   } catch (error) {

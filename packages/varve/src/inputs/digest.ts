@@ -222,7 +222,8 @@ export function sha256(data: Uint8Array): string {
 function mix(state: Uint32Array, schedule: Uint32Array, rounds: Uint32Array): void {
   const word = (index: number): number => schedule[index] ?? 0
   for (let index = 16; index < schedule.length; index++) {
-    const [early, late] = [word(index - 15), word(index - 2)]
+    const early = word(index - 15)
+    const late = word(index - 2)
     const first = turned(early, 7) ^ turned(early, 18) ^ (early >>> 3)
     const second = turned(late, 17) ^ turned(late, 19) ^ (late >>> 10)
     schedule[index] = word(index - 16) + first + word(index - 7) + second

@@ -120,12 +120,6 @@ export function digestOrOther(disk: Disk, kind: ReadKind, path: string): string 
   }
 }
 
-/** The digest of an input on the disk of this host. Throws if it cannot be read. */
-export function digestOfRead(kind: ReadKind, path: string): string {
-  const disk = hostDisk()
-  return disk === undefined ? 'missing' : digestNow(disk, kind, path)
-}
-
 /**
  * Names with a letter for the type. Left out are caches of Varve, which appear while what was read is being recorded. In
  * `node_modules`, these are among the hidden folders, where tools keep caches of their own.

@@ -90,7 +90,7 @@ export class PackedInputs {
     }
   }
 
-  /** The same without this thread. */
+  /** Compares all with the present on other threads, or until one has changed. Undefined if JavaScript has to. */
   async checkAsync(untilChange: boolean): Promise<Findings | undefined> {
     if (native === undefined) return undefined
     try {

@@ -63,7 +63,7 @@ export function isYoungAt(look: Look | undefined, atMs: number): boolean {
   return typeof look === 'object' && isYoungStamp(stampOf(look), atMs)
 }
 
-/** The same of a stamp. */
+/** Whether a stamp is so young at that time that a later change may have the same one. */
 export function isYoungStamp([, mtimeMs, ctimeMs]: Stamp, atMs: number): boolean {
   const tickMs = ctimeMs % 1000 === 0 ? COARSE_TICK_MS : TICK_MS
   return Math.max(mtimeMs, ctimeMs) > atMs - tickMs

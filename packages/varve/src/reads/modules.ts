@@ -181,7 +181,8 @@ interface Import {
 }
 
 function noteImport(installation: Installation, urls: typeof nodeUrl, { specifier, parent, url }: Import): void {
-  const [from, found] = [pathOf(urls, parent), pathOf(urls, url)]
+  const from = pathOf(urls, parent)
+  const found = pathOf(urls, url)
   if (from !== undefined && found !== undefined)
     installation.imports.set(from, (installation.imports.get(from) ?? new Set()).add(found))
   const sink = sinkNow(installation)

@@ -105,7 +105,8 @@ export function sentenceOf({ kind, name, before, after }: Difference): string {
   if (kind === 'env' && name.endsWith('*')) return `other variables are set${name === '*' ? '' : ` (${name})`}`
   const subject = kind === 'input' ? `input ${name}` : kind === 'file' ? (packageOf(name) ?? name) : name
   if (before === undefined && kind !== 'input') return `${subject} is a new dependency`
-  const [old, now] = [shownOf(before), shownOf(after)]
+  const old = shownOf(before)
+  const now = shownOf(after)
   if (before === 'missing') return `${subject} appeared${now === undefined ? '' : `: ${now}`}`
   if (before === 'undefined') return `${subject} was set${now === undefined ? '' : ` to ${now}`}`
   if (after === 'missing') return `${subject} is gone`
@@ -117,7 +118,8 @@ export function sentenceOf({ kind, name, before, after }: Difference): string {
 /** Several differences as a short text: first those with values, then others. */
 export function wordsOf(differences: readonly Difference[], explain: Explain | undefined): string {
   // Variables first: what they decide, such as a config, differs with them.
-  const [variables, others] = [differences.filter(isVariable), differences.filter((one) => !isVariable(one))]
+  const variables = differences.filter(isVariable)
+  const others = differences.filter((one) => !isVariable(one))
   const sentences = [...variables, ...others].map(
     (difference) => explained(difference, explain) ?? sentenceOf(difference),
   )
