@@ -54,13 +54,18 @@ const PACKAGE = /^.*[\\/]node_modules[\\/](@[^\\/]+[\\/])?([^\\/]+)/
 export interface LocalModules {
   readonly paths: readonly string[]
   readonly manifests: readonly string[]
+  /** Where the manifests of packages that they import would be: code can do without a package until somebody installs it. */
+  readonly missing: readonly string[]
   readonly variables: readonly string[]
 }
 
 /** What the code of one file names. */
 interface Named {
   readonly stamp: string
-  readonly specifiers: readonly string[]
+  /** Specifiers of imports. */
+  readonly imported: readonly string[]
+  /** Plugins of Babel, by all names that they may have. */
+  readonly plugins: readonly string[]
   /** Of a config of Babel that is code, also texts that may be no imports. */
   readonly paths: readonly string[]
   readonly variables: readonly string[]
@@ -93,6 +98,7 @@ export function callers(): string[] {
 export function localModules(roots: readonly string[]): LocalModules {
   const paths = new Set<string>()
   const manifests = new Set<string>()
+  const missing = new Set<string>()
   const variables = new Set<string>()
   const found = emptyFound()
   const waiting = roots.flatMap(configOf)
@@ -103,10 +109,36 @@ export function localModules(roots: readonly string[]): LocalModules {
     const named = CODE.test(path) || DATA.test(path) ? namedBy(path) : undefined
     if (named === undefined) continue
     for (const name of named.variables) variables.add(name)
-    for (const specifier of named.specifiers) waiting.push(...filesOf(specifier, dirname(path), found))
+    for (const specifier of named.imported) {
+      const files = filesOf(specifier, dirname(path), found)
+      waiting.push(...files)
+      if (files.length === 0) for (const manifest of manifestsOf(specifier, dirname(path))) missing.add(manifest)
+    }
+    for (const specifier of named.plugins) waiting.push(...filesOf(specifier, dirname(path), found))
     for (const specifier of named.paths) waiting.push(...filesNamed(specifier, dirname(path), found))
   }
-  return { paths: [...paths].sort(), manifests: [...manifests].sort(), variables: [...variables].sort() }
+  const sorted = (names: ReadonlySet<string>): string[] => [...names].sort()
+  return {
+    paths: sorted(paths),
+    manifests: sorted(manifests),
+    missing: sorted(missing),
+    variables: sorted(variables),
+  }
+}
+
+/** Where the manifest of a package may be that a module in this directory imports. */
+function manifestsOf(specifier: string, from: string): string[] {
+  if (
+    isBuiltin(specifier) ||
+    OWN_PACKAGES.has(nameIn(specifier)) ||
+    !/^(?:@[\w.~-]+\/)?[\w~][\w.~-]*(?:\/|$)/.test(specifier)
+  )
+    return []
+  const found: string[] = []
+  for (let folder = from; ; folder = dirname(folder)) {
+    found.push(join(folder, 'node_modules', nameIn(specifier), 'package.json'))
+    if (folder === dirname(folder)) return found
+  }
 }
 
 /** What a file names; undefined if it cannot be read. */
@@ -117,10 +149,10 @@ function namedBy(path: string): Named | undefined {
   if (known !== undefined && known.stamp === stamp) return known
   const text = textOf(path)
   if (text === undefined) return undefined
-  const imported = CODE.test(path) ? Array.from(text.matchAll(IMPORT), ([, , specifier = '']) => specifier) : []
-  const specifiers = [...new Set([...imported, ...namedIn(text)])]
+  const specifiers = CODE.test(path) ? Array.from(text.matchAll(IMPORT), ([, , specifier = '']) => specifier) : []
+  const imported = [...new Set(specifiers)]
   const paths = BABEL_CODE.test(path) ? namedAnywhereIn(text) : []
-  const named = { stamp, specifiers, paths, variables: variablesIn(text) }
+  const named = { stamp, imported, plugins: namedIn(text), paths, variables: variablesIn(text) }
   if (changedMsOf(look) <= Date.now() - COARSE_TICK_MS) namedByFile.set(path, named) // a younger file may change without another time
   return named
 }

@@ -99,9 +99,9 @@ export class PluginReads {
   noteModules(files: readonly string[]): void {
     const scope = this.#scope
     if (scope === undefined) return
-    const { paths, manifests, variables } = localModules(files)
+    const { paths, manifests, missing, variables } = localModules(files)
     for (const path of paths) scope.read('module', path)
-    if (this.#options.packages === undefined) for (const path of manifests) scope.read('content', path)
+    if (this.#options.packages === undefined) for (const path of [...manifests, ...missing]) scope.read('content', path)
     for (const name of variables) scope.variable(name, false)
   }
 

@@ -278,13 +278,19 @@ export class BuildReads {
     if (this.#isOpen || ambient === undefined) return
     this.#isOpen = true
     ambient.scopes += 1
+    const code: string[] = []
     for (const read of ambient.reads.values()) {
       const { kind, path } = read
       if (isOutput(path)) continue
+      if (kind === 'module' || kind === 'content') code.push(path)
       // Code that changes is compared when the environment is recorded: it is in memory as it was when it was loaded.
       if (kind !== 'module' && read.hasChanged(DISK)) this.outdated ??= path
       else for (const key of this.#build === undefined ? [] : this.notes.adopt(read)) this.#build?.loose.add(key)
     }
+    if (this.#build === undefined) return
+    const { manifests, missing } = localModules(code)
+    for (const manifest of [...manifests, ...missing])
+      for (const key of this.notes.read('content', manifest)) this.#build.loose.add(key)
   }
 }
 

@@ -59,7 +59,7 @@ function measureClockHere(): void {
 
 /**
  * What a program reads outside of recorded work: its configuration, mostly. It counts for all recorded work that begins
- * later. Files of installed packages are left out here, but not that a package is missing or where its link leads. So are
+ * later. Of an installed package only the manifest that a request looked for counts, there or missing, and where its link leads. Left out are
  * variables, processes, workers and the network: what the program makes of those is seen only if it does so inside of recorded work.
  *
  * A file that the program wrote is its output, not its configuration: what it reads of it afterwards does not count, nor that
@@ -120,10 +120,8 @@ export class StartUp implements Ambient {
   #note(kind: ReadKind, path: string): boolean {
     const key = `${kind} ${path}`
     if (this.scopes > 0 || this.#reads.has(key)) return false
-    if (isInPackage(path) && !isOfMissingPackage(path)) {
-      this.#noteLink(path)
-      return false
-    }
+    if (isInPackage(path) && !MANIFEST.test(path)) return false
+    this.#noteLink(path)
     if (this.#written.has(path) && !isOfFolder(kind)) return false
     if (this.#reads.size >= PATHS_MAX) {
       this.isTooLong = true
@@ -176,10 +174,4 @@ export class StartUp implements Ambient {
 function isIn(folders: ReadonlySet<string>, path: string, disk: Disk): boolean {
   const above = disk.paths.dirname(path)
   return folders.has(path) || (above !== path && isIn(folders, above, disk))
-}
-
-/** Whether a path is the manifest of a package that was looked for and not found. A program that can do without it uses it once it is there. */
-function isOfMissingPackage(path: string): boolean {
-  const disk = MANIFEST.test(path) ? hostDisk() : undefined
-  return disk !== undefined && lookAt(disk.fs, path) === 'missing'
 }
