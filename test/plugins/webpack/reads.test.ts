@@ -25,7 +25,7 @@ module.exports = function (source) {
 interface Project {
   readonly folder: string
   /** Builds, and returns the modules that were built, sorted, and the inputs that had changed. */
-  build(options?: object): Promise<{ readonly built: string[]; readonly changed: readonly string[] }>
+  build(options?: object, output?: string): Promise<{ readonly built: string[]; readonly changed: readonly string[] }>
   write(file: string, text: string): void
 }
 
@@ -46,9 +46,9 @@ function makeProject(loader: string, files: Readonly<Record<string, string>> = {
   return {
     folder,
     write,
-    async build(options = {}) {
+    async build(options = {}, output = 'dist') {
       rmSync(log, { force: true })
-      const order = { folder, cache: 'varve', options }
+      const order = { folder, cache: 'varve', options, output }
       const { failure, changed } = await runProgram<{ failure: string | null; changed: string[] }>(BUILD, order, {
         cwd: folder,
       })
@@ -303,6 +303,23 @@ it('a cache in a folder that a loader lists does not change that folder', slow, 
   expect(existsSync(options.dir)).toBe(true)
   expect(await project.build(options)).toEqual(NOTHING)
 })
+
+it.each(['is removed before each build', 'stays'])(
+  'a loader that lists the directory around the output has hits: the output %s',
+  slow,
+  async (way) => {
+    const listed = "word = fs.readdirSync(join(__dirname, 'words')).filter((name) => name !== 'out').join()"
+    const project = makeProject(`${listed} // ${way}`, { 'words/one': '' })
+    const out = join(project.folder, 'words/out')
+    const build = () => project.build({}, 'words/out')
+    expect(await build()).toEqual({ built: ALL, changed: [] })
+    expect(existsSync(out)).toBe(true)
+    if (way !== 'stays') rmSync(out, { recursive: true })
+    expect(await build()).toEqual(NOTHING)
+    project.write('words/two', '')
+    expect((await build()).built).toEqual(ALL)
+  },
+)
 
 it('a source that a loader reads for another module without a report is an input of all, because it may keep it', async () => {
   const project = makeProject(

@@ -3,7 +3,7 @@
  *
  *   content  what is in a file                      digest of the bytes
  *   module   what is in a file that is loaded as code    the same; code stays in memory, so its first load in a process counts
- *   list     the names in a folder, with types      digest of the names, without caches of Varve
+ *   list     the names in a folder, with types      digest of the names, without caches of Varve and output
  *   tree     the same of all folders below          digest of the paths, without these, `node_modules` and `.git`
  *   type     whether a path exists, and as what     'file', 'folder', 'other' or 'missing'
  *   link     what a path resolves to                the path, relative to the root
@@ -58,6 +58,14 @@ const LEFT_OUT: ReadonlySet<string> = new Set(['node_modules', '.git'])
 export interface Disk {
   readonly fs: typeof fs
   readonly paths: typeof nodePath
+  /** Folders, absolute, whose names do not count in the folders around them, such as those of output. */
+  readonly hidden?: ReadonlySet<string>
+}
+
+/** Whether a folder has names below it that do not count. */
+export function holdsHidden({ paths, hidden = new Set() }: Disk, folder: string): boolean {
+  const start = folder.endsWith(paths.sep) ? folder : `${folder}${paths.sep}`
+  return [...hidden].some((path) => path.startsWith(start))
 }
 
 /** The file system of the host, undefined if there is none. */
@@ -74,14 +82,15 @@ export function typeOf(look: fs.Stats | 'missing' | 'unreadable'): string {
 }
 
 /** The digest of one read as it would be made now. Throws for a file that cannot be read. */
-export function digestNow({ fs: files, paths }: Disk, kind: ReadKind, path: string): string {
+export function digestNow(disk: Disk, kind: ReadKind, path: string): string {
+  const { fs: files } = disk
   if (kind === 'link') return linkOf(files, path)
   if (kind === 'package') return digestOfPlugged(path)
   const look = lookAt(files, path)
   if (typeof look === 'string' || kind === 'type') return typeOf(look)
   if (look.isDirectory()) {
-    if (kind === 'list') return digestOfNames(namesIn(files, paths, path))
-    return kind === 'tree' ? digestOfNames([...namesBelow({ fs: files, paths }, path)]) : 'folder'
+    if (kind === 'list') return digestOfNames(namesIn(disk, path))
+    return kind === 'tree' ? digestOfNames([...namesBelow(disk, path)]) : 'folder'
   }
   if (kind !== 'content' && kind !== 'module') return 'file'
   return look.size > PIECE_BYTES ? digestOfPieces(pieces(files, path)) : digestOfFile(path, files.readFileSync(path))
@@ -124,12 +133,13 @@ export function digestOrOther(disk: Disk, kind: ReadKind, path: string): string 
  * Names with a letter for the type. Left out are caches of Varve, which appear while what was read is being recorded. In
  * `node_modules`, these are among the hidden folders, where tools keep caches of their own.
  */
-function namesIn(files: typeof fs, paths: typeof nodePath, folder: string): string[] {
+function namesIn({ fs: files, paths, hidden }: Disk, folder: string): string[] {
   const isOfPackages = paths.basename(folder) === 'node_modules'
-  const isLeftOut = (entry: fs.Dirent): boolean =>
-    isOfPackages
-      ? entry.name.startsWith('.')
-      : entry.isDirectory() && isCache(files, paths, paths.join(folder, entry.name))
+  const isLeftOut = (entry: fs.Dirent): boolean => {
+    if (isOfPackages) return entry.name.startsWith('.')
+    const path = paths.join(folder, entry.name)
+    return hidden?.has(path) === true || (entry.isDirectory() && isCache(files, paths, path))
+  }
   const counted = files.readdirSync(folder, { withFileTypes: true }).filter((entry) => !isLeftOut(entry))
   return counted.map((entry) => `${entry.isDirectory() ? 'd' : entry.isFile() ? 'f' : 'o'}${entry.name}`)
 }
@@ -147,21 +157,17 @@ function isCache(files: typeof fs, paths: typeof nodePath, folder: string): bool
 }
 
 /** Reading with option `recursive` follows links to folders, so those count. `above`: the real paths of the folders that contain this one. */
-function* namesBelow(
-  { fs: files, paths }: Disk,
-  folder: string,
-  prefix = '',
-  above: readonly string[] = [],
-): Generator<string> {
+function* namesBelow(disk: Disk, folder: string, prefix = '', above: readonly string[] = []): Generator<string> {
+  const { fs: files, paths } = disk
   const real = linkOf(files, folder)
   if (above.includes(real)) return
-  for (const name of namesIn(files, paths, folder)) {
+  for (const name of namesIn(disk, folder)) {
     const bare = name.slice(1)
     if (LEFT_OUT.has(bare)) continue
     yield `${name[0]}${prefix}${bare}`
     const path = paths.join(folder, bare)
     if (name.startsWith('d') || (name.startsWith('o') && typeOf(lookAt(files, path)) === 'folder')) {
-      yield* namesBelow({ fs: files, paths }, path, `${prefix}${bare}/`, [...above, real])
+      yield* namesBelow(disk, path, `${prefix}${bare}/`, [...above, real])
     }
   }
 }

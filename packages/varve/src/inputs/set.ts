@@ -20,7 +20,7 @@ import { canCheckMany, checkInJavaScript, type Finding, type Findings, MANY, Pac
 import { Observed } from './observed.ts'
 import type { Root } from './root.ts'
 import { countedVariables } from './variables.ts'
-import { type Disk, type Found, isOfFolder, READ_KINDS, type ReadKind } from './input.ts'
+import { type Disk, type Found, holdsHidden, isOfFolder, READ_KINDS, type ReadKind } from './input.ts'
 
 /** One input with the state that a result was made from. */
 export type StoredInput = readonly [kind: ReadKind | 'env' | 'names', name: string, digest: string, ...stamp: Stamp]
@@ -266,6 +266,7 @@ export class Comparison {
     const [kind, name, digest] = input
     if (!isOfDisk(kind) || kind === 'package' || this.#observed.has(`${kind} ${name}`)) return false
     const path = this.#root.absolute(name)
+    if (isOfFolder(kind) && holdsHidden(this.disk, path)) return false
     if (this.#isOutdated(kind, path, () => this.observe(kind, name))) return false
     const target = kind === 'link' ? linkTarget(digest, this.#root) : digest
     if (target !== undefined) packed.add(kind, path, target, stampIn(input))

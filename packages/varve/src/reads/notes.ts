@@ -6,7 +6,7 @@
  *   spoiled  changed since it was noted: no set describes results that were made with it
  */
 import { VarveError } from '../errors.ts'
-import { type Disk, hostDisk, READ_KINDS, type ReadKind } from '../inputs/input.ts'
+import { type Disk, holdsHidden, hostDisk, isOfFolder, READ_KINDS, type ReadKind } from '../inputs/input.ts'
 import { type Noted, Observed } from '../inputs/observed.ts'
 import { Root } from '../inputs/root.ts'
 import { type ChangedInput, Comparison, isOfDisk, readSet, type StoredInput, storedInput } from '../inputs/set.ts'
@@ -26,6 +26,7 @@ export interface InputNotesOptions {
 /** What one compiler has read, by keys: `<kind> <absolute path>`, `env <variable>` or `names <prefix>`. */
 export class InputNotes {
   readonly #disk: Disk
+  readonly #hidden: Set<string> = new Set()
   readonly #root: Root
   readonly #counted: CountedPaths
   readonly #noted: Map<string, Noted> = new Map()
@@ -42,15 +43,17 @@ export class InputNotes {
     const disk = hostDisk()
     if (disk === undefined)
       throw new VarveError('ENGINE_UNAVAILABLE', 'the recorder needs the files of Node.js, which is not here')
-    this.#disk = disk
+    this.#disk = { ...disk, hidden: this.#hidden }
     this.#root = new Root(root, disk.paths)
     this.#counted = new CountedPaths(disk, root, isManaged)
   }
 
-  /** What is in this folder, absolute, does not count from now on. */
+  /** What is in this folder, absolute, does not count from now on, nor its name in the folders around it. */
   ignore(folder: string): void {
     this.#counted.ignore(folder)
+    this.#hidden.add(folder)
     this.#keys.clear()
+    for (const [key, { kind, path }] of this.#noted) if (this.#isAroundHidden(kind, path)) this.#noted.delete(key)
   }
 
   /** Notes a read that is about to be made. The keys of its inputs; none if it does not count. */
@@ -66,7 +69,8 @@ export class InputNotes {
   /** Takes over what was noted before, such as while the program started. */
   adopt(read: Noted): readonly string[] {
     const key = `${read.kind} ${read.path}`
-    if (this.#counted.has(read) && !this.#noted.has(key)) this.#noted.set(key, read)
+    const isTaken = !this.#isAroundHidden(read.kind, read.path) && this.#counted.has(read)
+    if (isTaken && !this.#noted.has(key)) this.#noted.set(key, read)
     return this.read(read.kind, read.path)
   }
 
@@ -125,7 +129,10 @@ export class InputNotes {
   changes(stored: unknown): readonly ChangedInput[] | undefined {
     const set = readSet(stored)
     if (set === undefined) return undefined
-    const now = new Comparison(this.#disk, this.#root, isOutdated)
+    const { fs, paths } = this.#disk
+    const now = new Comparison(this.#disk, this.#root, (kind, path, found) =>
+      isOutdated(kind, path, this.#isAroundHidden(kind, path) ? () => new Observed({ fs, paths }, kind, path) : found),
+    )
     return now.compare(set) === 'changed' ? now.changes(set) : []
   }
 
@@ -137,6 +144,10 @@ export class InputNotes {
   /** The path that an input of a set has here. */
   pathOf(name: string): string {
     return this.#root.absolute(name)
+  }
+
+  #isAroundHidden(kind: ReadKind, path: string): boolean {
+    return isOfFolder(kind) && holdsHidden(this.#disk, path)
   }
 
   #keyOf([kind, name]: StoredInput): string {
