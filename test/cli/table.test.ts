@@ -87,7 +87,7 @@ describe('the output of varve', () => {
       for (let key = 0; key < 1200; key++) space.put(`a key of the namespace ${key}`, 'x'.repeat(1000))
     }
     await cache.close()
-    const lines = runVarve(['stats', '--dir', dir], { env: { COLUMNS: '80' } })
+    const lines = runVarve(['stats', '--raw', '--dir', dir], { env: { COLUMNS: '80' } })
       .out.split('\n')
       .slice(2)
     expect(lines[0]).toMatch(/^namespace +version +entries +keys +values +on disk +age$/)

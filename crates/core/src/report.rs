@@ -116,6 +116,8 @@ pub struct NamespaceStats {
     /// Tables of this namespace and their bytes on disk.
     pub tables: u64,
     pub table_bytes: u64,
+    /// Bytes on disk of the blobs that its entries name. A blob counts for each of them.
+    pub blob_bytes: u64,
     /// Times of the oldest and the newest write that are still known, milliseconds since 1970; 0 = unknown.
     pub oldest_ms: u64,
     pub newest_ms: u64,

@@ -22,6 +22,7 @@ import type {
 
 export type { CacheJson, RemoteLayerJson } from './cli-json/caches.ts'
 export type { DependencyJson, RecordJson, VariantJson } from './cli-json/records.ts'
+export type { CacheReader, DescribeCache, Description, Part, ReadEntry, Subject } from './cli-json/description.ts'
 export type { ContentsJson, MadeJson, MadeReasonJson, MadeResultJson, TreeJson } from './cli-json/contents.ts'
 
 /** The `format` of every value. It changes if a field is removed or changes its meaning, not if one is added. */
@@ -58,8 +59,8 @@ export interface CliJson extends EachCaches {
 
 /** The reports of commands that work on each cache. */
 export interface EachReports {
-  /** `domain`: whether the cache is of untrusted scopes of a remote. */
-  readonly 'stats --dir': Stats & { readonly domain: TrustDomain }
+  /** `domain`: whether the cache is of untrusted scopes of a remote. `contents`: the namespaces as users know them, empty with `--raw`. */
+  readonly 'stats --dir': Stats & { readonly domain: TrustDomain; readonly contents: readonly StatsContentJson[] }
   readonly history: { readonly builds: readonly BuildRecord[] }
   readonly seal: SealReport & { readonly layer: string }
   readonly verify: VerifyReport
@@ -99,6 +100,21 @@ export interface StatsJson extends FormatJson {
   /** Sums over `caches`. */
   readonly entries: number
   readonly bytes: number
+}
+
+/** What namespaces of a cache are about: a tool in one configuration, a plugin, a task. */
+export interface StatsContentJson {
+  readonly title: string
+  /** Number of modules, assets and the like, by kind; empty if they are not known. */
+  readonly subjects: Readonly<Record<string, number>>
+  readonly entries: number
+  /** Bytes of keys and values before compression. */
+  readonly bytes: number
+  /** Bytes of tables and blobs; contents that share a blob share its bytes. Entries that are only in logs have none. */
+  readonly diskBytes: number
+  /** As in `NamespaceStats`. */
+  readonly oldestMs: number
+  readonly newestMs: number
 }
 
 export interface LsSortJson extends FormatJson {

@@ -127,6 +127,8 @@ export interface NamespaceStats {
   readonly tables: number
   /** Bytes of these tables on disk. */
   readonly tableBytes: number
+  /** Bytes on disk of the blobs (large values, files) that its entries name. A blob counts for each of them. */
+  readonly blobBytes: number
   /** Time of the oldest write that is still recorded, milliseconds since 1970; 0 = unknown. */
   readonly oldestMs: number
   /** Time of the newest write, milliseconds since 1970; 0 = unknown. */

@@ -93,8 +93,8 @@ function summaryOf({ stats, builds, engine }: ViewCacheJson): HTMLElement {
     ['Entries', count(entries)],
     ['On disk', size(stats.bytes)],
     ['Last build from cache', rateOf(last)],
-    ['Saved in the last build', last === undefined ? '-' : duration(last.savedMs)],
-    [`Saved in ${count(builds.length)} builds`, duration(saved)],
+    ['Work of the hits, last build', last === undefined ? '-' : duration(last.savedMs)],
+    [`Work of the hits, ${count(builds.length)} builds`, duration(saved)],
     ['Engine', engine],
   ]
   const list = facts.map(([name = '', value = '']) => el('div', {}, el('dt', {}, name), el('dd', {}, value)))

@@ -113,6 +113,7 @@ fn namespace_stats(state: &State, id: &NamespaceId, usage: &Marks) -> NamespaceS
         stats.entries += 1;
         stats.key_bytes += key_bytes;
         stats.value_bytes += entry.value_bytes;
+        stats.blob_bytes += entry.blob_bytes;
         if entry.used_ms.is_none() {
             stats.never_used_entries += 1;
             stats.never_used_bytes += key_bytes + entry.value_bytes;
@@ -126,6 +127,8 @@ fn namespace_stats(state: &State, id: &NamespaceId, usage: &Marks) -> NamespaceS
 pub(crate) struct EntrySummary<'a> {
     pub(crate) key: &'a [u8],
     pub(crate) value_bytes: u64,
+    /// Bytes on disk of the blobs that the value names.
+    pub(crate) blob_bytes: u64,
     /// Approximate: the oldest time known of its table or log, or the start of a day.
     pub(crate) written_ms: u64,
     /// The day of the last read; `None` = not read after the day on which it was written.
@@ -155,7 +158,9 @@ pub(crate) fn each_entry(
                     None
                 };
                 let value_bytes = refs.map_or(value_bytes as u64, |refs| refs.value_bytes());
-                each(EntrySummary { key, value_bytes, written_ms, used_ms });
+                let blobs = refs.iter().flat_map(|refs| refs.blobs());
+                let blob_bytes = blobs.map(|blob| blob.bytes).sum();
+                each(EntrySummary { key, value_bytes, blob_bytes, written_ms, used_ms });
             }
             ControlFlow::Continue(())
         });

@@ -188,6 +188,11 @@ function realRoot(folder: string): Root {
   }
 }
 
+/** A relative text as users know it: a path without the mark of the root. */
+export function withoutRoot(text: string): string {
+  return text.replaceAll(/<varve:(?:root|checkout)\\?>[\\/]?/g, '')
+}
+
 /** Whether a text would become a path. */
 export function hasMark(text: string): boolean {
   return ANY_MARKS.some((mark) => text.includes(mark))

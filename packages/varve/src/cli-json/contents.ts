@@ -12,6 +12,8 @@ export interface ContentsJson {
 export interface TreeJson {
   /** Null for the parts that are too many to be listed. */
   readonly name: string | null
+  /** The name as users know it, if that is another one. */
+  readonly title?: string
   readonly entries: number
   /** Bytes of keys and values before compression. */
   readonly bytes: number
@@ -41,6 +43,9 @@ export interface MadeReasonJson {
 export interface MadeResultJson {
   readonly task: string
   readonly id: string
+  /** The tool or plugin of the task and what the id is about, if it is a task of a plugin. */
+  readonly tool?: string
+  readonly path?: string
   /** In milliseconds since 1970. */
   readonly timeMs: number
   readonly workMs: number

@@ -7,6 +7,7 @@
  *   path        an absolute path has changed, as in another checkout
  *   variable    a variable has another value than in the build before
  *   new         each build has other ids than the one before
+ *   not stored  the last builds have stored nothing, each for the same reason
  */
 import { dirname } from 'node:path'
 import type { FindingJson } from '../cli-json.ts'
@@ -39,7 +40,7 @@ export function diagnose(dir: string, builds: readonly BuildRecord[]): FindingJs
   const findings: FindingJson[] = []
   for (const name of new Set(builds.map((build) => build.name))) {
     const recent = builds.filter((build) => build.name === name).slice(0, BUILDS_MAX)
-    const found = causeOfMisses(recent.map(causesOf)) ?? neverFound(recent)
+    const found = storesNothing(recent) ?? causeOfMisses(recent.map(causesOf)) ?? neverFound(recent)
     if (found !== undefined) findings.push({ ...found, what: 'hits', found: `${dir}: ${found.found}` })
   }
   return findings
@@ -47,10 +48,48 @@ export function diagnose(dir: string, builds: readonly BuildRecord[]): FindingJs
 
 type Found = Omit<FindingJson, 'what'>
 
+/** What a reason begins with if a result cannot be stored. */
+const NOT_STORED = 'not stored: '
+
+/** What to do about results that are not stored, by words of the reason. */
+const WAYS_OUT: readonly (readonly [words: RegExp, advice: string])[] = [
+  [/stateless|keeps|makes/, "if the plugin keeps nothing between its hooks, set 'stateless: true' for it"],
+  [
+    /network|connect/,
+    "results that depend on the network cannot be checked again; if they do not depend on it, name the package in 'trust'",
+  ],
+  [
+    /addon|native|process|worker|thread/,
+    "its reads cannot be seen: name the files that it reads in 'files', or its package in 'trust' if it reads none",
+  ],
+  [/written|writes/, 'files that a plugin writes are not part of its result: let the bundler emit them'],
+  [/inputs have changed/, 'start the process again after a change of its configuration'],
+]
+
+/** Builds in which no result could be stored. */
+function storesNothing(builds: readonly BuildRecord[]): Found | undefined {
+  const isNothing = ({ hits, reasons }: BuildRecord): boolean =>
+    hits === 0 && Object.keys(reasons).some((one) => one.startsWith(NOT_STORED))
+  const from = builds.findIndex((build) => !isNothing(build))
+  const count = from < 0 ? builds.length : from
+  const [newest] = builds
+  if (count === 0 || newest === undefined) return undefined
+  const reason =
+    Object.keys(newest.reasons)
+      .find((one) => one.startsWith(NOT_STORED))
+      ?.slice(NOT_STORED.length) ?? ''
+  const last = count === 1 ? 'the last build' : `each of the last ${count} builds`
+  const wayOut = WAYS_OUT.find(([words]) => words.test(reason))?.[1]
+  return {
+    found: `${last} by ${newest.name} has stored nothing: ${reason}`,
+    advice: wayOut ?? `see 'Nothing was stored' in the troubleshooting page of Varve`,
+  }
+}
+
 function causeOfMisses(builds: readonly (readonly Cause[])[]): Found | undefined {
   for (const cause of builds[0] ?? []) {
     const chain = chainOf(cause.name, builds)
-    const found = takesTurns(chain) ?? differsAlways(chain) ?? isPath(cause) ?? isVariable(cause)
+    const found = takesTurns(chain) ?? differsAlways(chain) ?? isPath(cause) ?? isVariable(cause) ?? isOtherRoot(cause)
     if (found !== undefined) return found
   }
   return undefined
@@ -109,6 +148,14 @@ function isVariable({ name, before, after }: Cause): Found | undefined {
   const shown = after === '' ? 'another value' : `the value ${after} instead of ${before}`
   const note = `builds use results of the same ${name} only; set it to one value in builds that share a cache`
   return { found: `${name} had ${shown} in the last build that stored results`, note }
+}
+
+function isOtherRoot({ name }: Cause): Found | undefined {
+  if (name !== 'root') return undefined
+  return {
+    found: 'results name the directory in which they were made, and this build ran in another one',
+    advice: 'build in the same directory, or let code and source maps have relative paths',
+  }
 }
 
 /** Builds that store results under ids that no later build asks for. */

@@ -4,6 +4,7 @@ import prettyMs from 'pretty-ms'
 import { readHistory } from '../history/history.ts'
 import type { BuildRecord } from '../history/record.ts'
 import { command, type CommonOptions } from './command.ts'
+import { type Described, describedIn } from './open/described.ts'
 import { reportEach, inspect } from './open/folder.ts'
 import { wholeNumber } from './open/entries.ts'
 import { escapeText } from './output/escape.ts'
@@ -12,25 +13,33 @@ import { table } from './output/table.ts'
 
 interface HistoryOptions extends CommonOptions {
   readonly limit: number
+  readonly raw?: boolean
 }
 
 export const historyCommand: Command = command(
   'history',
-  'list the last builds: results from the cache, time saved, reasons of misses',
+  'list the last builds: results from the cache, their work, reasons of misses',
 )
   .option('--limit <count>', 'maximum number of builds', wholeNumber, 20)
+  .option('--raw', 'list namespaces as they are stored, instead of what they are about')
   .action(run)
 
 async function run(options: HistoryOptions): Promise<void> {
+  const described = new WeakMap<readonly BuildRecord[], Described>()
   const look = (dir: string): Promise<{ readonly builds: readonly BuildRecord[] }> =>
-    inspect(dir, async ({ session }) => ({ builds: session.call(readHistory).slice(0, options.limit) }))
+    inspect(dir, async ({ session }) => {
+      const builds = session.call(readHistory).slice(0, options.limit)
+      described.set(builds, await describedIn(session, options.raw))
+      return { builds }
+    })
   await reportEach('history', options, look, ({ builds }) =>
-    builds.length === 0 ? 'no builds recorded\n' : textOf(builds),
+    builds.length === 0 ? 'no builds recorded\n' : textOf(builds, described.get(builds)),
   )
 }
 
-function textOf(builds: readonly BuildRecord[]): string {
-  const head = ['tool', 'started', 'took', 'from cache', 'saved', 'misses', 'namespaces']
+function textOf(builds: readonly BuildRecord[], described: Described | undefined): string {
+  const isDescribed = described !== undefined && described.descriptions.length > 0
+  const head = ['tool', 'started', 'took', 'from cache', 'work', 'misses', isDescribed ? 'contents' : 'namespaces']
   const rows = builds.map((build) => [
     escapeText(build.name),
     age(build.startMs),
@@ -38,9 +47,9 @@ function textOf(builds: readonly BuildRecord[]): string {
     `${grouped(build.hits)} of ${grouped(build.hits + build.misses)}`,
     build.savedMs === 0 ? '-' : time(build.savedMs),
     escapeText(reasonsOf(build.reasons)),
-    escapeText(namespacesOf(build)),
+    escapeText(isDescribed ? described.titlesOf(build.namespaces).join(', ') || '-' : namespacesOf(build)),
   ])
-  return table(head, rows, ['started', 'took', 'from cache', 'saved'])
+  return table(head, rows, ['started', 'took', 'from cache', 'work'])
 }
 
 function reasonsOf(reasons: Readonly<Record<string, number>>): string {

@@ -1,13 +1,16 @@
 /** `varve stats`: all caches of this project and of VARVE_DIR with a total, or the namespaces and layers of each cache in `--dir`. */
 import type { Command } from 'commander'
 import { join, relative } from 'node:path'
-import type { CacheJson, EachReports } from '../cli-json.ts'
+import type { CacheJson, EachReports, StatsContentJson } from '../cli-json.ts'
 import { toVarveError } from '../errors.ts'
 import { cachesDirectory, projectDirectory } from '../health/directory.ts'
 import { readHistory } from '../history/history.ts'
 import { FORMAT_FOLDER, SECRET_FOLDER } from '../host/format.ts'
-import type { LayerReport, NamespaceStats } from '../reports.ts'
+import type { LayerReport, NamespaceStats, Stats } from '../reports.ts'
+import type { Session } from '../session/session.ts'
+import { groupOf, RECORDS_PREFIX } from '../task/names.ts'
 import { command, type CommonOptions } from './command.ts'
+import { type Described, describedIn, partsOf } from './open/described.ts'
 import { reportEach, findReadable, inspect, isCache, isFormat } from './open/folder.ts'
 import { escapeText } from './output/escape.ts'
 import { age, counted, grouped, size, write, writeJson } from './output/output.ts'
@@ -17,21 +20,88 @@ import { disk } from '../host/disk.ts'
 /** Places below a project that Varve chooses for caches, and so does Yarn without node_modules. */
 const PROJECT_FOLDERS = ['node_modules/.cache/varve', '.yarn/.cache/varve', '.pnp/.cache/varve', '.cache/varve']
 
+interface StatsOptions extends CommonOptions {
+  readonly raw?: boolean
+}
+
 export const statsCommand: Command = command(
   'stats',
-  'list the caches of this project and of VARVE_DIR, or, with --dir, sizes and namespaces of each cache there',
-).action(run)
+  'list the caches of this project and of VARVE_DIR, or, with --dir, sizes and contents of each cache there',
+)
+  .option('--raw', 'with --dir: list namespaces with their versions, as they are stored')
+  .action(run)
 
-async function run(options: CommonOptions): Promise<void> {
+async function run(options: StatsOptions): Promise<void> {
   if (options.dir === undefined) return listCaches(options.json === true)
+  const { raw: isRaw = false } = options
   await reportEach(
     'stats --dir',
     options,
     (dir) =>
-      inspect(dir, async ({ session, domain }) => ({ ...(await session.run((store) => store.stats())), domain })),
-    textOf,
+      inspect(dir, async ({ session, domain }) => {
+        const stats = await session.run((store) => store.stats())
+        const contents = isRaw ? [] : contentsOf(session, stats, await describedIn(session))
+        return { ...stats, domain, contents }
+      }),
+    isRaw ? rawTextOf : textOf,
     findReadable,
   )
+}
+
+/** What each description and each other namespace has. */
+function contentsOf(session: Session, stats: Stats, described: Described): StatsContentJson[] {
+  const named = stats.namespaces.reduce((sum, { blobBytes }) => sum + blobBytes, 0)
+  const blobShare = named === 0 ? 0 : Math.min(1, stats.blobBytes / named) // entries of several contents may name one blob
+  const found = described.descriptions.map((description) => {
+    const subjects = new Map<string, Set<string>>()
+    for (const { subject } of partsOf(session, described, description)) {
+      if (subject !== undefined) subjects.set(subject.kind, (subjects.get(subject.kind) ?? new Set()).add(subject.path))
+    }
+    const counts = Object.fromEntries(Array.from(subjects, ([kind, paths]) => [kind, paths.size]))
+    return contentOf(description.title, counts, described.statsOf(description), blobShare)
+  })
+  const others = described.others.map((namespace) => contentOf(titleOf(namespace), {}, [namespace], blobShare))
+  return [...found, ...merged(others)].sort((one, other) => other.bytes - one.bytes)
+}
+
+/** Adds up contents of one title: the three namespaces of a task. */
+function merged(contents: readonly StatsContentJson[]): StatsContentJson[] {
+  const byTitle = new Map<string, StatsContentJson>()
+  for (const one of contents) {
+    const known = byTitle.get(one.title)
+    byTitle.set(one.title, known === undefined ? one : added(known, one))
+  }
+  return [...byTitle.values()]
+}
+
+function added(one: StatsContentJson, other: StatsContentJson): StatsContentJson {
+  const times = [one.oldestMs, other.oldestMs].filter((timeMs) => timeMs > 0)
+  return {
+    ...one,
+    entries: one.entries + other.entries,
+    bytes: one.bytes + other.bytes,
+    diskBytes: one.diskBytes + other.diskBytes,
+    oldestMs: times.length === 0 ? 0 : Math.min(...times),
+    newestMs: Math.max(one.newestMs, other.newestMs),
+  }
+}
+
+function titleOf({ name }: NamespaceStats): string {
+  const group = groupOf(name)
+  return group.startsWith(RECORDS_PREFIX) ? `task ${group.slice(RECORDS_PREFIX.length)}` : group
+}
+
+function contentOf(
+  title: string,
+  subjects: Readonly<Record<string, number>>,
+  namespaces: readonly NamespaceStats[],
+  blobShare: number,
+): StatsContentJson {
+  const all = namespaces.map(({ entries, keyBytes, valueBytes, tableBytes, blobBytes, oldestMs, newestMs }) => {
+    const sizes = { bytes: keyBytes + valueBytes, diskBytes: tableBytes + Math.floor(blobBytes * blobShare) }
+    return { title, subjects, entries, ...sizes, oldestMs, newestMs }
+  })
+  return all.reduce(added, { title, subjects, entries: 0, bytes: 0, diskBytes: 0, oldestMs: 0, newestMs: 0 })
 }
 
 async function listCaches(json: boolean): Promise<void> {
@@ -136,9 +206,41 @@ function layersText(layers: readonly LayerReport[]): string {
   return lines.join('')
 }
 
-function textOf(stats: EachReports['stats --dir']): string {
-  const files = `${counted(stats.files, 'file')}, ${size(stats.bytes)}`
-  const parts = `${counted(stats.tables, 'table')} ${size(stats.tableBytes)}, ${counted(stats.logs, 'log')} ${size(stats.logBytes)}`
+type DirectoryStats = EachReports['stats --dir']
+
+function headOf(stats: DirectoryStats, details: string): string {
+  const domain = stats.domain === 'untrusted' ? UNTRUSTED : ''
+  return `${counted(stats.files, 'file')}, ${size(stats.bytes)}${details}\n${domain}${layersText(stats.layers)}`
+}
+
+/** Every byte is in a row: that of a content, or one of the last two. */
+function textOf(stats: DirectoryStats): string {
+  const { contents, bytes, logBytes } = stats
+  const head = ['content', 'of', 'entries', 'uncompressed', 'on disk', 'age']
+  const rows = contents.map(({ title, subjects, entries, bytes: raw, diskBytes, ...times }) => {
+    const of = Object.entries(subjects)
+      .sort(([kind, count], [otherKind, other]) => other - count || (kind < otherKind ? 1 : -1))
+      .map(([kind, count]) => counted(count, kind))
+    return [
+      escapeText(title),
+      escapeText(of.join(', ')) || '-',
+      grouped(entries),
+      size(raw),
+      size(diskBytes),
+      ages(times),
+    ]
+  })
+  const listed = contents.reduce((sum, { diskBytes }) => sum + diskBytes, logBytes)
+  const rest = [
+    ['newest commits, in logs', logBytes],
+    ['manifests, usage, and files to be freed', bytes - listed],
+  ] as const
+  for (const [what, restBytes] of rest) if (restBytes > 0) rows.push([what, '-', '-', '-', size(restBytes), '-'])
+  return `${headOf(stats, '')}${contents.length === 0 ? 'no entries\n' : table(head, rows, head.slice(2))}`
+}
+
+function rawTextOf(stats: DirectoryStats): string {
+  const tables = `${counted(stats.tables, 'table')} ${size(stats.tableBytes)}, ${counted(stats.logs, 'log')} ${size(stats.logBytes)}`
   const head = ['namespace', 'version', 'entries', 'keys', 'values', 'on disk', 'age']
   const rows = stats.namespaces.map((namespace) => [
     escapeText(namespace.name),
@@ -146,18 +248,17 @@ function textOf(stats: EachReports['stats --dir']): string {
     grouped(namespace.entries),
     size(namespace.keyBytes),
     size(namespace.valueBytes),
-    size(namespace.tableBytes),
+    size(namespace.tableBytes + namespace.blobBytes),
     ages(namespace),
   ])
-  const namespaces = rows.length === 0 ? 'no entries\n' : table(head, rows, head.slice(2))
-  const domain = stats.domain === 'untrusted' ? UNTRUSTED : ''
-  return `${files} (${parts}), manifest ${stats.manifest}\n${domain}${layersText(stats.layers)}${namespaces}`
+  const details = ` (${tables}, ${counted(stats.blobs, 'blob')} ${size(stats.blobBytes)}), manifest ${stats.manifest}`
+  return `${headOf(stats, details)}${rows.length === 0 ? 'no entries\n' : table(head, rows, head.slice(2))}`
 }
 
 const UNTRUSTED = 'of untrusted scopes: no trusted scope publishes it\n'
 
 /** The ages of the newest and the oldest entry. */
-function ages({ newestMs, oldestMs }: NamespaceStats): string {
+function ages({ newestMs, oldestMs }: Pick<NamespaceStats, 'newestMs' | 'oldestMs'>): string {
   const [newest, oldest] = [age(newestMs), age(oldestMs)]
   return newest === oldest ? newest : `${newest} - ${oldest}`
 }

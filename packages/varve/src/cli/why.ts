@@ -12,7 +12,9 @@ import { type Digests, reasonIn, type Variant } from '../task/record.ts'
 import { Comparison } from '../inputs/set.ts'
 import type { Root } from '../inputs/root.ts'
 import type { Session } from '../session/session.ts'
+import { RECORDS_PREFIX } from '../task/names.ts'
 import { command, type CommonOptions } from './command.ts'
+import { type Described, describedIn } from './open/described.ts'
 import { pathOf } from './open/entries.ts'
 import { escapeKey, escapeText } from './output/escape.ts'
 import { findCache, findReadable, inspect } from './open/folder.ts'
@@ -36,6 +38,7 @@ import { disk } from '../host/disk.ts'
 interface WhyOptions extends CommonOptions {
   readonly task?: string
   readonly root?: string
+  readonly raw?: boolean
 }
 
 export const whyCommand: Command = command(
@@ -45,6 +48,7 @@ export const whyCommand: Command = command(
   .argument('<id>', "the id as 'varve ls --task' prints it, or the path of a file")
   .option('--task <name>', 'only this task')
   .option('--root <directory>', 'root of the task (default: the directory above that has its files)', pathOf)
+  .option('--raw', 'print tasks and ids as they are stored')
   .action(run)
 
 async function run(given: string, options: WhyOptions): Promise<void> {
@@ -70,7 +74,8 @@ async function run(given: string, options: WhyOptions): Promise<void> {
     }
     const records = await explain(session, found, roots)
     if (options.json === true) return writeJson('why', { records })
-    for (const one of records) await write(textOf(one))
+    const described = await describedIn(session, options.raw)
+    for (const one of records) await write(textOf(one, headOf(one, described)))
   })
 }
 
@@ -160,10 +165,19 @@ function dependencies(digests: Digests): DependencyJson[] {
   return digests.flatMap((name, index) => (index % 2 === 0 ? [{ name, digest: digests[index + 1] ?? '' }] : []))
 }
 
-function textOf({ task, id, variants, between }: RecordJson): string {
+/** What the results are: a task and an id, or a tool and a module. */
+function headOf({ task, id }: RecordJson, described: Described): string {
+  const namespace = `${RECORDS_PREFIX}${task}`
+  const description = described.of(namespace)
+  if (description === undefined) return `task ${escapeText(task)}, id ${escapeKey(id)}`
+  const { kind, path } = described.subjectOf(namespace, id) ?? { kind: 'id', path: id }
+  return `${escapeText(description.title)}, ${kind} ${escapeKey(path)}`
+}
+
+function textOf({ variants, between }: RecordJson, what: string): string {
   const [last] = variants
   const why = last?.why === undefined ? '' : `last miss, ${age(last.timeMs)} ago: ${escapeText(last.why)}\n`
-  const head = `task ${escapeText(task)}, id ${escapeKey(id)}: ${counted(variants.length, 'variant')}\n${why}`
+  const head = `${what}: ${counted(variants.length, 'variant')}\n${why}`
   const from = ({ layer }: VariantJson): string => (layer === null ? '' : `, from the layer ${escapeText(layer)}`)
   const lines = variants.map(
     (variant) => `${age(variant.timeMs)} old${from(variant)}: ${verdictOf(variant)}\n${tableOf(variant.differences)}`,

@@ -21,8 +21,8 @@ export interface InstalledPackage {
   readonly version: string
   /** The path of a file in it. Throws INVALID_OPTION if it is none, or another user can replace it. */
   file(name: string): string
-  /** The path of what an import of the package loads. Throws as `file` does. */
-  entry(): string
+  /** The path of what an import of the package loads, or of an entry point in it such as 'describe'. Throws as `file` does. */
+  entry(point?: string): string
 }
 
 interface Host {
@@ -56,8 +56,8 @@ export function packageAt(name: string, from: string): InstalledPackage | undefi
   return {
     version: versionIn(files.readFileSync(file('package.json'), 'utf8')),
     file,
-    entry: () => {
-      const entry = resolved(node, from, name)
+    entry: (point) => {
+      const entry = resolved(node, from, point === undefined ? name : `${name}/${point}`)
       if (entry !== undefined) return file(paths.relative(files.realpathSync(folder), files.realpathSync(entry)))
       const why = `'${name}' in '${folder}' cannot be loaded`
       throw new VarveError('INVALID_OPTION', `${why}; run 'npm install --save-dev ${name}'`)
@@ -66,11 +66,11 @@ export function packageAt(name: string, from: string): InstalledPackage | undefi
 }
 
 /**
- * The URL of a package whose code may run here: as the project has installed it, or else as the file `importer` finds it, a path or URL of a
- * file, by default one of Varve. For packages that Varve imports only if they are installed. Throws INVALID_OPTION if it is missing, or if
- * another user can replace its code.
+ * The URL of a package whose code may run here, or of its entry point `point`: as the project has installed it, or else as the file
+ * `importer` finds it, a path or URL of a file, by default one of Varve. For packages that Varve imports only if they are installed. Throws
+ * INVALID_OPTION if it is missing, or if another user can replace its code.
  */
-export function installedPackage(name: string, importer: string | undefined = codeFile()): string {
+export function installedPackage(name: string, importer: string | undefined = codeFile(), point?: string): string {
   const [urls, paths] = [builtin('node:url'), builtin('node:path')]
   const project = paths?.join(globalThis.process.cwd(), 'package.json')
   const beside = importer?.startsWith('file:') === true ? urls?.fileURLToPath(importer) : importer
@@ -78,7 +78,7 @@ export function installedPackage(name: string, importer: string | undefined = co
   for (const from of [project, beside]) {
     try {
       const found = from === undefined ? undefined : packageAt(name, from)
-      if (found !== undefined) return urls?.pathToFileURL(found.entry()).href ?? ''
+      if (found !== undefined) return urls?.pathToFileURL(found.entry(point)).href ?? ''
     } catch (error) {
       refused ??= error
     }

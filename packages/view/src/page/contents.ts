@@ -13,7 +13,7 @@ const [HEIGHT_MIN_PX, HEIGHT_MAX_PX] = [280, 460]
 
 const MEASURES: readonly (readonly [Measure, string])[] = [
   ['bytes', 'by size'],
-  ['workMs', 'by time saved'],
+  ['workMs', 'by time of work'],
 ]
 
 /** The section; `explain` is undefined if nothing can be asked. */
@@ -95,7 +95,7 @@ function partsTable(
   measure: Measure,
   actionOf: (part: TreeJson) => (() => void) | undefined,
 ): HTMLElement {
-  const head = ['name', 'entries', 'keys and values', 'time saved', 'part']
+  const head = ['name', 'entries', 'keys and values', 'time of work', 'part']
   const rows = (node.parts ?? [])
     .toSorted((one, other) => other[measure] - one[measure])
     .map((part) => {
@@ -112,8 +112,8 @@ function partsTable(
   return table('Parts', head, rows, head.slice(1))
 }
 
-function nameOf({ name }: TreeJson): string {
-  return name ?? 'others'
+function nameOf({ name, title }: TreeJson): string {
+  return title ?? name ?? 'others'
 }
 
 function valueOf(part: TreeJson, measure: Measure): string {

@@ -12,9 +12,9 @@ export function missesSection({ made }: ContentsJson, build: BuildRecord | undef
   if (build === undefined) return section('misses', title, el('p', {}, 'No builds are recorded.'))
   const recorded = Object.entries(build.reasons).map(([reason, times]) => [reason, count(times)])
   const groups = made.reasons.map(({ reason, count: results, workMs, results: listed }) => {
-    const rows = listed.map(({ id, task, workMs: cost, differences }) => [
-      button({ class: 'link' }, () => explain(id, task), id),
-      task,
+    const rows = listed.map(({ id, task, tool = task, path = id, workMs: cost, differences }) => [
+      button({ class: 'link' }, () => explain(id, task), path),
+      tool,
       duration(cost),
       differences.map(({ kind, name }) => `${kind} ${name}`).join(', ') || '-',
     ])

@@ -22,7 +22,7 @@ interface Chart {
 
 const CHARTS: readonly Chart[] = [
   { title: 'Results from the cache', valueOf: rateOf, format: (value) => `${Math.round(value)} %`, max: 100 },
-  { title: 'Time saved', valueOf: ({ savedMs }) => savedMs, format: duration },
+  { title: 'Work of the hits', valueOf: ({ savedMs }) => savedMs, format: duration },
 ]
 
 /** The section; `builds` has the newest first. */
@@ -97,7 +97,7 @@ function buildsTable(builds: readonly BuildRecord[]): HTMLElement {
     'took',
     'from cache',
     'part',
-    'time saved',
+    'work of the hits',
     'read',
     'written',
     'engine',

@@ -56,8 +56,8 @@ export default [
   {
     name: 'varve ls --sort lists what was written today as never used',
     file: 'packages/varve/src/cli/ls.ts',
-    find: "Date.now() - writtenMs < DAY_MS ? '-' : 'never'",
-    replace: "writtenMs > Date.now() ? '-' : 'never'",
+    find: 'days >= 1 && days < USES_DAYS',
+    replace: 'days < USES_DAYS',
     test: CLI,
     only: 'varve ls --sort does not show an entry of today as never used',
   },

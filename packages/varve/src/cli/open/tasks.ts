@@ -17,8 +17,8 @@ import { parseJson } from '../../values/json.ts'
 import { entriesOf, namespacesOf, placeOf, type RawEntry, valueOf } from './entries.ts'
 import { disk } from '../../host/disk.ts'
 
-/** Begins the ids of modules in the tasks of `@varve/plugins`. */
-const ROOT_MARK = '<varve:root>/'
+/** What begins the ids of modules in the tasks of `@varve/plugins`. */
+const ROOT_MARKS = ['<varve:root>/', '<varve:checkout>/']
 
 /** The record of one id. */
 export interface IdRecord {
@@ -64,7 +64,7 @@ export function recordIn({ namespace, key, value }: RawEntry): IdRecord | undefi
 /** The keys by which tasks may store an id: plugins of bundlers put a mark in place of the root. */
 export function keysOf(id: string, root: Root): readonly string[] {
   const key = keyOf(id, root)
-  return [key, `${ROOT_MARK}${key}`]
+  return [key, ...ROOT_MARKS.map((mark) => `${mark}${key}`)]
 }
 
 /** The record of one id; no variants if there is none. */

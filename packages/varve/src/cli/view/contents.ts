@@ -1,6 +1,6 @@
 /** The folders of a namespace, of which the second pass reads those that are listed. */
 import { setImmediate } from 'node:timers/promises'
-import type { ContentsJson, MadeJson, MadeReasonJson, MadeResultJson } from '../../cli-json.ts'
+import type { ContentsJson, MadeJson, MadeReasonJson, MadeResultJson, TreeJson } from '../../cli-json.ts'
 import type { EngineControl, EngineFolders } from '../../engine/engine.ts'
 import { VarveError } from '../../errors.ts'
 import type { BuildRecord } from '../../history/record.ts'
@@ -13,7 +13,8 @@ import { readText } from '../../values/bytes.ts'
 import type { Key } from '../../values/key.ts'
 import { entriesOf, foldersOf, keysOf, namespacesOf, type RawEntry } from '../open/entries.ts'
 import { type IdRecord, recordIn } from '../open/tasks.ts'
-import { folderOf, parentOf, placesOf, Wholes } from './wholes.ts'
+import { type Described, describedIn, partsOf } from '../open/described.ts'
+import { folderOf, parentOf, placesOf } from './places.ts'
 import { Tree, type Weight } from './tree.ts'
 
 /** Folders in memory. Of a namespace that has more, the second pass reads all entries. */
@@ -45,10 +46,12 @@ const DIFFERENCES_MAX = 10
 export class Made {
   readonly #build: BuildRecord | undefined
   readonly #reasons: Map<string, { count: number; workMs: number; results: MadeResultJson[] }> = new Map()
+  readonly #described: Described
   #count = 0
 
-  constructor(build: BuildRecord | undefined) {
+  constructor(build: BuildRecord | undefined, described: Described) {
     this.#build = build
+    this.#described = described
   }
 
   /** Whether the build made a result. */
@@ -69,9 +72,13 @@ export class Made {
     const workMs = costOf(newest)
     const isListed = this.#reasons.has(reason) || this.#reasons.size < REASONS_MAX
     this.#count += 1
+    const namespace = `${RECORDS_PREFIX}${task}`
+    const [tool, path] = [this.#described.of(namespace)?.title, this.#described.subjectOf(namespace, id)?.path]
     this.#put(isListed ? reason : 'other reasons', {
       task,
       id,
+      ...(tool === undefined ? {} : { tool }),
+      ...(path === undefined ? {} : { path }),
       timeMs,
       workMs,
       differences: differences?.slice(0, DIFFERENCES_MAX) ?? [],
@@ -125,37 +132,86 @@ export async function contentsOf(
   build: BuildRecord | undefined,
   control: EngineControl,
 ): Promise<ContentsJson> {
-  const [tree, made] = [new Tree(), new Made(build)]
+  const described = await describedIn(session)
+  const tree = new Tree()
+  const made = new Made(build, described)
   const namespaces = await namespacesOf(session, undefined)
+  const divided = described.descriptions.filter(({ parts }) => parts !== undefined)
+  const own = new Set(divided.flatMap((each) => each.namespaces))
   const total = namespaces.reduce((sum, { entries }) => sum + 2 * entries, 0)
   await inSlices(addAll(), total, control)
-  return { tree: tree.toJson(), made: made.toJson() }
+  return { tree: withTitles(tree.toJson(), described), made: made.toJson() }
 
   function* addAll(): Generator<number> {
-    const wholes = new Wholes(session, namespaces)
     const folders = new Map<string, Folders>()
     for (const namespace of namespaces) {
-      if (wholes.has(namespace.name)) yield* addKeys(session, namespace, tree, wholes)
+      if (own.has(namespace.name)) noteMade(session, namespace, made)
       else if (isRecords(namespace.name)) folders.set(namespace.name, yield* addRecords(session, namespace, tree, made))
       else folders.set(namespace.name, yield* addFolders(session, namespace, tree))
     }
-    for (const { group, parent, weight } of wholes.parts()) tree.add(group, parent, weight)
+    for (const { group, parent, weight } of dividedParts()) {
+      tree.add(group, parent, weight)
+      yield weight.entries
+    }
     tree.choose()
-    for (const namespace of namespaces) {
+    for (const namespace of namespaces.filter(({ name }) => !own.has(name))) {
       const group = groupOf(namespace.name)
       const listed = folders.get(namespace.name)?.chosen((folder) => tree.lists(group, parentOf(folder)))
       if (listed?.keyEnds.length === 0) continue // the engine would take this for all folders
       const weights = isRecords(namespace.name)
         ? recordWeights(session, namespace, listed)
-        : keyWeights(session, namespace, listed, wholes)
+        : keyWeights(session, namespace, listed)
       const place = placesOf(namespace.name)
       for (const [key, weight] of weights) {
         tree.addModule(group, ...place(key), weight)
         yield 1
       }
     }
-    for (const { group, parent, module, weight } of wholes.parts()) tree.addModule(group, parent, module, weight)
+    for (const { group, parent, module, weight } of dividedParts()) {
+      tree.addModule(group, parent, module, weight)
+      yield weight.entries
+    }
   }
+
+  /** The parts of values that have the data of several subjects. */
+  function* dividedParts(): Generator<{ group: string; parent: string; module: string; weight: Weight }> {
+    for (const description of divided) {
+      for (const { subject, ...weight } of partsOf(session, described, description)) {
+        const parent = subject === undefined ? UNLISTED : parentOf(folderOf(subject.path))
+        yield { group: description.title, parent, module: subject?.path ?? UNLISTED, weight }
+      }
+    }
+  }
+}
+
+/** The name of parts that users need not know of. */
+const UNLISTED = 'notes and the resolver'
+
+/** The tree with titles where names are not those that users know. */
+function withTitles(tree: TreeJson, described: Described): TreeJson {
+  const groups = tree.parts?.map((group) => {
+    const description = described.of(group.name ?? '')
+    if (description === undefined) return group
+    const title = description.isInternal === true ? description.title : (group.name ?? '').slice(RECORDS_PREFIX.length)
+    return { ...group, title, ...partsWithTitles(group, (name) => description.subjectOf(group.name ?? '', name)?.path) }
+  })
+  return { ...tree, ...(groups === undefined ? {} : { parts: groups }) }
+}
+
+function partsWithTitles(
+  { parts }: TreeJson,
+  titleOf: (name: string) => string | undefined,
+): { readonly parts?: readonly TreeJson[] } {
+  if (parts === undefined) return {}
+  const titled = parts.map((part) => {
+    const title = part.name === null ? undefined : titleOf(part.name)
+    return {
+      ...part,
+      ...(title === undefined || title === part.name ? {} : { title }),
+      ...partsWithTitles(part, titleOf),
+    }
+  })
+  return { parts: titled }
 }
 
 function isRecords(namespace: string): boolean {
@@ -173,11 +229,13 @@ function* addFolders(session: Session, namespace: NamespaceStats, tree: Tree): G
   return folders
 }
 
-function* addKeys(session: Session, namespace: NamespaceStats, tree: Tree, wholes: Wholes): Generator<number> {
-  const [group, place] = [groupOf(namespace.name), placesOf(namespace.name)]
-  for (const [key, weight] of keyWeights(session, namespace, undefined, wholes)) {
-    tree.add(group, place(key)[0], weight)
-    yield 1
+/** Notes the results that the build made. Their bytes count as parts of the tool. */
+function noteMade(session: Session, namespace: NamespaceStats, made: Made): void {
+  if (!isRecords(namespace.name)) return
+  for (const entry of entriesOf(session, [namespace])) {
+    const newest = newestOf(entry)
+    const record = newest !== undefined && made.has(newest) ? recordIn(entry) : undefined
+    if (record !== undefined) made.add(record)
   }
 }
 
@@ -197,17 +255,9 @@ function* addRecords(session: Session, namespace: NamespaceStats, tree: Tree, ma
 
 type Weights = Generator<readonly [Key, Weight]>
 
-/** The entries of these folders but those whose parts take their place. */
-function* keyWeights(
-  session: Session,
-  namespace: NamespaceStats,
-  folders: EngineFolders | undefined,
-  wholes: Wholes,
-): Weights {
-  for (const { key, keyBytes, valueBytes } of keysOf(session, [namespace], folders)) {
-    const bytes = keyBytes + valueBytes
-    if (!wholes.replaces(namespace.name, key, bytes)) yield [key, { entries: 1, bytes, workMs: 0 }]
-  }
+function* keyWeights(session: Session, namespace: NamespaceStats, folders: EngineFolders | undefined): Weights {
+  for (const { key, keyBytes, valueBytes } of keysOf(session, [namespace], folders))
+    yield [key, { entries: 1, bytes: keyBytes + valueBytes, workMs: 0 }]
 }
 
 function* recordWeights(session: Session, namespace: NamespaceStats, folders: EngineFolders | undefined): Weights {

@@ -1,0 +1,34 @@
+/** Describes the caches of plugins on tasks: `task:vite:vue transform` is the plugin `vite:vue`, and its ids are modules. */
+import type { DescribeCache, Description } from 'varve/cli-json'
+import { withoutRoot } from './root.ts'
+
+/** The calls that plugins cache, each with a task of its own. */
+const CALL = /^(?:task|result):(.+) (?:resolveId|load|transform|renderChunk|chain)$/
+const READS = /^reads:(.+)$/
+
+/** The namespace of `explanations.ts`. */
+const EXPLANATIONS = 'inputs'
+
+/** One description for each plugin. */
+export const describeTasks: DescribeCache = (namespaces) => {
+  const plugins = new Map<string, string[]>()
+  for (const name of namespaces) {
+    const [, plugin] = CALL.exec(name) ?? []
+    if (plugin !== undefined) plugins.set(plugin, [...(plugins.get(plugin) ?? []), name])
+  }
+  const reads = namespaces.filter((name) => plugins.has(READS.exec(name)?.[1] ?? ''))
+  const explanations = plugins.size > 0 ? namespaces.filter((name) => name === EXPLANATIONS) : []
+  const internal = [...reads, ...explanations]
+  return [
+    ...Array.from(plugins, ([title, names]): Description => ({ title, namespaces: names, subjectOf: moduleOf })),
+    ...(internal.length === 0
+      ? []
+      : [{ title: 'notes of plugins', namespaces: internal, isInternal: true, subjectOf: () => undefined }]),
+  ]
+}
+
+/** The key of a result is its id, NUL and a digest; an id may itself begin with NUL. */
+function moduleOf(namespace: string, key: string): { readonly kind: string; readonly path: string } {
+  const id = namespace.startsWith('result:') ? key.slice(0, Math.max(key.lastIndexOf('\0'), 0)) : key
+  return { kind: 'module', path: withoutRoot(id) }
+}
