@@ -1,6 +1,9 @@
 /** `npx varve doctor` names what keeps builds from hitting: real builds in each situation, and one project without any. */
+import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { cached } from '@varve/plugins/rollup'
+import { type Plugin, rollup } from 'rollup'
 import { openCache } from 'varve'
 import type { CliJson } from 'varve/cli-json'
 import { afterEach, describe, expect, it, vi } from 'vitest'
@@ -171,5 +174,52 @@ describe('varve doctor', () => {
       found.push(remarks())
     }
     expect(found).toEqual([isInLayer ? 1 : 0, 0])
+  })
+})
+
+describe('varve doctor after builds that stored nothing', () => {
+  const bundle = async (folder: string, plugin: Plugin): Promise<void> => {
+    write(folder, { 'package.json': '{}', 'main.js': 'console.log(1)' })
+    const dir = join(folder, 'cache')
+    const wrapped = cached(plugin, { cacheKey: 1, root: folder, dir })
+    const built = await rollup({ input: join(folder, 'main.js'), plugins: [wrapped], onwarn: () => undefined })
+    await built.close()
+  }
+
+  it('builds of a plugin that starts processes leave no record, and doctor finds nothing wrong', async () => {
+    const folder = makeFolder()
+    const transform = (): null => {
+      execFileSync(process.execPath, ['--version'])
+      return null
+    }
+    for (let build = 0; build < 2; build++) await bundle(folder, { name: 'spawning', transform })
+    expect(hitsIn(join(folder, 'cache'))).toEqual([
+      {
+        what: 'hits',
+        found: expect.stringMatching(/each of the last 2 builds by rollup has stored nothing: .*(?:process|runs)/),
+        advice: expect.stringContaining("its package in 'trust'"),
+      },
+    ])
+  })
+
+  it('a build of a plugin that keeps state leaves no record', async () => {
+    const folder = makeFolder()
+    const seen: string[] = []
+    await bundle(folder, {
+      name: 'collecting',
+      transform: (_, id) => void seen.push(id),
+      generateBundle() {
+        this.emitFile({ type: 'asset', source: seen.join() })
+      },
+    })
+    expect(hitsIn(join(folder, 'cache'))).toEqual([
+      {
+        what: 'hits',
+        found: expect.stringContaining(
+          "the last build by rollup has stored nothing: plugin 'collecting' is not stateless",
+        ),
+        advice: expect.stringContaining("'stateless: true'"),
+      },
+    ])
   })
 })

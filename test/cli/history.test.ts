@@ -28,7 +28,7 @@ function rowsOf(out: string): string[][] {
 }
 
 describe('varve history', () => {
-  it('varve history lists the newest build first, with hits, time saved and reasons', async () => {
+  it('varve history lists the newest build first, with hits, their work and reasons', async () => {
     const dir = join(makeFolder(), 'cache')
     await build(dir, 0, { new: 2000 }, 0)
     await new Promise((resolve) => setTimeout(resolve, 5))

@@ -105,7 +105,11 @@ export function historyContract({ newDir, open }: Subject): void {
       const dir = newDir()
       const first = await open(dir)
       const startMs = performance.now()
-      const work = async (): Promise<string> => delay(50, 'result')
+      const work = async (): Promise<string> => {
+        await delay(1)
+        for (const end = performance.now() + 15; performance.now() < end;);
+        return 'result'
+      }
       await Promise.all(['a', 'b', 'c', 'd'].map((id) => first.task('slow').run({ id }, work)))
       const tookMs = performance.now() - startMs
       await first.close()

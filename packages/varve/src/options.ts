@@ -101,10 +101,9 @@ export interface CacheOptions {
    */
   readonly layers?: readonly string[] | undefined
   /**
-   * Which builds leave a record that `cache.history()` and `npx varve history` read. `'auto'`: those that commit entries.
-   * `'always'`: also those that only read, which then write one small entry on `close`. `'never'`: none. A record has at
-   * most 200 bytes, and the oldest of more than 1,000 is removed. It belongs to the last commit of the build; a missing
-   * directory is not created for it. `VARVE_HISTORY` in the environment has precedence.
+   * Which builds leave a record that `cache.history()` and `npx varve history` read. `'auto'`: those that commit entries,
+   * and those with results of which none was stored. `'always'`: also those that only read, which then write one small entry on `close`. `'never'`: none. A record has at
+   * most 200 bytes, and the oldest of more than 1,000 is removed. It belongs to the last commit of the build. `VARVE_HISTORY` in the environment has precedence.
    * @defaultValue `'auto'`
    */
   readonly history?: HistoryMode | undefined

@@ -25,7 +25,8 @@ afterEach(() => {
 })
 
 it('a report says 1 min 60 s', () => {
-  const saved = (savedMs: number): string => lineOf({ hits: 1, misses: 0, savedMs }).replace(/^.*, (.*) saved$/, '$1')
+  const saved = (savedMs: number): string =>
+    lineOf({ hits: 1, misses: 0, savedMs }, true).replace(/^.*, (.*) saved$/, '$1')
   const durations = [999.4, 999.6, 59_940, 59_960, 119_400, 119_600].map(saved)
   expect(durations).toEqual(['999 ms', '1.0 s', '59.9 s', '1 min 0 s', '1 min 59 s', '2 min 0 s'])
 })
@@ -37,7 +38,7 @@ describe.each(Object.keys(TOOLS))('the report of a build by %s', (tool) => {
 
   for (const engine of ENGINES) {
     it(
-      `a build prints one line: from cache, time saved, and why others were rebuilt (${engine})`,
+      `a build prints one line: from cache, the work of the hits, and why others were rebuilt (${engine})`,
       speed(engine),
       async () => {
         const folder = makeFolder()
@@ -45,16 +46,18 @@ describe.each(Object.keys(TOOLS))('the report of a build by %s', (tool) => {
         const cold = ours(await build(folder, { engine, report: true }))
         expect(cold).toEqual([`0 of ${MODULES} modules from cache, ${MODULES} rebuilt (new)`])
         const [warm = '', ...others] = ours(await build(folder, { engine, report: true }))
-        expect(warm).toMatch(new RegExp(`^${MODULES} of ${MODULES} modules from cache, [\\d.]+ m?s saved$`))
+        expect(warm).toMatch(new RegExp(`^${MODULES} of ${MODULES} modules from cache, [\\d.]+ m?s (?:saved|of work)$`))
         expect(others).toEqual([])
         // 5 ms of work for each module and plugin; esbuild and webpack run one for each module.
-        const [, amount, unit] = /([\d.]+) (m?s) saved/.exec(warm) ?? []
+        const [, amount, unit] = /([\d.]+) (m?s) (?:saved|of work)/.exec(warm) ?? []
         expect(Number(amount) * (unit === 's' ? 1000 : 1)).toBeGreaterThanOrEqual(5 * MODULES)
 
         appendFileSync(join(folder, 'module-3.js'), '// changed\n')
         const [changed = ''] = ours(await build(folder, { engine, report: true }))
         expect(changed).toMatch(
-          new RegExp(`^${MODULES - 1} of ${MODULES} modules from cache, [\\d.]+ m?s saved, 1 rebuilt \\(.*changed\\)$`),
+          new RegExp(
+            `^${MODULES - 1} of ${MODULES} modules from cache, [\\d.]+ m?s (?:saved|of work), 1 rebuilt \\(.*changed\\)$`,
+          ),
         )
 
         writeFileSync(join(folder, 'settings.json'), '2 and more')
@@ -120,7 +123,9 @@ describe.each(Object.keys(TOOLS))('the report of a build by %s', (tool) => {
         vi.stubEnv('VARVE_REMOTE_MODE', 'read')
         const [fresh = ''] = ours(await build(folder, { engine, report: true }))
         const answered = '\\d+ lookups answered by 1 layer, \\d+ kB fetched in'
-        expect(fresh).toMatch(new RegExp(`^${MODULES} of ${MODULES} modules from cache, .* saved; remote: ${answered}`))
+        expect(fresh).toMatch(
+          new RegExp(`^${MODULES} of ${MODULES} modules from cache, .* (?:saved|of work); remote: ${answered}`),
+        )
         expect(Number(/(\d+) lookups/.exec(fresh)?.[1])).toBeGreaterThan(0)
       },
     )

@@ -5,12 +5,13 @@
  *   begin -> run ... -> end -> begin -> ... -> close
  */
 import { relative } from 'node:path'
-import { type Task, type TaskContext, VarveError } from 'varve'
+import { startWork, type Task, type TaskContext, VarveError } from 'varve'
 import type { Call, Caller } from './call.ts'
 import { identityFiles, identityOf, type Identity } from './identity.ts'
 import type { CachedOptions } from './options.ts'
 import { pack, unpack } from './pack.ts'
 import { isPlainPath, PLAIN_ROOT } from './own-path.ts'
+import { NOT_STORED } from './progress.ts'
 import { PluginReads } from './reads.ts'
 import { reportOf } from './report.ts'
 import { projectRoot, type Root } from './root.ts'
@@ -50,6 +51,8 @@ export class Calls {
   #builds = 0
   #isOutdated = false
   #isRefused = false
+  /** A build of a plugin of which nothing is cached. */
+  #refused: { readonly session: Session; readonly reason: string } | undefined
   readonly #idle: readonly Idle[]
   readonly #tally: Tally = new Tally()
 
@@ -102,9 +105,12 @@ export class Calls {
     if (this.#builds === 0) return
     this.#builds -= 1
     if (this.#builds > 0) return
-    this.#options.onStats?.({ name: this.#name, ...this.#tally.takeStats(), reads: this.#reads.recorded() })
+    const stats = this.#tally.takeStats()
+    this.#options.onStats?.({ name: this.#name, ...stats, reads: this.#reads.recorded() })
+    this.#open?.session.progress.uncached(stats.uncacheable)
     this.#open?.session.progress.saved(this.#tally.takeSavedMs())
     this.#open?.session.endBuild()
+    await this.#endRefused()
     if (isWatching) return this.commit()
     await this.close()
     this.#reads.end()
@@ -136,11 +142,13 @@ export class Calls {
     if (open === undefined || task === undefined || !this.#isServed(open)) return call.work()
     let live: { readonly result: R } | undefined
     let entry: E | undefined
+    const answering = new Answering()
     const accept = (found: unknown): boolean => {
       entry = this.#read(call, open, found)
       return entry !== undefined
     }
     const work = async (context: TaskContext): Promise<Uint8Array> => {
+      answering.end()
       const result = await call.work()
       live = { result }
       return this.#keep(call, result, open, context)
@@ -160,8 +168,9 @@ export class Calls {
     // A result that another run made at the same time did not go through `accept`, so it is read here.
     entry ??= bytes === undefined ? undefined : this.#read(call, open, bytes)
     const replayed = entry === undefined ? undefined : replay(this.#name, call, entry, open)
+    const answerMs = answering.end()
     if (replayed === undefined) return this.#reads.run(() => call.work())
-    this.#tally.hit()
+    this.#tally.hit(answerMs)
     open.session.progress.note(call.about ?? call.id)
     return replayed.result
   }
@@ -172,6 +181,10 @@ export class Calls {
     for (const idle of this.#idle) idle.touch()
     if (server.areSame) return true
     const changed = server.changed ?? 'an input'
+    if (server.isReported) {
+      this.count(changed)
+      return false
+    }
     if (isNews(root, changed))
       session.warnings.failed('is not used until the process is started again', new Error(`${changed} has changed`))
     this.count('its inputs have changed while the server runs')
@@ -220,7 +233,7 @@ export class Calls {
   /** Opens the cache. What the plugin may read while it opens is looked at before the first wait. */
   async #openFor(caller: Caller, warn: Warn): Promise<void> {
     const root = projectRoot(this.#options.root ?? caller.root)
-    if (caller.refusal !== undefined) return this.#refuse(caller.name, caller.refusal, warn)
+    if (caller.refusal !== undefined) return this.#refuse(caller, caller.refusal, root, warn)
     const cacheKey = this.#options.cacheKey ?? caller.keyOf(root)
     if (cacheKey === undefined) {
       warn(
@@ -261,10 +274,24 @@ export class Calls {
     this.#open = { session, inputs, root, taskOf, server, partsOf, leave: () => void session.beforeCommit.delete(look) }
   }
 
-  #refuse(name: string, reason: string, warn: Warn): void {
+  async #refuse({ name, tool, isServer }: Caller, reason: string, root: Root, warn: Warn): Promise<void> {
     if (!this.#isRefused)
       warn(`plugin '${name}' is not cached: ${reason}. If it keeps nothing between its hooks, set 'stateless: true'`)
     this.#isRefused = true
+    if (isServer === true || this.#refused !== undefined) return
+    const session = await Session.acquire(tool, this.#options, root, warn)
+    session.beginBuild(false, warn)
+    this.#refused = { session, reason: `plugin '${name}' is not stateless: ${reason}` }
+  }
+
+  /** The build is counted although nothing of it is cached, so that `varve doctor` finds it. */
+  async #endRefused(): Promise<void> {
+    const refused = this.#refused
+    this.#refused = undefined
+    if (refused === undefined) return
+    refused.session.progress.uncached({ [refused.reason]: 1 })
+    refused.session.endBuild()
+    await refused.session.release()
   }
 
   /** Nothing is cached from now on. */
@@ -292,7 +319,9 @@ export class Calls {
       const bytes = pack(entry)
       this.#tally.missed(context.reason)
       noteParts(call, open)
-      session.progress.note(call.about ?? call.id, reasonOf(context))
+      const { unrecorded } = this.#reads
+      const reason = unrecorded === undefined ? reasonOf(context) : NOT_STORED + unrecorded
+      session.progress.note(call.about ?? call.id, reason)
       return bytes
     } catch (error) {
       if (!(error instanceof Uncacheable))
@@ -300,6 +329,18 @@ export class Calls {
       this.count(error instanceof Uncacheable ? error.message : 'cannot be stored')
       return skip(context)
     }
+  }
+}
+
+/** Measures what it costs to answer a call from the cache, until the call runs after all. */
+class Answering {
+  #end: (() => number) | undefined = startWork()
+
+  /** Returns the milliseconds, the first time. */
+  end(): number {
+    const answerMs = this.#end?.() ?? 0
+    this.#end = undefined
+    return answerMs
   }
 }
 

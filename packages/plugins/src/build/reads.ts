@@ -74,6 +74,12 @@ export class PluginReads {
     return this.#scope === undefined ? undefined : stops.get(this.#scope)
   }
 
+  /** Why reads cannot be recorded, which a warning has reported; undefined if they are. */
+  get unrecorded(): string | undefined {
+    const scope = this.#scope
+    return scope === undefined || stops.has(scope) ? undefined : scope.reason
+  }
+
   /** Called when no build follows. */
   end(): void {
     this.#scope?.end()

@@ -1,7 +1,7 @@
 /**
  * The line at the end of a build, and the same line in the job summary of GitHub Actions:
  *
- *   varve: 1,998 of 2,000 modules from cache, 14.2 s saved, 2 rebuilt (babel.config.js changed)
+ *   varve: 1,998 of 2,000 modules from cache, 14.2 s of work, 2 rebuilt (babel.config.js changed)
  *
  * With a remote, it goes on with what the build got from there, and what that took:
  *
@@ -26,7 +26,8 @@ const UNSAFE = /[\p{Cc}\p{Cf}\p{Surrogate}\p{Zl}\p{Zp}]/gu
 
 const REASON = /^(?:file|env|input|changed) (.+)$/
 /** Words that are a sentence already. */
-const SENTENCE = / (?:->|appeared|changed|is gone|was set|is no longer set)/
+const SENTENCE =
+  / (?:->|appeared|changed|is gone|was set|is no longer set|variables are set|is a new dependency|gets other)/
 const LIST = /^list (.+)$/
 
 /** Phrases of reasons without a name. */
@@ -45,6 +46,11 @@ export function reportOf(option: ReportOption | undefined): ReportOption {
 export interface ReportedBuild {
   readonly tool: string
   readonly counts: BuildCounts
+  /**
+   * Whether `savedMs` is CPU time of the work without that of the hits, so that the build has saved it. Otherwise it is the time of the
+   * work, and a hit may take as long.
+   */
+  readonly isSaved: boolean
   /** `remote` of the status of its cache. */
   readonly remote: RemoteReport | undefined
 }
@@ -52,11 +58,11 @@ export interface ReportedBuild {
 /** Prints the line through `info`, if `report` requests it. A summary that cannot be written is ignored. */
 export function reportBuild(
   report: ReportOption,
-  { tool, counts, remote }: ReportedBuild,
+  { tool, counts, isSaved, remote }: ReportedBuild,
   info: (text: string) => void,
 ): void {
   if (report === false) return
-  const line = `${lineOf(counts)}${remote === undefined ? '' : `; remote: ${remoteLineOf(remote)}`}`
+  const line = `${lineOf(counts, isSaved)}${remote === undefined ? '' : `; remote: ${remoteLineOf(remote)}`}`
   info(`varve: ${line}`)
   const { GITHUB_STEP_SUMMARY: summary = '' } = environment()
   if (report !== 'summary' || summary === '') return
@@ -68,11 +74,11 @@ export function reportBuild(
   }
 }
 
-/** The counts of a build as a phrase. */
-export function lineOf({ hits, misses, reasons = {}, savedMs = 0 }: BuildCounts): string {
+/** The counts of a build as a phrase; `isSaved` as in `ReportedBuild`. */
+export function lineOf({ hits, misses, reasons = {}, savedMs = 0 }: BuildCounts, isSaved: boolean): string {
   if (hits + misses === 0) return 'no module of this build was looked up in the cache'
   const parts = [`${numberOf(hits)} of ${numberOf(hits + misses)} modules from cache`]
-  if (savedMs >= 1) parts.push(`${durationOf(savedMs)} saved`)
+  if (savedMs >= 1) parts.push(`${durationOf(savedMs)} ${isSaved ? 'saved' : 'of work'}`)
   if (misses > 0) parts.push(`${numberOf(misses)} rebuilt${reasonsOf(reasons)}`)
   return parts.join(', ').replaceAll(UNSAFE, '?')
 }

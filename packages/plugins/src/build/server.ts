@@ -30,6 +30,7 @@ export class ServerInputs {
   readonly #reads: PluginReads
   #lookedMs = -LOOK_MS
   #changed: string | undefined
+  #isReported = false
 
   constructor(plugin: string, paths: readonly string[], reads: PluginReads) {
     this.#plugin = plugin
@@ -43,6 +44,11 @@ export class ServerInputs {
     return performance.now() - this.#lookedMs < LOOK_MS ? this.#changed === undefined : this.look()
   }
 
+  /** Whether nothing has changed: reads could not be recorded, which was a warning. */
+  get isReported(): boolean {
+    return this.#isReported
+  }
+
   /** The first that changed. */
   get changed(): string | undefined {
     return this.#changed
@@ -52,8 +58,11 @@ export class ServerInputs {
   look(): boolean {
     this.#lookedMs = performance.now()
     this.#changed ??= this.#paths.find((path) => observed.get(path)?.() !== true)
-    if (this.#changed === undefined && !this.#reads.look())
-      this.#changed = this.#reads.stopped ?? `something that plugin '${this.#plugin}' has read`
+    if (this.#changed === undefined && !this.#reads.look()) {
+      const { stopped, unrecorded } = this.#reads
+      this.#isReported = unrecorded !== undefined
+      this.#changed = stopped ?? unrecorded ?? `something that plugin '${this.#plugin}' has read`
+    }
     if (this.#changed !== undefined) this.#reads.stop(this.#changed)
     return this.#changed === undefined
   }

@@ -3,6 +3,7 @@
  * it. A failure here never fails a build: it costs misses and a warning.
  */
 import { type Cache, openCache, type Task, type TaskOptions } from 'varve'
+import { isCpuTime } from 'varve/internal'
 import { Explanations } from './explanations.ts'
 import { type CachedOptions, cacheFolder } from './options.ts'
 import { Progress } from './progress.ts'
@@ -78,7 +79,7 @@ export class Session {
     const counts = this.progress.take()
     this.#cache?.recordBuild(counts)
     const remote = this.#report === false || this.#cache?.closed !== false ? undefined : this.#cache.status().remote
-    reportBuild(this.#report, { tool: this.#tool, counts, remote }, this.#info)
+    reportBuild(this.#report, { tool: this.#tool, counts, isSaved: isCpuTime(), remote }, this.#info)
     this.#report = false
   }
 

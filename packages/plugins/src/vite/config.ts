@@ -36,6 +36,12 @@ export class ViteTool implements Tool {
     return this.#config !== undefined
   }
 
+  /** Prints a line with one prefix. Returns false before the config is known. */
+  log(level: 'warn' | 'info', text: string): boolean {
+    this.#config?.logger[level](`[plugin varve] ${text}`)
+    return this.#config !== undefined
+  }
+
   isServer(): boolean {
     return this.#config?.command === 'serve'
   }

@@ -66,14 +66,14 @@ export function makeVarve(options: VarveViteOptions): Plugin & VitestPlugin {
       addToKeys(context, tool, () => caches.values())
     },
     async buildStart() {
-      if (caches.size === 0 && choices === 'auto' && !isReported) this.warn(nothingKnown(tool.plugins()))
+      // Vite 5, which has no environments, puts a prefix before that of Rollup.
+      const isPrefixed = Reflect.get(this, 'environment') === undefined
+      const logged = (level: 'warn' | 'info') => (text: string) => {
+        if (!isPrefixed || !tool.log(level, text)) this[level](text)
+      }
+      if (caches.size === 0 && choices === 'auto' && !isReported) logged('warn')(nothingKnown(tool.plugins()))
       isReported = true
-      await all((cache) =>
-        cache.begin(
-          (text) => this.warn(text),
-          (text) => this.info(text),
-        ),
-      )
+      await all((cache) => cache.begin(logged('warn'), logged('info')))
     },
     async buildEnd() {
       await all((cache) => cache.end(isWatching(this)))

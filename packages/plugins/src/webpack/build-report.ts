@@ -12,6 +12,7 @@
  */
 import { type BuildCounts, type Cache, type CommitReport, type Namespace, type RemoteReport, startWork } from 'varve'
 import type { Compilation, Compiler, Module } from 'webpack'
+import { NOT_STORED } from '../build/progress.ts'
 import { reportBuild, reportOf, type ReportOption } from '../build/report.ts'
 import type { Root } from '../build/root.ts'
 import { causeOf, partsOf } from './why.ts'
@@ -77,7 +78,9 @@ export class BuildReport {
     this.#missed.clear()
     this.counts = { hits, misses, reasons, savedMs }
     if (this.#report === false) return
-    reportBuild(this.#report, { tool: 'webpack', counts: this.counts, remote: this.remote() }, this.#info)
+    // Restoring modules costs time, too, which webpack spends in its own code.
+    const build = { tool: 'webpack', counts: this.counts, isSaved: false, remote: this.remote() }
+    reportBuild(this.#report, build, this.#info)
   }
 
   #reasonOf(module: Module, changed: readonly string[]): string {
@@ -123,6 +126,8 @@ export function costOf({ buildInfo }: Pick<Module, 'buildInfo'>): number {
 export class Counting {
   /** Returns the counts of the first build, once it is over. */
   counts: () => BuildCounts | undefined = () => undefined
+  /** Why nothing of the build is stored, in words; undefined if something is. */
+  unstored: string | undefined
   #isDone = false
   #cache: Cache | undefined
 
@@ -148,12 +153,18 @@ export class Counting {
 
   #add(cache: Cache): void {
     const counts = this.#isDone ? undefined : this.counts()
-    if (counts !== undefined) cache.recordBuild(counts)
+    const { unstored } = this
+    if (counts !== undefined)
+      cache.recordBuild(
+        unstored === undefined || counts.hits > 0
+          ? counts
+          : { ...counts, reasons: { [`${NOT_STORED}${unstored}`]: counts.misses } },
+      )
     this.#isDone ||= counts !== undefined
   }
 }
 
-/** What the name of the namespace begins with; `varve view` knows it. */
+/** What the name of the namespace begins with; `describe.ts` knows it. */
 const PARTS_PREFIX = 'parts:'
 
 /** The parts of the packs of one compiler. */

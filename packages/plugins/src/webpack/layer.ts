@@ -283,6 +283,7 @@ export class DiskLayer {
     for (const identifier of modules) this.#writing.pending.delete(identifier)
     if (everything !== undefined) {
       this.#writing.pending.clear()
+      this.counting.unstored = `the next build could not repeat ${everything.what}`
       const text = `nothing of this build is stored, because the next one could not repeat ${everything.what}. ${STATELESS}`
       if (everything.isError) this.#logger.log(text)
       else this.#warnings.once('unrepeatable', text)
@@ -300,7 +301,10 @@ export class DiskLayer {
         'stateful',
         `nothing is cached, because a plugin makes ${listOf(repeatable.lost)} of what loaders do. ${STATELESS}`,
       )
-    if (lost.length > 0 || repeatable.isStateful) this.#writing.pending.clear()
+    if (lost.length > 0 || repeatable.isStateful) {
+      this.#writing.pending.clear()
+      this.counting.unstored = `a plugin makes ${listOf(repeatable.isStateful ? repeatable.lost : lost)} of what loaders do`
+    }
   }
 
   /** Adds the dependencies of a failed build. webpack does not report them, although the modules are valid. */

@@ -53,10 +53,20 @@ export class Recorder {
     this.#writtenBytes += batchBytes
   }
 
-  /** Whether this build leaves a record when it ends: each build does, or it wrote something that no record counts. */
+  /** Whether the tool had results of which this build has stored none: `varve doctor` looks for such builds. */
+  hasStoredNothing(store: EngineStore): boolean {
+    const { hits, misses } = this.#parts.tally.tool
+    return hits === 0 && misses > 0 && this.#writtenBytes === 0 && store.pendingBytes() === 0
+  }
+
+  /**
+   * Whether this build leaves a record when it ends: each build does, or it wrote something that no record counts, or it has stored
+   * nothing.
+   */
   isDue(store: EngineStore): boolean {
     const { mode, tally } = this.#parts
     if (mode !== 'auto') return mode === 'always'
+    if (this.hasStoredNothing(store)) return true
     const isRecorded = this.#recorded > 0 && this.#recorded === tally.tool.count
     return store.pendingBytes() > 0 || (this.#writtenBytes > 0 && !isRecorded)
   }

@@ -96,7 +96,7 @@ export class Commits {
   #putRecord(store: EngineStore): void {
     if (this.#isFromStart || !this.#recorder.isDue(store)) return
     const isGone = store.pendingEntries() === 0 && this.#place?.examine().isThere === false
-    if (!isGone) this.#recorder.put(store)
+    if (!isGone || this.#recorder.hasStoredNothing(store)) this.#recorder.put(store)
   }
 
   /** Makes visible what others committed, if the directory is trusted; true if something changed. */
