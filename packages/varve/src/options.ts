@@ -69,7 +69,8 @@ export interface CacheOptions {
   readonly shared?: boolean | undefined
   /**
    * `'auto'` loads the native engine, or WebAssembly if that fails, which is about half as fast; `status().reason`
-   * explains the choice. `'native'` and `'wasm'` reject with ENGINE_UNAVAILABLE instead. `VARVE_ENGINE` in the environment has precedence.
+   * explains the choice. `'native'` rejects with ENGINE_UNAVAILABLE instead. A process that cannot start WebAssembly, as under `--jitless`,
+   * has a cache in memory without files and layers, and one warning. `VARVE_ENGINE` in the environment has precedence.
    * @defaultValue `'auto'`
    */
   readonly engine?: EngineChoice | undefined

@@ -320,7 +320,7 @@ export class DiskLayer {
     const { dir, engine, secret, requireSecret, maxBytes, readOnly } = this.#options
     try {
       const where = { name: 'webpack', dir: cacheFolder(dir, this.#compiler.context, 'webpack') }
-      return await openCache({
+      const cache = await openCache({
         ...where,
         engine,
         secret,
@@ -329,6 +329,9 @@ export class DiskLayer {
         readOnly,
         onWarning: this.#warnings.report,
       })
+      if (cache.status().engine !== 'none') return cache
+      await cache.close() // webpack's own parts of a cache need WebAssembly, and would end the process
+      return undefined
     } catch (error) {
       this.#warnings.failed('cannot be opened', error)
       return undefined

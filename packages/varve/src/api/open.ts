@@ -1,10 +1,10 @@
 /** Opens a cache: checks the options, finds the directory, loads an engine. */
 import { Cache } from './cache.ts'
-import { type Degraded, degradedWarning, inMemory, unsynced } from '../health/degraded.ts'
+import { type Degraded, degradedWarning, inMemory, noEngine, unsynced } from '../health/degraded.ts'
 import { cacheDirectory, memoryDirectory, NoPlace } from '../health/directory.ts'
 import { directoryIn, domainOf, markUntrusted, type TrustDomain } from '../health/domain.ts'
-import type { EngineOptions, EngineStore } from '../engine/engine.ts'
-import { type LoadedEngine, loadEngine } from '../engine/load.ts'
+import type { EngineName, EngineOptions, EngineStore } from '../engine/engine.ts'
+import { type LoadedEngine, loadEngineOrNone } from '../engine/load.ts'
 import { toVarveError, VarveError } from '../errors.ts'
 import { Commits } from '../session/commits.ts'
 import { historyMode, Recorder } from '../history/recorder.ts'
@@ -53,8 +53,8 @@ const MAX_BYTES_DEFAULT = 1024 ** 3
  * the cache open at the same time, and read and write it.
  *
  * Rejects with INVALID_OPTION, INVALID_ARGUMENT (a short `secret`), SECRET_MISSING, ENGINE_UNAVAILABLE, NEWER_FORMAT or IO. A damaged cache
- * opens, with its damaged entries as misses. If the directory cannot be used or written, the cache opens as well:
- * `status().degraded` and one warning give the reason and the fix.
+ * opens, with its damaged entries as misses. If the directory cannot be used or written, or this process cannot start WebAssembly, the cache
+ * opens as well: `status().degraded` and one warning give the reason and the fix.
  *
  * @example
  * await using cache = await openCache({ name: 'my-tool', version: '1.2.0', maxBytes: '500MB' })
@@ -72,11 +72,14 @@ async function open(options: CacheOptions): Promise<Cache> {
   if (options.inMemory === true) checkInMemory(options)
   const { dir: given, placeless } = placeOf(options)
   try {
-    const loaded = await loadEngine({ engine: options.engine ?? 'auto', inMemory: options.inMemory, dir: given })
+    const request = { engine: options.engine ?? 'auto', inMemory: options.inMemory, dir: given }
+    const loaded = await loadEngineOrNone(request)
+    const lacking = loaded.lacking === undefined ? undefined : noEngine(loaded.lacking)
     const folder = loaded.engine.folderName(secret)
     const isOnDisk = loaded.inMemory !== true && placeless === undefined
     const maxBytes = maxBytesOf(options.maxBytes)
-    const below = await layersBelow({ ...options, dir: isOnDisk ? given : undefined }, folder)
+    const own = lacking === undefined ? options : { ...options, layers: [], remote: false as const }
+    const below = await layersBelow({ ...own, dir: isOnDisk ? given : undefined }, folder)
     const { layers, warnings, remote } = below
     const dir = isOnDisk && options.readOnly !== true ? directoryIn(below.domain, given) : given
     const domain = isOnDisk && domainOf(dir) === 'untrusted' ? 'untrusted' : below.domain
@@ -86,7 +89,7 @@ async function open(options: CacheOptions): Promise<Cache> {
     const { store, engine, reason, ...opening } = await openStore(
       dir,
       loaded,
-      placeless ?? onDisk?.degraded,
+      lacking ?? placeless ?? onDisk?.degraded,
       engineOptions,
     )
     const used = opening.degraded?.mode === 'memory' ? undefined : onDisk
@@ -102,12 +105,13 @@ async function open(options: CacheOptions): Promise<Cache> {
     const ownPlace = secret === undefined ? dir : `${dir}/${folder}`
     const place = domain === 'trusted' ? ownPlace : `${ownPlace} (${domain})` // shares no work in flight with a trusted cache
     const opened = { engine: engine.name, reason, dir, domain, durability }
-    const published = { name: options.name, dir, secret, engine: engine.name, shared: options.shared ?? false }
+    const published = { name: options.name, dir, secret, shared: options.shared ?? false }
     // What a remote reads and asks for is no work of the build that closes the cache.
     const closed = (): Promise<VarveError | undefined> =>
       unrecorded(async () => {
         await remote?.discard?.([...session.damagedLayers])
-        return used === undefined ? undefined : remote?.publish?.(published)
+        if (used === undefined || engine.name === 'none') return undefined
+        return remote?.publish?.({ ...published, engine: engine.name })
       })
     const attached =
       remote === undefined ? null : { layers: remote.report.layers, fetchedBytes: remote.report.fetchedBytes }
@@ -166,7 +170,7 @@ function markFor(domain: TrustDomain, dir: string, place: Place | undefined): vo
   }
 }
 
-interface OpenStore extends LoadedEngine {
+interface OpenStore extends LoadedEngine<EngineName> {
   readonly store: EngineStore
   readonly degraded: Degraded | undefined
 }
@@ -174,7 +178,7 @@ interface OpenStore extends LoadedEngine {
 /** The store of the directory; one in memory if the directory cannot be used. */
 async function openStore(
   dir: string,
-  loaded: LoadedEngine,
+  loaded: LoadedEngine<EngineName>,
   degraded: Degraded | undefined,
   options: EngineOptions,
 ): Promise<OpenStore> {
@@ -188,11 +192,12 @@ async function openStore(
       return openStore(dir, loaded, { ...inMemory(failure.message), fix: 'give this user access to it' }, options)
     }
   }
-  const { engine } = await loadEngine({ inMemory: true })
+  const { engine, lacking, ...memory } = await loadEngineOrNone({ inMemory: true })
   // Without the secret, nothing shows which layers are authentic.
   const layers = options.secret === undefined ? options.layers : []
   const store = await engine.open(dir, { ...options, secret: undefined, layers })
-  return { engine, reason: `WebAssembly in memory: ${degraded.why}`, store, degraded }
+  const reason = lacking === undefined ? `WebAssembly in memory: ${degraded.why}` : memory.reason
+  return { engine, reason, store, degraded }
 }
 
 /** Reports damage that opening detected. If damage is an error, closes the cache first. */

@@ -5,11 +5,13 @@ import type { TrustDomain } from '../health/domain.ts'
 import type { Durability } from '../options.ts'
 import type { Attachment } from '../remote/attach.ts'
 import type { RemoteReport } from '../remote/remote.ts'
+import type { EngineName } from '../engine/engine.ts'
 import type { EngineStatus, LayerReport } from '../reports.ts'
 
 /** The state of a cache. */
 export interface CacheStatus extends EngineStatus {
-  readonly engine: 'native' | 'wasm'
+  /** `'none'`: this process can start no engine, see `degraded`. */
+  readonly engine: EngineName
   /** Why Varve uses this engine, as a phrase. */
   readonly reason: string
   /** Absolute path of the cache directory. For a cache in memory, a path that does not exist. */

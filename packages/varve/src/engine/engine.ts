@@ -44,8 +44,11 @@ export interface EngineOptions {
   readonly layers: readonly string[]
 }
 
-export interface Engine {
-  readonly name: 'native' | 'wasm'
+/** `'none'`: entries in the memory of a process that can start no engine. */
+export type EngineName = 'native' | 'wasm' | 'none'
+
+export interface Engine<Name extends EngineName = 'native' | 'wasm'> {
+  readonly name: Name
   /** Opens the cache in `directory` (absolute path; files live in its folder `folderName`). Rejects with an EngineError. */
   open(directory: string, options: EngineOptions): Promise<EngineStore>
   /** Name of the directory in the cache directory; each secret has its own, so that caches never share files. */

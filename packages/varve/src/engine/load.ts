@@ -6,8 +6,9 @@ import type * as fs from 'node:fs'
 import { builtin } from '../host/builtin.ts'
 import type { Host } from '../../generated/varve_wasm.js'
 import type { EngineChoice } from '../options.ts'
-import type { Engine } from './engine.ts'
-import { VarveError } from '../errors.ts'
+import { EngineFailure } from './answer.ts'
+import type { Engine, EngineName } from './engine.ts'
+import { toVarveError, VarveError } from '../errors.ts'
 import { refusal, variable } from '../host/permission.ts'
 
 /** What the caller wants. */
@@ -20,13 +21,15 @@ export interface EngineRequest {
 }
 
 /** The engine, and why this one, as a sentence for `status()`. */
-export interface LoadedEngine {
-  readonly engine: Engine
+export interface LoadedEngine<Name extends EngineName = 'native' | 'wasm'> {
+  readonly engine: Engine<Name>
   readonly reason: string
   /** Its files exist in this process only. */
   readonly inMemory?: true
   /** The addon of this platform is not installed properly. Only the first engine that this thread loads has it. */
   readonly warning?: VarveError
+  /** Why this process can start none; only `loadEngineOrNone` returns it. */
+  readonly lacking?: VarveError
 }
 
 /** Engines that were loaded before: importing a module again takes 30 us, a third of the time to open a small cache. */
@@ -37,6 +40,21 @@ let wasm: Engine | undefined
 let missing: VarveError | undefined
 
 const CHOICES: ReadonlySet<string> = new Set(['native', 'wasm', 'auto'])
+
+/**
+ * Loads an engine; in a process that cannot start WebAssembly, one that has entries in memory only. Throws ENGINE_UNAVAILABLE for
+ * `engine: 'native'` and on an unsupported Node.js.
+ */
+export async function loadEngineOrNone(request: EngineRequest): Promise<LoadedEngine<EngineName>> {
+  try {
+    return await loadEngine(request)
+  } catch (error) {
+    if (!(error instanceof EngineFailure) || error.code !== 'ENGINE_UNAVAILABLE') throw error
+    const { withoutEngine } = await import('./without.ts')
+    const lacking = toVarveError(error)
+    return { engine: withoutEngine(lacking), reason: `no engine: ${error.message}`, inMemory: true, lacking }
+  }
+}
 
 /** Loads an engine. Throws ENGINE_UNAVAILABLE if the requested one cannot be loaded. */
 export async function loadEngine(request: EngineRequest): Promise<LoadedEngine> {

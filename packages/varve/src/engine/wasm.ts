@@ -54,6 +54,7 @@ const SCRATCH_BYTES = 128 * 1024
 /** The engine over files of some kind. */
 export async function wasmEngine(placeOf: WasmPlaces, layerHost: LayerHosts): Promise<Engine> {
   await engineInstance.prepare()
+  engineInstance.get() // a process that cannot start it finds that out here
   return {
     name: 'wasm',
     folderName: nameOf,

@@ -172,6 +172,11 @@ export function inMemory(why: string): Degraded {
   return { mode: 'memory', code: 'PERMISSION', why, fix: "set option 'dir' or VARVE_DIR to another directory" }
 }
 
+/** The limit of a process that can start no engine. */
+export function noEngine({ code, message }: VarveError): Degraded {
+  return { mode: 'memory', code, why: message, fix: 'until then, files, archives, layers and remotes are not used' }
+}
+
 /** The limit of a directory that exists: whether this process may write to it. */
 function unwritable(folder: string, { files, isReader }: FolderUser): Degraded | undefined {
   const refused = isReader ? undefined : refusal('write', folder)

@@ -1,5 +1,5 @@
 /** Puts the record of a build when its cache is closed. A failure costs a record and nothing else. */
-import type { EngineStore } from '../engine/engine.ts'
+import type { EngineName, EngineStore } from '../engine/engine.ts'
 import { VarveError } from '../errors.ts'
 import { variable } from '../host/permission.ts'
 import type { HistoryMode } from '../options.ts'
@@ -20,7 +20,7 @@ export function historyMode(given: HistoryMode = 'auto'): HistoryMode {
 export interface RecorderParts {
   readonly mode: HistoryMode
   readonly name: string
-  readonly engine: 'native' | 'wasm'
+  readonly engine: EngineName
   readonly tally: Tally
   /** The remote, if there is one. */
   readonly remote: RecordedRemote | null
@@ -74,6 +74,7 @@ export class Recorder {
   /** Buffers the record, in place of an earlier one of this build. */
   put(store: EngineStore): void {
     const { name, engine, tally, remote } = this.#parts
+    if (engine === 'none') return // nothing is left for a later build
     const writtenBytes = this.#writtenBytes + store.pendingBytes()
     try {
       const layers = store.status().layers.filter(({ problem }) => problem === null).length
