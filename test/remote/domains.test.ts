@@ -146,6 +146,37 @@ it('a copy of an untrusted layer, a layer sealed over it, and a cache that was m
   expect([...store.blobs.keys()].filter((name) => name.startsWith('v1/trusted/'))).toEqual([])
 })
 
+describe.each(ENGINES)('a copy of the directory v1 alone, %s', (engine) => {
+  it.each([
+    ['a layer', (layer: string) => layer],
+    ['a cache', (_: string, cache: string) => cache],
+    ['what was sealed', (_layer: string, _cache: string, sealed: string) => sealed],
+  ])('counted as trusted: of %s', async (what, chosen) => {
+    const store = new MemoryStore()
+    await request(await new Machine(store, engine).put({ a: 'evil' }))
+    const machine = new Machine(store, engine)
+    const put = (cache: Cache): void => cache.namespace('n', { codec: 'text' }).put('own', 'value')
+    await opened(machine, { remote: reviewing(machine) }, put)
+    const [layer = ''] = (await pull(reviewing(machine))).layers.map(({ path }) => path)
+    const apart = join(dirname(machine.dir), '.untrusted/tool')
+    const sealed = join(machine.folder, 'sealed/tool')
+    await opened({ dir: apart, engine }, { remote: reviewing(machine) }, (cache) => cache.seal(sealed))
+    const copy = join(machine.folder, 'copied/tool')
+    cpSync(join(chosen(layer, apart, sealed), 'v1'), join(copy, 'v1'), { recursive: true })
+    const domainOf = (options: Partial<CacheOptions>, dir: string): Promise<string> =>
+      opened({ dir, engine }, { remote: false, ...options }, (cache) => cache.status().domain)
+    expect(await domainOf({}, copy)).toBe('untrusted')
+    expect(await domainOf({ layers: [copy] }, join(machine.folder, 'over/tool'))).toBe('untrusted')
+    const cache = await openCache({ name: 'tool', dir: copy, engine, onWarning: () => undefined })
+    if (what === 'a cache') expect((await cache.compact({ full: true })).foreignFiles).toEqual([])
+    expect((await cache.verify()).sound).toBe(true)
+    await cache.close()
+    await expect(push(machine.writer(), { caches: [{ name: 'tool', dir: copy }] })).rejects.toMatchObject({
+      code: 'REMOTE_UNTRUSTED',
+    })
+  })
+})
+
 it('sealing into a directory that has a layer fails, and leaves that layer trusted', async () => {
   const machine = await new Machine(newStore()).put({ a: 'good' })
   const target = join(machine.folder, 'sealed/tool')

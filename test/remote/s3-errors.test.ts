@@ -54,6 +54,7 @@ type ServerError = [
 
 const ERRORS: readonly ServerError[] = [
   [404, 'NoSuchBucket', 'REMOTE_UNAVAILABLE', /the bucket does not exist/],
+  [404, 'NoSuchTenant', 'REMOTE_UNAVAILABLE', /it is not known what that means. Check the address/],
   [400, 'ExpiredToken', 'REMOTE_DENIED', /have expired; get new credentials/],
   [301, 'PermanentRedirect', 'REMOTE_UNAVAILABLE', /set region=eu-west-3 in VARVE_REMOTE/, ELSEWHERE],
   [301, 'PermanentRedirect', 'REMOTE_UNAVAILABLE', /set region=<its region>/, { 'x-amz-bucket-region': 'a\tb' }],
@@ -68,6 +69,7 @@ const ERRORS: readonly ServerError[] = [
   ],
   [403, 'AccessDenied', 'REMOTE_DENIED', /do not allow this request/],
   [403, 'InvalidAccessKeyId', 'REMOTE_DENIED', /the access key does not exist/],
+  [403, 'InvalidSecurity', 'REMOTE_DENIED', /credentials are not valid/],
   [403, 'SignatureDoesNotMatch', 'REMOTE_DENIED', /secret key does not belong/],
   [400, 'InvalidToken', 'REMOTE_DENIED', /the session token is not valid/],
   [400, 'InvalidBucketName', 'REMOTE_UNAVAILABLE', /does not allow this name/],

@@ -100,7 +100,7 @@ function checkListed(store: BlobStore): asserts store is ListedStore {
 }
 
 /** Most objects of a domain, heads in it, and objects that these name. */
-const OBJECTS_MAX = 5_000_000
+const OBJECTS_MAX = 2_000_000
 const HEADS_MAX = 10_000
 const LIVE_MAX = 1_000_000
 

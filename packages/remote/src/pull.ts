@@ -84,7 +84,10 @@ export interface ScopeManifest {
   readonly bytes?: Uint8Array | undefined
 }
 
-/** The head of each scope, or else the manifest of the first commit that has one. Removes layers that it revokes. */
+/**
+ * The head of each scope, or else the manifest of the first commit that has one. Removes layers that it revokes. A reader that finds nothing
+ * rejects with REMOTE_UNAVAILABLE if the place of the store does not exist; the first write of a writer may make it.
+ */
 export async function manifestsOf(
   remote: Remote,
   given: readonly string[],
@@ -96,6 +99,10 @@ export async function manifestsOf(
     return { scope, manifest: found?.manifest, bytes: found?.bytes }
   }
   const found = await Promise.all(remote.scopes.map(find))
+  if (remote.signingKey === undefined && found.every(({ manifest }) => manifest === undefined)) {
+    const missing = await remote.store.missing?.({ signal })
+    if (missing !== undefined) throw new VarveError('REMOTE_UNAVAILABLE', missing)
+  }
   const revoked = found.flatMap(({ scope, manifest }) =>
     (manifest?.revoked ?? []).map((sha256) => directoryOf(remote, scope, sha256)),
   )
@@ -227,7 +234,11 @@ const MARK = 'UNTRUSTED'
 /** Makes a complete directory the layer, unless another process was first. */
 export async function install(remote: Remote, named: NamedLayer, complete: string): Promise<void> {
   const target = pathOf(remote, named)
-  if (!named.scope.isTrusted) await disk.promises.writeFile(join(complete, MARK), '', { mode: 0o600 })
+  if (!named.scope.isTrusted) {
+    // Also in each directory of the format, so that a copy of one of these is recognised.
+    const folders = (await disk.promises.readdir(complete)).map((name) => join(complete, name))
+    for (const folder of [complete, ...folders]) await disk.promises.writeFile(join(folder, MARK), '', { mode: 0o600 })
+  }
   await makeDirectory(dirname(target), 0o700)
   try {
     await disk.promises.rename(complete, target)

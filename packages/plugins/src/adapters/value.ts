@@ -11,6 +11,7 @@
 import { Buffer, isUtf8 } from 'node:buffer'
 import { isUint8Array } from 'node:util/types' // also accepts those of other realms, which test runners create
 import { deserialize, serialize } from 'node:v8'
+import { parseJson } from 'varve/internal'
 import type { Shape } from '../build/shape.ts'
 
 const BYTES = 0
@@ -63,7 +64,7 @@ function decodeBody(kind: number | undefined, body: Buffer): unknown {
     case TEXT:
       return isUtf8(body) ? body.toString() : undefined
     case JSON_DATA:
-      return JSON.parse(body.toString())
+      return parseJson(body.toString())
     case CLONE_DATA:
       return deserialize(body)
     default:

@@ -2,6 +2,7 @@
  * Source maps as plain data. A tool fails the build if a map is not well-formed, so a map from a cache is checked completely
  * before the tool gets it.
  */
+import { parseJson } from 'varve/internal'
 import { either, exactly, isIndex, listOf, objectOf, nullable, type Shape, isText, withCheck } from './shape.ts'
 
 /** Fields of a source map, revision 3. */
@@ -65,7 +66,7 @@ const mapObject: Shape<SourceMap> = withCheck(objectOf<SourceMap>(fields), (map)
 const mapText: Shape<string> = (value): value is string => {
   if (!isText(value)) return false
   try {
-    return value === '' || mapObject(JSON.parse(value))
+    return value === '' || mapObject(parseJson(value))
   } catch {
     return false
   }

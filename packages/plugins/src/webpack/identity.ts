@@ -23,7 +23,7 @@ import { createHash } from 'node:crypto'
 import { isAbsolute, relative, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gitDirectory } from 'varve'
-import { digestOfInput } from 'varve/internal'
+import { digestOfInput, parseJson } from 'varve/internal'
 import type { Compiler } from 'webpack'
 import { lenientDigest } from '../build/digest.ts'
 import { isInstalled, loaded } from '../build/modules.ts'
@@ -266,7 +266,7 @@ function lineOf({ generation, digest, id, inputs }: Generation): string {
 /** Named digests in a text; none if it has another form. */
 function readNamed(json: string): NamedDigests {
   try {
-    const value: unknown = JSON.parse(json)
+    const value: unknown = parseJson(json)
     const entries = typeof value === 'object' && value !== null ? Object.entries(value) : []
     return Object.fromEntries(entries.filter(([, digest]) => typeof digest === 'string'))
   } catch {

@@ -14,6 +14,7 @@
  */
 import { dirname, isAbsolute, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { parseJson } from 'varve/internal'
 import type { Compilation, Compiler, Module } from 'webpack'
 import { manifestOf } from '../build/modules.ts'
 import { partsOf } from './why.ts'
@@ -431,7 +432,7 @@ export function listOf(names: readonly string[]): string {
 /** What was stored; nothing if it has another form. */
 function decode(stored: Buffer | undefined): Seen {
   try {
-    const value: unknown = JSON.parse(stored?.toString() ?? '{}')
+    const value: unknown = parseJson(stored?.toString() ?? '{}')
     const textsOf = (name: string): string[] => {
       const found = propertyOf(value, name)
       return Array.isArray(found) ? found.filter((one) => typeof one === 'string') : []

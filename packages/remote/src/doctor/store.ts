@@ -23,7 +23,11 @@ export async function checkStore(remote: Remote): Promise<RemoteFinding[]> {
   const findings: RemoteFinding[] = [{ what: 'store', found: `${store.label}; ${abilitiesOf(store)}` }]
   try {
     await withinBudget(remote, undefined, async (signal) => {
-      findings.push(...(await heads(remote, signal)), ...(await timing(remote, signal)))
+      findings.push(
+        ...(await heads(remote, signal)),
+        ...(await place(remote, signal)),
+        ...(await timing(remote, signal)),
+      )
       if (remote.signingKey !== undefined) findings.push(await writing(remote, signal))
     })
   } catch (error) {
@@ -54,6 +58,13 @@ async function heads(remote: Remote, signal: AbortSignal): Promise<RemoteFinding
     }
   })
   return [connection, ...scopes]
+}
+
+/** A writer may make the place; `heads` rejects for a reader. */
+async function place({ store }: Remote, signal: AbortSignal): Promise<RemoteFinding[]> {
+  const missing = await store.missing?.({ signal })
+  if (missing === undefined) return []
+  return [{ what: 'place', found: 'nothing has been written there so far', note: missing }]
 }
 
 async function timing({ store, scopes: [scope] }: Remote, signal: AbortSignal): Promise<RemoteFinding[]> {

@@ -22,6 +22,7 @@ import { codeOf } from '../error-code.ts'
 import { invalidOption } from '../options.ts'
 import {
   type BlobStore,
+  doesNotExist,
   encodeSegment,
   type Fetched,
   type GetOptions,
@@ -146,6 +147,11 @@ class DirectoryStore implements BlobStore {
       await disk.promises.rm(`${path}@`, { recursive: true, force: true })
     }
     if (!this.#isTidied) await this.#removeTemporary()
+  }
+
+  async missing(): Promise<string | undefined> {
+    const stats = await absentAsUndefined(disk.promises.stat(this.#root))
+    return stats === undefined ? doesNotExist(this.label) : undefined
   }
 
   /** The first write creates the directory, unless there is something else. */

@@ -1,6 +1,6 @@
 /**
  * What the errors of S3 mean for a user. The service names each in one word, with any status: a bucket that does not exist is a 404, as an object
- * that does not exist is. Words that are not here, such as NoSuchKey, are for the caller.
+ * that does not exist is.
  */
 import type { Explained, ServerError } from './http.ts'
 
@@ -14,6 +14,7 @@ const LATER = 'the service has a problem of its own. Try again later'
 /** Refused credentials. Everything else is an address that is wrong, or a service that does not work. */
 const DENIED: Readonly<Record<string, string>> = {
   AccessDenied: ACCESS,
+  UnauthorizedAccess: ACCESS,
   AllAccessDisabled: CLOSED,
   AccountProblem: CLOSED,
   NotSignedUp: CLOSED,
@@ -22,6 +23,7 @@ const DENIED: Readonly<Record<string, string>> = {
   ExpiredToken: `the credentials have expired; ${TOKEN}`,
   TokenRefreshRequired: `the credentials have expired; ${TOKEN}`,
   InvalidToken: `the session token is not valid; ${TOKEN}`,
+  InvalidSecurity: `the credentials are not valid; ${KEY}`,
   RequestExpired: 'set the clock of this machine',
   RequestTimeTooSkewed: 'set the clock of this machine',
   AuthorizationHeaderMalformed: 'the signature names another region',
@@ -37,10 +39,16 @@ const UNAVAILABLE: Readonly<Record<string, string>> = {
   NotImplemented: 'the service lacks what a remote needs, such as conditional writes. Use another store',
   QuotaExceeded: "the storage is full. Run 'npx varve remote gc', or extend it",
   XMinioStorageFull: "the storage is full. Run 'npx varve remote gc', or extend it",
+  RequestTimeout: LATER,
   SlowDown: 'the service gets too many requests. Try again later',
   ServiceUnavailable: LATER,
   InternalError: LATER,
 }
+
+/** An object that does not exist: the one 404 that is no error. */
+const ABSENT: ReadonlySet<string> = new Set(['NoSuchKey', 'NoSuchVersion', 'NoSuchObject', 'NotFound'])
+
+const UNKNOWN = 'it is not known what that means. Check the address in VARVE_REMOTE, and the service'
 
 const REGION = 'set region=<its region> in VARVE_REMOTE, or AWS_REGION'
 
@@ -62,7 +70,10 @@ export function explainS3({ status, word, hasText, headers, aheadMs }: ServerErr
   const denied = Object.hasOwn(DENIED, name) ? DENIED[name] : undefined
   const unavailable = Object.hasOwn(UNAVAILABLE, name) ? UNAVAILABLE[name] : undefined
   const advice = denied ?? unavailable
-  if (advice === undefined) return undefined
+  if (advice === undefined) {
+    const isObject = status !== 404 || word === undefined || ABSENT.has(word)
+    return isObject ? undefined : { code: 'REMOTE_UNAVAILABLE', advice: UNKNOWN }
+  }
   const isDenied = denied !== undefined || status === 401 || status === 403
   const code = isDenied ? 'REMOTE_DENIED' : 'REMOTE_UNAVAILABLE'
   if (OF_REGION.has(name)) return { code, advice: `${advice}; ${regionFix(headers['x-amz-bucket-region'])}` }

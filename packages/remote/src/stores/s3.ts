@@ -162,8 +162,7 @@ class S3Store implements BlobStore {
       const query = parameters.map(([key = '', value = '']) => `${key}=${encodeSegment(value)}`).join('&')
       const answer = await this.#send({ name: prefix, path: '', query, method: 'GET', expected: [200], signal })
       const text = new TextDecoder().decode(answer.bytes)
-      // A pattern would take quadratic time for elements that do not end.
-      for (const item of text.split('<Contents>').filter((part) => part.includes('</Contents>'))) {
+      for (const item of contentsOf(text)) {
         const name = textOf(item, 'Key').slice(this.#prefix.length)
         yield { name, size: Number(textOf(item, 'Size')), modified: Date.parse(textOf(item, 'LastModified')) }
       }
@@ -205,9 +204,26 @@ class S3Store implements BlobStore {
 
 const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }
 
-/** The text of the first element with this name; '' if there is none. */
+/** The objects of a page of a list. A pattern would take quadratic time for elements that do not end. */
+function* contentsOf(page: string): IterableIterator<string> {
+  for (let end = 0; ;) {
+    const start = page.indexOf('<Contents>', end)
+    end = start === -1 ? -1 : page.indexOf('</Contents>', start)
+    if (end === -1) return
+    yield page.slice(start, end)
+  }
+}
+
+/** The text of the first element with this name, which has no attributes; '' if there is none. */
 function textOf(xml: string, element: string): string {
-  const [, text = ''] = new RegExp(`<${element}>([^<]*)</${element}>`).exec(xml) ?? []
+  const tag = `<${element}>`
+  const start = xml.indexOf(tag) + tag.length
+  const end = start < tag.length ? -1 : xml.indexOf('<', start)
+  const text = end === -1 || !xml.startsWith(`/${element}>`, end + 1) ? '' : xml.slice(start, end)
+  return text.includes('&') ? unescaped(text) : text
+}
+
+function unescaped(text: string): string {
   return text.replace(/&(?:#x([0-9a-f]+)|#(\d+)|(\w+));/gi, (whole, hex?: string, decimal?: string, named?: string) => {
     if (named !== undefined) return ENTITIES[named] ?? whole
     const code = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16)

@@ -76,6 +76,16 @@ export interface BlobStore {
   put(name: string, bytes: Uint8Array, options?: PutOptions): Promise<PutOutcome>
   list?(prefix: string, options?: { readonly signal?: AbortSignal | undefined }): AsyncIterable<Listed>
   delete?(names: readonly string[], options?: { readonly signal?: AbortSignal | undefined }): Promise<void>
+  /**
+   * What is missing, and what to do, if the store has no place for blobs: the directory of its address does not exist, although the store
+   * answers. Undefined if it exists, or the store cannot tell.
+   */
+  missing?(options?: { readonly signal?: AbortSignal | undefined }): Promise<string | undefined>
+}
+
+/** The first part of `missing`. */
+export function doesNotExist(label: string): string {
+  return `${label} does not exist. Correct VARVE_REMOTE, or create it; a build that publishes may do that`
 }
 
 /** The segments of a name. Throws INVALID_ARGUMENT if the name could leave its prefix. */

@@ -2,11 +2,13 @@
  * A WebDAV server as a store: GET, HEAD, PUT, DELETE, and MKCOL if the server wants directories to exist. nginx ignores conditions
  * of PUT, so without `conditional` a check before the PUT approximates them, and there is no head.
  */
+import { VarveError } from 'varve'
 import { BOOLEAN, checkOptions, checkValues, invalidOption, SERVER } from '../options.ts'
 import { authorizationOf, type CredentialsOption } from './authorization.ts'
 import { type Answer, type Call, fetchedIn, getCall, headIn, send, serverUrl } from './http.ts'
 import {
   type BlobStore,
+  doesNotExist,
   encodeName,
   type Fetched,
   type GetOptions,
@@ -40,6 +42,8 @@ export interface WebdavOptions {
 
 const FIELDS = ['url', 'credentials', 'conditional', 'allowInsecure', 'requestMs']
 const STORED = [200, 201, 204]
+/** For a request of which only one status counts. */
+const ANY_STATUS: readonly number[] = Array.from({ length: 500 }, (_, index) => 100 + index)
 
 /** A store on a WebDAV server. */
 export function webdav(options: WebdavOptions): BlobStore {
@@ -116,12 +120,25 @@ class WebdavStore implements BlobStore {
       await this.#send({ name, path: encodeName(name), method: 'DELETE', expected: [200, 204, 404], signal })
   }
 
+  /** Servers answer one of both for a directory: nginx HEAD, with any status but 404, others PROPFIND. */
+  async missing({ signal }: { readonly signal?: AbortSignal | undefined } = {}): Promise<string | undefined> {
+    for (const method of ['HEAD', 'PROPFIND']) {
+      const request = { name: '/', path: '', method, headers: { depth: '0' }, expected: ANY_STATUS, signal }
+      if ((await this.#send(request)).status !== 404) return undefined
+    }
+    return doesNotExist(`the directory ${this.label}`)
+  }
+
   /** Makes the directories above a name, from the top down. */
   async #makeDirectories(name: string, signal: AbortSignal | undefined): Promise<void> {
     const segments = encodeName(name).split('/')
     for (let depth = 1; depth < segments.length; depth++) {
       const path = `${segments.slice(0, depth).join('/')}/`
-      await this.#send({ name, path, method: 'MKCOL', expected: [200, 201, 405], signal })
+      const { status } = await this.#send({ name, path, method: 'MKCOL', expected: [200, 201, 405, 409], signal })
+      if (status === 409) {
+        const why = `the directory ${this.label} does not exist. Create it, or correct VARVE_REMOTE`
+        throw new VarveError('REMOTE_UNAVAILABLE', `cannot write '${name}': ${why}`)
+      }
     }
   }
 

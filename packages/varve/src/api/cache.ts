@@ -1,6 +1,6 @@
 /** A cache: one directory, many namespaces, atomic commits across all of them. Made by `openCache`. */
 import { VarveError } from '../errors.ts'
-import { markSealed } from '../health/domain.ts'
+import { sealIn } from '../health/domain.ts'
 import { Files } from '../files/files.ts'
 import type { BuildCounts } from '../history/counts.ts'
 import { readHistory, RESERVED_PREFIX } from '../history/history.ts'
@@ -258,8 +258,10 @@ export class Cache {
     const { since = [], ...watch } = options
     const { pathOf } = await import('../health/layers.ts')
     const layers = (typeof since === 'string' ? [since] : since).map(pathOf)
-    if (this.#opened.domain === 'untrusted') markSealed(pathOf(directory))
-    return watched(watch, (control) => this.#session.run((store) => store.seal(pathOf(directory), layers, control)))
+    const target = pathOf(directory)
+    return sealIn(this.#opened.domain, target, () =>
+      watched(watch, (control) => this.#session.run((store) => store.seal(target, layers, control))),
+    )
   }
 
   /**

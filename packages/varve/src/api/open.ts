@@ -84,7 +84,7 @@ async function open(options: CacheOptions): Promise<Cache> {
     const dir = isOnDisk && options.readOnly !== true ? directoryIn(below.domain, given) : given
     const domain = isOnDisk && domainOf(dir) === 'untrusted' ? 'untrusted' : below.domain
     const onDisk = isOnDisk ? new Place(dir, folder, options) : undefined
-    if (options.readOnly !== true) markFor(domain, dir, onDisk)
+    if (options.readOnly !== true) markFor(domain, dir, folder, onDisk)
     const engineOptions = { durability, readOnly: options.readOnly ?? false, maxBytes, secret, layers }
     const { store, engine, reason, ...opening } = await openStore(
       dir,
@@ -160,11 +160,11 @@ function placeOf({ name, dir, inMemory: isInMemory }: CacheOptions): {
 }
 
 /** Marks an untrusted directory before the engine writes to it. If that fails, its path is enough. */
-function markFor(domain: TrustDomain, dir: string, place: Place | undefined): void {
+function markFor(domain: TrustDomain, dir: string, folder: string, place: Place | undefined): void {
   if (domain === 'trusted' || place === undefined || place.degraded !== undefined) return
   if (place.check(true) !== undefined) return
   try {
-    markUntrusted(dir)
+    markUntrusted(dir, folder)
   } catch {
     // See above.
   }

@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import { basename, dirname, resolve } from 'node:path'
 import type { SealReport } from '../reports.ts'
-import { domainOf, markSealed, untrustedIn } from '../health/domain.ts'
+import { domainOf, sealIn, untrustedIn } from '../health/domain.ts'
 import { command, type CommonOptions } from './command.ts'
 import { reportEach, inspect } from './open/folder.ts'
 import { escapeText } from './output/escape.ts'
@@ -39,8 +39,9 @@ async function run(out: string, { since = [], ...options }: SealCommandOptions):
       .map((path) => resolve(path, name))
       .filter((path) => disk.existsSync(path) || !disk.existsSync(dirname(path)))
     return inspect(dir, async ({ session, domain }) => {
-      if (domain === 'untrusted') markSealed(layer)
-      const report = await withProgress('seal', (control) => session.run((store) => store.seal(layer, base, control)))
+      const report = await sealIn(domain, layer, () =>
+        withProgress('seal', (control) => session.run((store) => store.seal(layer, base, control))),
+      )
       return { ...report, layer }
     })
   }

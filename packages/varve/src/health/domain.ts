@@ -6,12 +6,13 @@
  *        <caches>/<name>                 the cache of trusted builds
  *        <caches>/.untrusted/<name>      the cache of builds over untrusted layers
  *        .remote/<id>.untrusted/<name>   a layer that an untrusted scope has named
- *   2. or it has the file `UNTRUSTED`. So a copy that has another path is still recognised.
+ *   2. or it, or its directory of the format, has the file `UNTRUSTED`. So a copy that has another path is recognised, also one of `v1` alone.
  *
  * A cache over such a layer uses the untrusted directory. A read-only one stays where it is, because it leaves nothing there.
  */
 import { builtin } from '../host/builtin.ts'
 import { VarveError } from '../errors.ts'
+import { makeDirectory } from '../host/make-directory.ts'
 import { FORMAT_FOLDER, SECRET_FOLDER } from '../host/format.ts'
 import { isThere } from './upward.ts'
 
@@ -27,8 +28,20 @@ const TEXT =
 export function domainOf(dir: string): TrustDomain {
   const [paths, files] = [builtin('node:path'), builtin('node:fs')]
   if (paths === undefined || files === undefined) return 'trusted'
-  const isUntrusted = paths.basename(paths.dirname(dir)).endsWith(SUFFIX) || isThere(paths.join(dir, MARK), files)
+  const isUntrusted =
+    paths.basename(paths.dirname(dir)).endsWith(SUFFIX) ||
+    [dir, ...formatFolders(dir)].some((folder) => isThere(paths.join(folder, MARK), files))
   return isUntrusted ? 'untrusted' : 'trusted'
+}
+
+/** The directories of the format in a directory. */
+function formatFolders(dir: string): string[] {
+  try {
+    const names = builtin('node:fs')?.readdirSync(dir) ?? []
+    return names.filter((name) => name === FORMAT_FOLDER || SECRET_FOLDER.test(name)).map((name) => `${dir}/${name}`)
+  } catch {
+    return [] // it does not exist, or is not a directory
+  }
 }
 
 /** The domain of what is made over these layers. */
@@ -56,26 +69,32 @@ export function untrustedIn(caches: string): string {
   return builtin('node:path')?.join(caches, SUFFIX) ?? caches
 }
 
-/** Marks the directory of a layer that is about to be sealed, unless it has a cache or a layer: then sealing fails. Throws IO. */
-export function markSealed(dir: string): void {
-  try {
-    const names = builtin('node:fs')?.readdirSync(dir) ?? []
-    if (names.some((name) => name === FORMAT_FOLDER || SECRET_FOLDER.test(name))) return
-  } catch {
-    // It does not exist yet.
+/** Seals a layer in `dir`, with the marks of its domain. Marks nothing if the directory has a cache or a layer: then sealing fails. Throws IO. */
+export async function sealIn<Report>(domain: TrustDomain, dir: string, seal: () => Promise<Report>): Promise<Report> {
+  const isMarked = domain === 'untrusted' && formatFolders(dir).length === 0
+  const mark = (): void => {
+    try {
+      markUntrusted(dir)
+    } catch (error) {
+      const { message } = error instanceof Error ? error : new Error(String(error))
+      throw new VarveError('IO', `cannot mark '${dir}' as a layer of an untrusted scope: ${message}`, { cause: error })
+    }
   }
-  try {
-    markUntrusted(dir)
-  } catch (error) {
-    const { message } = error instanceof Error ? error : new Error(String(error))
-    throw new VarveError('IO', `cannot mark '${dir}' as a layer of an untrusted scope: ${message}`, { cause: error })
-  }
+  if (isMarked) mark()
+  const report = await seal()
+  if (isMarked) mark() // now there is a directory of the format
+  return report
 }
 
-/** Marks a directory, and creates it if it does not exist. Throws the error of the system. */
-export function markUntrusted(dir: string): void {
-  const [paths, files] = [builtin('node:path'), builtin('node:fs')]
-  if (paths === undefined || files === undefined || isThere(paths.join(dir, MARK), files)) return
-  files.mkdirSync(dir, { recursive: true, mode: 0o700 })
-  files.writeFileSync(paths.join(dir, MARK), TEXT, { mode: 0o600, flush: true })
+/** Marks a directory and its directories of the format, and creates it, and the one named `folder`. Throws the error of the system. */
+export function markUntrusted(dir: string, folder?: string): void {
+  const files = builtin('node:fs')
+  if (files === undefined) return
+  const created = folder === undefined ? [] : [`${dir}/${folder}`]
+  for (const place of new Set([dir, ...formatFolders(dir), ...created])) {
+    const path = `${place}/${MARK}`
+    if (isThere(path, files)) continue
+    makeDirectory(files, place, 0o700)
+    files.writeFileSync(path, TEXT, { mode: 0o600, flush: true })
+  }
 }
