@@ -22,6 +22,17 @@ const ODDITIES = {
   'clock without a time': () => void (Date.now = () => Number.NaN),
   'clock of infinity': () => void (Date.now = () => Infinity),
   'clock of text': () => void Object.assign(Date, { now: () => 'now' }),
+  'clock that throws': () =>
+    void (Date.now = () => {
+      throw new Error('no clock')
+    }),
+  'performance without a time': () => void (performance.now = () => Number.NaN),
+  'frozen prototypes': () =>
+    [Object, Array, Error, Map, Promise, Uint8Array].forEach((each) => Object.freeze(each.prototype)),
+  'elements of all arrays': () => void Object.assign(Array.prototype, { 3: 'planted' }),
+  'another JSON': () => void Object.assign(JSON, { parse: () => 'fake', stringify: () => 'fake' }),
+  'another Buffer': () => void Object.assign(globalThis, { Buffer: function Buffer() {} }),
+  'no crypto': () => void Object.defineProperty(globalThis, 'crypto', { value: undefined }),
   'removed directory': () => {
     const folder = mkdtempSync(join(tmpdir(), 'varve-removed-'))
     process.chdir(folder)
@@ -57,6 +68,16 @@ if (opened !== undefined) {
     if (found?.text !== 'text' || deep?.deep[0] !== 'text' || found.list[0] !== 1)
       failed.push(`get ${codec} is not what was put`)
   }
+  const bytes = cache.namespace('bytes')
+  await attempt('put bytes', () => bytes.put('key', new Uint8Array([1, 2, 3])))
+  const read = /** @type {Uint8Array | undefined} */ (await attempt('get bytes', () => bytes.get('key')))
+  if (read?.[2] !== 3 || read.length !== 3) failed.push('get bytes is not what was put')
+  const task = cache.task('task', { version: '1', root: join(dir, '..') })
+  for (let time = 0; time < 2; time++) {
+    const result = await attempt('run', () => task.run({ id: 'id', inputs: { value } }, () => ({ result: 'text' })))
+    if (/** @type {{ result: string } | undefined} */ (result)?.result !== 'text')
+      failed.push('run is not what was made')
+  }
   await attempt('many', () => cache.namespace('json', { codec: 'json' }).getMany(['key', 'other']))
   const file = join(dir, '..', 'file.txt')
   await attempt('write', () => writeFileSync(file, 'text'))
@@ -65,6 +86,7 @@ if (opened !== undefined) {
     const target = join(dir, '..', 'restored')
     await attempt('restore', () => cache.files.restore(/** @type {never} */ (manifest), target))
     await attempt('restore again', () => cache.files.restore(/** @type {never} */ (manifest), target, { clean: true }))
+    await attempt('archive', () => cache.files.exportTar(/** @type {never} */ (manifest), join(dir, '..', 'a.tar')))
     await attempt('verify files', () => cache.files.verify(/** @type {never} */ (manifest)))
   }
   await attempt('stats', () => cache.stats())

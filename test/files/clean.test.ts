@@ -1,12 +1,26 @@
 /** `restore({ clean: true })`: it deleted before it knew that it could restore, also in the project and in the cache itself. */
 import { spawnSync } from 'node:child_process'
-import { closeSync, ftruncateSync, mkdirSync, openSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import fs, {
+  closeSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  rmSync,
+  type StatSyncOptions,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join, parse } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
+import type * as clean from '../../packages/varve/src/files/clean.ts'
 import { ENGINES } from '../engines.ts'
 import { makeFolder, snapshot } from '../folders.ts'
 import { open, read, storedFiles, write } from './trees.ts'
+
+const { withoutAliases }: typeof clean = await import(
+  new URL('../../packages/varve/src/files/clean.ts', import.meta.url).href
+)
 
 const home = process.cwd()
 afterEach(() => process.chdir(home))
@@ -38,6 +52,39 @@ describe.each(ENGINES)('restoring into a clean target: %s', (engine) => {
     expect(snapshot(project)).toEqual(before)
     await cache.files.restore(manifest, join(project, 'dist'), { clean: true })
     expect(read(join(project, 'dist'))).toEqual({ 'main.js': 'build()' })
+    await cache.close()
+  })
+
+  test('a target in a repository, or with one or a cache of another tool in it, lost them', async () => {
+    const cache = await open(engine)
+    const manifest = await cache.files.store(write({ 'main.js': 'build()' }))
+    const folder = makeFolder()
+    const other = await open(engine, join(folder, 'with-cache/deep/cache'))
+    other.namespace('n').put('key', new Uint8Array(1))
+    await other.close()
+    write({ 'with-repository/deep/.git/HEAD': 'ref', 'with-repository/deep/src.js': 'mine' }, folder)
+    write({ 'with-worktree/deep/.git': 'gitdir: ..', 'with-worktree/deep/src.js': 'mine' }, folder)
+    write({ 'checkout/.git/HEAD': 'ref', 'checkout/.git/hooks/mine': 'mine' }, folder)
+    write({ 'bare/HEAD': 'ref', 'bare/objects/a': 'a', 'bare/refs/b': 'b' }, folder)
+    const before = snapshot(folder)
+    const targets = ['with-cache', 'with-repository', 'with-worktree', 'checkout/.git', 'checkout/.git/hooks', 'bare']
+    for (const target of targets) {
+      const restored = cache.files.restore(manifest, join(folder, target), { clean: true })
+      await expect(restored, target).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
+    }
+    expect(snapshot(folder)).toEqual(before)
+    await cache.close()
+  })
+
+  test('a clean restore was IO in a program that records reads, whose realpathSync had no native', async () => {
+    const cache = await open(engine)
+    const folder = makeFolder()
+    const task = cache.task('recorded', { root: folder, trackReads: true })
+    await task.run({ id: 'a' }, () => 'result')
+    const manifest = await cache.files.store(write({ 'main.js': 'build()' }))
+    const target = write({ 'old.js': 'old' })
+    await cache.files.restore(manifest, target, { clean: true })
+    expect(read(target)).toEqual({ 'main.js': 'build()' })
     await cache.close()
   })
 
@@ -102,4 +149,19 @@ describe.each(ENGINES)('restoring into a clean target: %s', (engine) => {
     })
     await cache.close()
   })
+})
+
+/** macOS and Windows find a file under its name in any case, so a directory lists the one that was restored in the case of an older one. */
+test('a restored file was removed under its name in another case', () => {
+  const folder = write({ 'sub/main.js': 'build()', 'sub/other.js': 'another' }, makeFolder().toLowerCase())
+  const ignoringCase = new Proxy(fs, {
+    get: (files, name) =>
+      name === 'lstatSync'
+        ? (path: string, options: StatSyncOptions) => files.lstatSync(path.toLowerCase(), options)
+        : Reflect.get(files, name),
+  })
+  const entries = [{ path: 'Sub/Main.js', size: 7, digest: '' }]
+  const surplus = ['sub/OTHER.js', 'sub/main.js', 'SUB']
+  expect(withoutAliases(ignoringCase, folder, surplus, entries)).toEqual(['sub/OTHER.js'])
+  expect(withoutAliases(fs, folder, surplus, entries)).toEqual(surplus)
 })

@@ -73,3 +73,15 @@ it('a folder that cannot be written, before there is a cache, measures nothing a
   stamp.measureClock(fs, '/does/not/exist', '/does/not/exist/either')
   expect(Date.now() - stamp.fileNowMs()).toBeLessThan(1000)
 })
+
+it('a clock of this machine that was set ahead after it was measured made new files look old', () => {
+  const folder = makeFolder()
+  stamp.measureClock(fs, folder)
+  const now = vi.spyOn(Date, 'now').mockReturnValue(Date.now() + BEHIND_MS)
+  try {
+    fs.writeFileSync(`${folder}/a.txt`, 'one')
+    expect(stamp.isYoungAt(stamp.lookAt(fs, `${folder}/a.txt`), stamp.fileNowMs())).toBe(true)
+  } finally {
+    now.mockRestore()
+  }
+})

@@ -101,12 +101,12 @@ const KNOWN: Record<ErrorCode, true> = {
  * }
  */
 export class VarveError extends Error {
+  override name: string = 'VarveError' // a field, because an assignment fails if the program has frozen the prototype of errors
   /** Stable identifier for programs. */
   readonly code: ErrorCode
 
   constructor(code: ErrorCode, message: string, options?: { cause?: unknown }) {
     super(message, options)
-    this.name = 'VarveError'
     this.code = code
   }
 }

@@ -1,8 +1,8 @@
 /** The time by which WebAssembly orders commits; the addon asks the system. */
 
-import { nowMs } from '../host/now.ts'
+import { nowMs, runningMs } from '../host/now.ts'
 
-let offsetMs = performance.timeOrigin
+let offsetMs = nowMs() - runningMs()
 
 /**
  * Microseconds since 1970. `Date.now()` gives the millisecond, even after the system's clock was set;
@@ -10,8 +10,8 @@ let offsetMs = performance.timeOrigin
  */
 export function nowUs(): number {
   const ms = nowMs()
-  const runningMs = performance.now()
-  const exactMs = Math.min(Math.max(offsetMs + runningMs, ms), ms + 0.999)
-  offsetMs = exactMs - runningMs
+  const running = runningMs()
+  const exactMs = Math.min(Math.max(offsetMs + running, ms), ms + 0.999)
+  offsetMs = exactMs - running
   return Math.floor(exactMs * 1000)
 }

@@ -131,7 +131,8 @@ function reasonOf(error: unknown): string {
 }
 
 function decode(base64: string): Uint8Array<ArrayBuffer> {
-  if (globalThis.Buffer !== undefined) return Uint8Array.from(globalThis.Buffer.from(base64, 'base64'))
+  const { Buffer } = globalThis
+  if (typeof Buffer?.from === 'function') return Uint8Array.from(Buffer.from(base64, 'base64'))
   return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0))
 }
 

@@ -39,6 +39,7 @@ import { WasmInstance } from './wasm-instance.ts'
 import { LongCalls } from './watcher.ts'
 import type { CompactElsewhere, LayerHosts, WasmPlace, WasmPlaces } from './wasm-place.ts'
 import { nowMs } from '../host/now.ts'
+import { randomBits } from '../host/random.ts'
 import { jsonOf } from '../values/json.ts'
 
 /** The instance that all stores of this thread share. */
@@ -92,7 +93,7 @@ class WasmEngineStore implements EngineStore {
     this.#options = options
     const { secret, layers, ...rest } = options
     this.#layerHost = (directory) => heldHost(tableHost(layerHost(directory, nameOf(secret))), engineInstance)
-    const [random = 0n] = crypto.getRandomValues(new BigUint64Array(1))
+    const random = randomBits()
     this.#elsewhere = compactElsewhere
     this.#store = this.#call(() => {
       try {

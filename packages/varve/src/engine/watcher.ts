@@ -1,6 +1,7 @@
 /** Watches a long call of the WebAssembly engine, which reports its progress from within the call. */
 import type { EngineControl } from './engine.ts'
 import { EngineFailure } from './answer.ts'
+import { runningMs } from '../host/now.ts'
 
 const PROGRESS_MS = 50
 
@@ -10,7 +11,7 @@ export function watcherOf({ signal, onProgress }: EngineControl): { report(done:
   let reportedMs = 0
   return {
     report(done, total) {
-      const now = performance.now()
+      const now = runningMs()
       if (onProgress !== undefined && now - reportedMs >= PROGRESS_MS) {
         reportedMs = now
         onProgress(done, total)

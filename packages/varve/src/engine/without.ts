@@ -352,7 +352,15 @@ class MapStore implements EngineStore {
       valueBytes += value.length
     }
     const { name, version } = open
-    const unknown = { neverUsedEntries: 0, neverUsedBytes: 0, tables: 0, tableBytes: 0, oldestMs: 0, newestMs: 0 }
+    const unknown = {
+      blobBytes: 0,
+      neverUsedEntries: 0,
+      neverUsedBytes: 0,
+      tables: 0,
+      tableBytes: 0,
+      oldestMs: 0,
+      newestMs: 0,
+    }
     return { name, version, entries: committed.size, keyBytes, valueBytes, ...unknown }
   }
 

@@ -3,11 +3,15 @@ import type * as fs from 'node:fs'
 import { builtin } from '../host/builtin.ts'
 import { codeOf } from '../host/permission.ts'
 import { VarveError } from '../errors.ts'
+import { FORMAT_FILES, FORMAT_FOLDER, isOfVarve, SECRET_FOLDER } from '../host/format.ts'
 import { type FileEntry, isFile } from '../values/manifest.ts'
 import { isLeftover, walk, type Found } from './walk.ts'
 
 /** Directories that only a repository has. */
 const REPOSITORIES = ['.git', '.hg', '.svn', '.jj']
+
+/** What a bare repository has. */
+const BARE = ['HEAD', 'objects', 'refs']
 
 /** Paths below a target that its manifest does not have, each after what is in it. */
 export interface Surplus {
@@ -24,8 +28,7 @@ export function refuseTarget(files: typeof fs, root: string, cacheDirectory: str
   const real = realOf(files, root)
   if (real === undefined) return // there is nothing to remove
   const refuse = (what: string): never => {
-    const text = `files.restore() with clean: true would remove everything else in '${root}', which ${what}; name the directory of the outputs`
-    throw new VarveError('INVALID_ARGUMENT', text)
+    throw unclean(root, what)
   }
   const kept: readonly (readonly [path: string | undefined, what: string])[] = [
     [workingDirectory(), 'has the working directory'],
@@ -41,9 +44,19 @@ export function refuseTarget(files: typeof fs, root: string, cacheDirectory: str
   if (builtin('node:path')?.dirname(real) === real) refuse('is a whole file system')
   const repository = REPOSITORIES.find((name) => files.existsSync(`${real}/${name}`))
   if (repository !== undefined) refuse(`has '${repository}'`)
+  const isBare = BARE.every((name) => files.existsSync(`${real}/${name}`))
+  if (isBare || real.split(/[/\\]/).some((name) => REPOSITORIES.includes(name))) refuse('is in a repository')
 }
 
-/** What is below `root` and not in the manifest. Files of restores that still run are left out. */
+function unclean(root: string, what: string): VarveError {
+  const text = `files.restore() with clean: true would remove everything else in '${root}', which ${what}`
+  return new VarveError('INVALID_ARGUMENT', `${text}; name the directory of the outputs`)
+}
+
+/**
+ * What is below `root` and not in the manifest. Files of restores that still run are left out. Rejects with INVALID_ARGUMENT if it has a
+ * repository or a cache.
+ */
 export async function findSurplus(
   files: typeof fs,
   root: string,
@@ -62,6 +75,8 @@ export async function findSurplus(
     })
   }
   const wrong = found.filter(({ path, kind }) => kinds.get(path) !== kind && isLeftover(nameOf(path)) !== 'in use')
+  const kept = found.find(({ path }) => !kinds.has(path) && isKept(files, root, path))
+  if (kept !== undefined) throw unclean(root, `has '${kept.path}'`)
   const isBlock = ({ path, kind }: Found): boolean =>
     kinds.has(path) && (kind === 'folder' || kinds.get(path) === 'folder')
   const blocks = new Set(wrong.filter(isBlock).map(({ path }) => path))
@@ -72,6 +87,39 @@ export async function findSurplus(
     blocking: surplus.filter(isBlocking),
     others: surplus.filter((path) => !isBlocking(path) && !kinds.has(path)),
   }
+}
+
+/** Whether a path is that of a repository, or of a file of a cache. */
+function isKept(files: typeof fs, root: string, path: string): boolean {
+  const [name = '', folder = ''] = path.split('/').toReversed()
+  if (REPOSITORIES.includes(name)) return true
+  const isNamed = FORMAT_FILES.test(name) && (folder === FORMAT_FOLDER || SECRET_FOLDER.test(folder))
+  return isNamed && isOfVarve(files, `${root}/${path}`)
+}
+
+/**
+ * The paths of `surplus` that are not names of the manifest's files: a file system that ignores case or the form of characters finds a file
+ * that was restored under another name.
+ */
+export function withoutAliases(
+  files: typeof fs,
+  root: string,
+  surplus: readonly string[],
+  entries: readonly FileEntry[],
+): readonly string[] {
+  if (surplus.length === 0) return surplus
+  const folded = new Map(Array.from(kindsOf(entries).keys(), (path) => [foldedOf(path), path]))
+  return surplus.filter((path) => {
+    const named = folded.get(foldedOf(path))
+    return named === undefined || !isSameFile(files, `${root}/${named}`, `${root}/${path}`)
+  })
+}
+
+const foldedOf = (path: string): string => path.normalize('NFC').toLowerCase()
+
+function isSameFile(files: typeof fs, one: string, other: string): boolean {
+  const [first, second] = [one, other].map((path) => files.lstatSync(path, { bigint: true, throwIfNoEntry: false }))
+  return first !== undefined && first.ino === second?.ino && first.dev === second.dev
 }
 
 /** Temporary files in the directories of a manifest that restores of dead processes left. */

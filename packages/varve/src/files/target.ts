@@ -3,6 +3,7 @@
  * as it was before. A device, a pipe or a socket, such as `/dev/null` and `/dev/stdout`, takes the bytes and is never replaced.
  */
 import { builtin } from '../host/builtin.ts'
+import { randomBits } from '../host/random.ts'
 import { hostFiles, onDisk } from './spool.ts'
 
 /** Writes the file `path`: `write` gets the path to write to, and whether it creates a file there. */
@@ -10,7 +11,7 @@ export async function intoPlace<T>(path: string, write: (to: string, creates: bo
   const files = hostFiles().promises
   const place = await onDisk(placeOf(path))
   if (place === undefined) return write(path, false)
-  const [random = 0] = crypto.getRandomValues(new Uint32Array(1))
+  const random = randomBits()
   const temporary = `${builtin('node:path')?.dirname(place) ?? '.'}/.varve-${process.pid}-${random}.tmp`
   try {
     const written = await write(temporary, true)

@@ -9,7 +9,7 @@ import type { WatchOptions } from '../options.ts'
 import type { Session } from '../session/session.ts'
 import { BOOLEAN, checkOptions, describe, type Field, type Fields, oneOf, STRING } from '../checks/validate.ts'
 import { WATCH_FIELDS, watched } from '../session/watch.ts'
-import { findLeftovers, findSurplus, refuseTarget, type Surplus } from './clean.ts'
+import { findLeftovers, findSurplus, refuseTarget, type Surplus, withoutAliases } from './clean.ts'
 import { entriesOf, type FileManifest, isFile, manifestOf } from '../values/manifest.ts'
 import type {
   ExportTarOptions,
@@ -101,7 +101,7 @@ export class FileTrees {
       const { restored, ...counts } = await this.#session.run(async (store) =>
         (await store.files()).restoreTree(request, before, control),
       )
-      removed += await this.#remove(root, surplus.others, control)
+      removed += await this.#remove(root, withoutAliases(hostFiles(), root, surplus.others, entries), control)
       if (restored !== null && !this.#readOnly) await remember(this.#session, root, restored)
       return { entries: entries.length, ...counts, removed }
     })

@@ -3,6 +3,7 @@
  * it (Node.js 23.9 and newer), otherwise the time in which the thread was busy. Waiting costs nothing. Time in which several run counts for
  * each in equal parts, so all costs together never exceed the time that passed.
  */
+import { runningMs } from '../host/now.ts'
 
 let running = 0
 /** Milliseconds that a work would have cost that ran from the beginning of the process. */
@@ -40,12 +41,12 @@ function spentMs(): number {
   const usage = threadCpuUsage()?.()
   if (usage !== undefined) return (usage.user + usage.system) / 1000
   const { performance }: Host = globalThis
-  return performance.now() - (performance.eventLoopUtilization?.().idle ?? 0)
+  return runningMs() - (performance?.eventLoopUtilization?.().idle ?? 0)
 }
 
 /** What hosts other than Node.js, and older ones, do not have. */
 interface Host {
-  readonly performance: { now(): number; eventLoopUtilization?(): { readonly idle: number } }
+  readonly performance?: { readonly timeOrigin?: number; eventLoopUtilization?(): { readonly idle: number } }
   readonly process?: { readonly versions?: object; threadCpuUsage?(): CpuTime }
 }
 

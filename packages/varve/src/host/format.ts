@@ -1,3 +1,6 @@
+/** Names of the format's files and directories, and whether Varve wrote a file. */
+import type * as fs from 'node:fs'
+
 /** The directory of the format in a cache directory; with a secret its name is longer. */
 export const FORMAT_FOLDER = 'v1'
 
@@ -8,7 +11,7 @@ export const SECRET_FOLDER: RegExp = /^v1-[0-9a-f]{16}$/
 export const FORMAT_FILES: RegExp = /^(manifest-\d+|\d+\.log|\d+-\d+\.taken|\d+-\d+\.table)$/
 
 /** Bytes that `hasVarveStart` needs. */
-export const START_BYTES = 16
+const START_BYTES = 16
 
 /** Kinds of the first frame of a file, and what a table begins with. */
 const FRAMES = ['VLOG', 'VMAN']
@@ -16,10 +19,26 @@ const TABLE = 'varvetbl'
 const FORMAT_TAG = '\u0001\0\0\0\0\0\0\0'
 
 /** Whether the first bytes of a file show that Varve wrote it, as the engine reads them: one byte may differ (`file_start.rs`). */
-export function hasVarveStart(bytes: Uint8Array): boolean {
+function hasVarveStart(bytes: Uint8Array): boolean {
   const text = String.fromCharCode(...bytes.subarray(0, START_BYTES))
   if (differences(text, TABLE) <= 1) return true
   return FRAMES.some((kind) => differences(text, kind) + differences(text.slice(8), FORMAT_TAG) <= 1)
+}
+
+/** Whether Varve wrote a file. False if it is missing, not a regular file, or cannot be read. */
+export function isOfVarve(files: typeof fs, path: string): boolean {
+  try {
+    const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = files.constants
+    const file = files.openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+    try {
+      const start = new Uint8Array(START_BYTES)
+      return files.fstatSync(file).isFile() && hasVarveStart(start.subarray(0, files.readSync(file, start)))
+    } finally {
+      files.closeSync(file)
+    }
+  } catch {
+    return false
+  }
 }
 
 function differences(text: string, expected: string): number {

@@ -18,6 +18,7 @@ import { builtin } from '../host/builtin.ts'
 import { FORMAT_FILES, FORMAT_FOLDER, SECRET_FOLDER } from '../host/format.ts'
 import { digestOfFile, digestOfNames, digestOfPieces, packageOf } from './digest.ts'
 import { type Stamp, lookAt } from './stamp.ts'
+import { jsonOf } from '../values/json.ts'
 
 /** Larger files are hashed in pieces of this many bytes. */
 const PIECE_BYTES = 4 * 1024 * 1024
@@ -233,7 +234,7 @@ function digestOfVersions(manifest: string, packages: readonly Locator[], decide
   if (packages.length === 0) return 'missing'
   const references = packages.map(({ reference }) => reference ?? '').sort()
   const version = [...new Set(references.map(versionOf))].sort().join('+')
-  return digestOfFile(manifest, Buffer.from(JSON.stringify({ version, references, decides })))
+  return digestOfFile(manifest, Buffer.from(jsonOf({ version, references, decides })))
 }
 
 function dependenciesOf(api: PlugnplayApi, locator: Locator): ReadonlyMap<string, unknown> {

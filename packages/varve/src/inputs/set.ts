@@ -14,6 +14,7 @@
  */
 import { digestOfNames, digestOfText, digestOfVariable } from './digest.ts'
 import { VarveError } from '../errors.ts'
+import { jsonOf } from '../values/json.ts'
 import { builtin } from '../host/builtin.ts'
 import { fileNowMs, isSameStamp, isYoungStamp, NO_STAMP, type Stamp } from './stamp.ts'
 import { canCheckMany, checkInJavaScript, type Finding, type Findings, MANY, PackedInputs } from './many.ts'
@@ -60,7 +61,7 @@ export function sealSet(reads: readonly StoredInput[]): {
   readonly set: readonly StoredInput[]
 } {
   const set = reads.toSorted((one, other) => (orderOf(one) < orderOf(other) ? -1 : 1))
-  return { digest: digestOfText(JSON.stringify(set.map(([kind, name, digest]) => [kind, name, digest]))), set }
+  return { digest: digestOfText(jsonOf(set.map(([kind, name, digest]) => [kind, name, digest]))), set }
 }
 
 /** The names in a set of files and of variables, as `why` names them. */

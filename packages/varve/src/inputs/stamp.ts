@@ -8,12 +8,13 @@
  * stamp, and the content decides next time.
  *
  * A time of a file is that of the file system's clock, which may be another machine's: a network mount, or a folder that a
- * virtual machine shares. `measureClock` compares it with the clock of this machine.
+ * virtual machine shares. `measureClock` compares it with the clock of this machine, which may be set afterwards: a clock that only runs
+ * tells how much time has passed at most.
  *
  * Everything is synchronous: a `statSync` costs 1 us, a stat by promise 16 us.
  */
 import type * as fs from 'node:fs'
-import { nowMs } from '../host/now.ts'
+import { nowMs, runningMs } from '../host/now.ts'
 
 /** Time in which two writes may leave the same timestamp: a tick of the system's clock, or the whole seconds of FAT. */
 const TICK_MS = 20
@@ -35,6 +36,8 @@ export const NO_STAMP: Stamp = [0, 0, 0, 0]
 
 /** The most milliseconds by which the clock of this machine was found ahead of that of a file system. */
 let aheadMs = 0
+/** The time of the slowest file system when this process began, as it was measured. */
+let beganMs = Infinity
 
 /** What `measureClock` uses of `node:fs`. */
 export type ClockFiles = Pick<
@@ -50,12 +53,14 @@ export function measureClock(files: ClockFiles, folder: string, own?: string): v
   const hereMs = nowMs()
   const fileMs = timeOfNameless(files, folder) ?? (own === undefined ? undefined : timeOfNamed(files, folder, own))
   if (fileMs === undefined) return
-  aheadMs = Math.max(aheadMs, fileMs === 'other' ? UNKNOWN_AHEAD_MS : hereMs - fileMs)
+  const fileNow = fileMs === 'other' ? hereMs - UNKNOWN_AHEAD_MS : fileMs
+  aheadMs = Math.max(aheadMs, hereMs - fileNow)
+  beganMs = Math.min(beganMs, fileNow - runningMs())
 }
 
 /** The present time on the slowest clock that a file system has; at most that of this machine. */
 export function fileNowMs(): number {
-  return nowMs() - aheadMs
+  return Math.min(nowMs() - aheadMs, beganMs + runningMs())
 }
 
 /** Whether something changed so short before that time that a change after it may look the same. */

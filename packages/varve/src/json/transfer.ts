@@ -1,6 +1,7 @@
 /** What exports and imports share: streams of Node.js and of the web, pauses, and progress reports. */
 import type { EngineControl } from '../engine/engine.ts'
 import { toVarveError, VarveError } from '../errors.ts'
+import { runningMs } from '../host/now.ts'
 import { isBytes, plainBytes } from '../values/bytes.ts'
 
 /** The part of `Writable` of Node.js that an export uses. */
@@ -177,14 +178,14 @@ export class Steps {
 
   /** Call after each step. Throws CANCELLED if the signal is aborted. */
   async step(done: number, total: number): Promise<void> {
-    const now = performance.now()
+    const now = runningMs()
     if (now - this.#reported >= PROGRESS_MS) {
       this.#reported = now
       this.#control.onProgress?.(done, total)
     }
     if (now - paused >= PAUSE_MS) {
       await new Promise<void>((resolve) => void (globalThis.setImmediate ?? setTimeout)(resolve))
-      paused = performance.now()
+      paused = runningMs()
     }
     const { signal } = this.#control
     if (signal?.aborted === true) throw new VarveError('CANCELLED', 'stopped on request', { cause: signal.reason })

@@ -322,11 +322,11 @@ export function noted(installation: Installation, note: Note, sink: Sink, args: 
   }
 }
 
-/** The function as Varve calls it: what it calls itself is not noted either. */
+/** The function as Varve calls it, with its variant `native`: what they call themselves is not noted either. */
 function withoutNotes(installation: Installation, original: Callable): Callable {
   const inner = ownOf(original)
   const call = isCallable(inner) ? inner : original
-  return function (this: unknown, ...args: unknown[]): unknown {
+  const own = function (this: unknown, ...args: unknown[]): unknown {
     installation.unrecorded += 1
     try {
       return Reflect.apply(call, this, args)
@@ -334,6 +334,8 @@ function withoutNotes(installation: Installation, original: Callable): Callable 
       installation.unrecorded -= 1
     }
   }
+  const native: unknown = Reflect.get(original, 'native')
+  return isCallable(native) ? Object.assign(own, { native: withoutNotes(installation, native) }) : own
 }
 
 /** The function that a wrapper stands for, undefined if it is none. */

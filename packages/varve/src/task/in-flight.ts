@@ -7,6 +7,7 @@ import { builtin } from '../host/builtin.ts'
 import type { Once } from '../session/namespace.ts'
 import type { Session } from '../session/session.ts'
 import { readKey, writeKey } from '../values/key.ts'
+import { jsonOf } from '../values/json.ts'
 
 /** How work ended, for every caller that waits for it. */
 export type Outcome =
@@ -42,7 +43,7 @@ const running: Map<string, Promise<Outcome>> = new Map()
  * TASK_CYCLE if the work would wait for itself.
  */
 export function join(place: string, request: WorkRequest): Promise<Joined> {
-  const work = new Work(digestOfText(JSON.stringify([place, request.name])), request.step)
+  const work = new Work(digestOfText(jsonOf([place, request.name])), request.step)
   return waitFor(work.name, () => joinNow(request, work))
 }
 
@@ -225,7 +226,7 @@ export function onceIn(session: Session, place: string): Once {
     const same = readKey(session.pack, 0, writeKey(session.pack, key))
     const id = typeof same === 'string' ? same : same.toString()
     const { outcome } = await join(place, {
-      name: JSON.stringify(['getOrPut', name, fullVersion, typeof same, id]),
+      name: jsonOf(['getOrPut', name, fullVersion, typeof same, id]),
       step: { task: name, id },
       work: async () => {
         try {

@@ -19,6 +19,8 @@ import { type Digests, type Shelf, type Variant, costOf, inputOf, namesIn } from
 import type { TaskContext, TaskInputs, TaskRequest } from './options.ts'
 import { Recording } from './recording.ts'
 import type { Root } from '../inputs/root.ts'
+import { nowMs } from '../host/now.ts'
+import { jsonOf } from '../values/json.ts'
 import { type WhyReport, nearestOf, reasonOf, whyOf } from './why.ts'
 
 /** The parts of a task. */
@@ -242,7 +244,7 @@ export class Task<V> {
     const outer = outerSink()
     const env = asked.env.map((variable) => [variable, present.now('env', variable)])
     const { isShared, outcome } = await join(place, {
-      name: JSON.stringify([this.name, shelf.version, root.folder, asked.key, asked.inputs, env, asked.files]),
+      name: jsonOf([this.name, shelf.version, root.folder, asked.key, asked.inputs, env, asked.files]),
       step: { task: this.name, id: asked.key },
       work: async (isLate) => this.#make(isLate ? await this.#search(asked) : search, work),
     })
@@ -285,7 +287,7 @@ export class Task<V> {
       if (outcome.kind === 'written') scope?.refuseWritten(outcome.path)
       const isStorable = outcome.kind === 'storable' && scope?.reason === undefined
       const reads = isStorable ? scope?.generation : undefined
-      const made = { reads, timeMs: Date.now(), workMs: workMs + recording.workMs, why }
+      const made = { reads, timeMs: nowMs(), workMs: workMs + recording.workMs, why }
       const isStored = isStorable && shelf.put(asked.key, { inputs: asked.inputs, ...outcome.recorded, ...made }, value)
       if (!isStored) this.#counters.notStored++
     } catch (error) {

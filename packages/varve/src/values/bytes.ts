@@ -16,6 +16,8 @@ const strictDecoder = new TextDecoder('utf-8', { ignoreBOM: true, fatal: true })
 type Utf8Slice = (this: Uint8Array, start: number, end: number) => string
 type IsWellFormed = (this: string) => boolean
 
+/** Captured early, as all here is: programs replace globals. */
+const allocate: typeof Buffer.allocUnsafeSlow | undefined = globalThis.Buffer?.allocUnsafeSlow
 /** Node's own decoder; it works on every Uint8Array. */
 const utf8Slice = method<Utf8Slice>(globalThis.Buffer?.prototype, 'utf8Slice')
 /** ES2024, seven times as fast as the regular expression. */
@@ -99,8 +101,8 @@ export function occupy(size: number): void {
 
 /** Memory with any content, to be overwritten. */
 function uncleared(size: number): Uint8Array {
-  if (globalThis.Buffer === undefined) return new Uint8Array(size)
-  const { buffer, byteOffset } = globalThis.Buffer.allocUnsafeSlow(size)
+  if (allocate === undefined) return new Uint8Array(size)
+  const { buffer, byteOffset } = allocate(size)
   return new Uint8Array(buffer, byteOffset, size)
 }
 
@@ -129,8 +131,12 @@ const KEPT_VIEW_BYTES_MAX = 512
 let lastSource: Uint8Array = pool
 let keptSource: Uint8Array = pool
 let keptBuffer: ArrayBufferLike = poolBuffer
-/** By size. */
-let keptViews: Uint8Array[] = []
+/** By size; each has a place of its own, because programs add elements to the prototype of arrays. */
+let keptViews: (Uint8Array | undefined)[] = noViews()
+
+function noViews(): (Uint8Array | undefined)[] {
+  return Array.from({ length: KEPT_VIEW_BYTES_MAX + 1 }, () => undefined)
+}
 
 /** The bytes source[start, start + size) for reading at once. */
 export function viewOf(source: Uint8Array, start: number, size: number): Uint8Array {
@@ -141,7 +147,7 @@ export function viewOf(source: Uint8Array, start: number, size: number): Uint8Ar
     }
     keptSource = source
     keptBuffer = source.buffer
-    keptViews = []
+    keptViews = noViews()
   }
   if (start > 0 || size > KEPT_VIEW_BYTES_MAX) return new Uint8Array(keptBuffer, source.byteOffset + start, size)
   return (keptViews[size] ??= new Uint8Array(keptBuffer, source.byteOffset, size))

@@ -7,11 +7,14 @@
 /** Most elements of a value, counted by the brackets and commas outside of strings: at most 256 MB where all are empty objects. */
 export const ELEMENTS_MAX: number = 1 << 22
 
+/** Captured early, because programs replace them. */
+const { parse, stringify } = JSON
+
 const [QUOTE, COMMA, ARRAY, OBJECT, BACKSLASH] = [0x22, 0x2c, 0x5b, 0x7b, 0x5c] as const
 
 /** Like `JSON.stringify`, but methods `toJSON` that a program has added to prototypes of the language do not count. */
 export function jsonOf(value: unknown): string {
-  return JSON.stringify('toJSON' in Array.prototype ? withoutMethods(value) : value)
+  return stringify('toJSON' in Array.prototype ? withoutMethods(value) : value)
 }
 
 /** A copy whose objects inherit nothing, and whose arrays hide what they inherit. */
@@ -26,7 +29,7 @@ function withoutMethods(value: unknown): unknown {
 /** Like `JSON.parse`, but throws a SyntaxError if there are too many elements. */
 export function parseJson(text: string): unknown {
   if (hasTooMany(text)) throw new SyntaxError(`the JSON has more than ${ELEMENTS_MAX} elements`)
-  return JSON.parse(text)
+  return parse(text)
 }
 
 /** Whether a text of JSON has more elements than a value may have. For a text that is not JSON, the answer is arbitrary. */

@@ -34,7 +34,7 @@ export default [
   {
     name: 'the command takes a directory for a cache by the names of its files',
     file: 'packages/varve/src/cli/open/folder.ts',
-    find: 'FORMAT_FILES.test(name) && isOfVarve(join(folder, name))',
+    find: 'FORMAT_FILES.test(name) && isOfVarve(disk, join(folder, name))',
     replace: 'FORMAT_FILES.test(name)',
     test: FOREIGN,
     only: 'commands do not take a directory for a cache',

@@ -7,7 +7,7 @@ import { cachesDirectory, GIT } from '../../health/directory.ts'
 import { cachesAbove, domainOf, domainOver, type TrustDomain, untrustedIn } from '../../health/domain.ts'
 import { Place } from '../../health/place.ts'
 import { secretOf } from '../../health/secret.ts'
-import { FORMAT_FILES, FORMAT_FOLDER, hasVarveStart, SECRET_FOLDER, START_BYTES } from '../../host/format.ts'
+import { FORMAT_FILES, FORMAT_FOLDER, isOfVarve, SECRET_FOLDER } from '../../host/format.ts'
 import { layersBelow } from '../../remote/below.ts'
 import { Session } from '../../session/session.ts'
 import type { CommonOptions } from '../command.ts'
@@ -47,22 +47,7 @@ export function isCache(dir: string): boolean {
 
 /** Whether a directory is one of the format: a name alone does not show who wrote a file. */
 export function isFormat(folder: string): boolean {
-  return filesIn(folder).some((name) => FORMAT_FILES.test(name) && isOfVarve(join(folder, name)))
-}
-
-function isOfVarve(path: string): boolean {
-  try {
-    const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = disk.constants
-    const file = disk.openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
-    try {
-      const start = new Uint8Array(START_BYTES)
-      return disk.fstatSync(file).isFile() && hasVarveStart(start.subarray(0, disk.readSync(file, start)))
-    } finally {
-      disk.closeSync(file)
-    }
-  } catch {
-    return false
-  }
+  return filesIn(folder).some((name) => FORMAT_FILES.test(name) && isOfVarve(disk, join(folder, name)))
 }
 
 /** Throws INVALID_ARGUMENT if VARVE_SECRET is too short. */
