@@ -2,10 +2,9 @@
 
 /** Thrown inside a task whose result cannot be stored or replayed. */
 export class Uncacheable extends Error {
-  override readonly name = 'Uncacheable'
-
   /** @param reason a few words, the same for all calls of its kind, because statistics count by it */
   constructor(reason: string) {
     super(reason)
+    this.name = 'Uncacheable'
   }
 }

@@ -122,6 +122,7 @@ class WebdavStore implements BlobStore {
 
   /** Servers answer one of both for a directory: nginx HEAD, with any status but 404, others PROPFIND. */
   async missing({ signal }: { readonly signal?: AbortSignal | undefined } = {}): Promise<string | undefined> {
+    if (new URL(this.#url).pathname === '/') return undefined // the root of a server
     for (const method of ['HEAD', 'PROPFIND']) {
       const request = { name: '/', path: '', method, headers: { depth: '0' }, expected: ANY_STATUS, signal }
       if ((await this.#send(request)).status !== 404) return undefined
