@@ -10,6 +10,7 @@ import { VarveParcelCache } from '@varve/plugins/parcel'
 import { varveDriver } from '@varve/plugins/unstorage'
 import { writeFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
+import type * as adapterValues from '../../../packages/plugins/src/adapters/value.ts'
 import { makeFolder } from '../../folders.ts'
 import { pick, type Random, randomOf, runSeed } from '../../random.ts'
 import { VALUES } from './attack.ts'
@@ -183,4 +184,14 @@ it('Parcel gets contents, data or a miss from any cache, and removing contents e
     )
     await cache.close()
   })
+})
+
+it('a planted value of more elements than JSON may have was parsed by adapters, for as much memory as it takes', async () => {
+  const internal = new URL('../../../packages/plugins/src/adapters/value.ts', import.meta.url).href
+  const { decodeValue, encodeValue }: typeof adapterValues = await import(internal)
+  const isAnything = (value: unknown): value is unknown => value !== undefined
+  const small = encodeValue([[]], 0, 'json')
+  expect(decodeValue(small, isAnything)?.value).toEqual([[]])
+  const bomb = Buffer.concat([small.subarray(0, 9), Buffer.from(`[${'[],'.repeat(5_000_000)}[]]`)])
+  expect(decodeValue(bomb, isAnything)).toBeUndefined()
 })
