@@ -5,6 +5,7 @@ import {
   copyFileSync,
   cpSync,
   createReadStream,
+  createWriteStream,
   existsSync,
   lstatSync,
   mkdirSync,
@@ -365,6 +366,24 @@ onEngine('native', (subject) => {
         expect(counted.count).toBe(1)
       })
       rmSync(project.path('late.txt'))
+    }
+  })
+
+  it('nothing is stored of a generation in which work does not wait for a file that it writes', async () => {
+    const project = subject.project()
+    for (let build = 0; build < 2; build++) {
+      await withCache(subject, project, async (cache) => {
+        const counted = new Counted(cache, project.root, { trackReads: true })
+        let written: Promise<unknown> | undefined
+        await counted.run({}, () => {
+          const stream = createWriteStream(project.path('unwaited.txt'))
+          written = new Promise<void>((resolve) => stream.on('close', () => resolve()))
+          stream.end('')
+        })
+        await written
+        expect(counted.count).toBe(1)
+      })
+      rmSync(project.path('unwaited.txt'))
     }
   })
 

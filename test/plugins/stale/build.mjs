@@ -15,6 +15,10 @@ const load = (/** @type {string} */ name) => import(pathToFileURL(require.resolv
 /** Files that change before the same process builds again, by a variable that does not count. @type {[path: string, text: string][]} */
 const edits = JSON.parse(process.env['VARVE_EDITS'] ?? '[]')
 
+/** The config of another build in the same process. */
+const OTHER = 'other.config.mjs'
+let configName = 'build.config.mjs'
+
 /** @type {Record<string, unknown>[]} */
 const stats = []
 Reflect.set(globalThis, 'stats', stats)
@@ -24,7 +28,7 @@ const builds = {
   async vite(isCached) {
     process.env['STALE_CACHED'] = isCached ? '1' : ''
     const { build } = await import('vite')
-    await build({ logLevel: 'silent', root: process.cwd() })
+    await build({ logLevel: 'silent', root: process.cwd(), ...(configName === OTHER ? { configFile: OTHER } : {}) })
   },
   async rollup(isCached) {
     const { rollup } = await load('@rollup/wasm-node')
@@ -62,7 +66,7 @@ const builds = {
 
 /** @param {boolean} isCached */
 async function config(isCached) {
-  const module = await import(pathToFileURL(join(process.cwd(), 'build.config.mjs')).href)
+  const module = await import(pathToFileURL(join(process.cwd(), configName)).href)
   return module.default(isCached)
 }
 
@@ -82,6 +86,12 @@ async function built(isCached) {
   return { failure, files }
 }
 
+if (process.env['STALE_OTHER_FIRST'] !== undefined) {
+  configName = OTHER
+  await built(true)
+  configName = 'build.config.mjs'
+  stats.length = 0
+}
 const ahead = process.env['STALE_PLAIN_FIRST'] === undefined ? undefined : await built(false)
 const cached = await built(true)
 await new Promise((resolve) => setTimeout(resolve, 20)) // esbuild closes its cache after it disposed of a build

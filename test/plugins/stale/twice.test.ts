@@ -33,3 +33,38 @@ it.each(Object.entries(PROJECTS).filter(([tool]) => WITHOUT_OUTPUT.has(tool)))(
     for (const _ of [1, 2]) expect((await project.build({ STALE_PLAIN_FIRST: '1' })).misses).toBeGreaterThan(0)
   },
 )
+
+const readsEarly = `import fs from 'node:fs'\nconst word = fs.readFileSync('word.txt', 'utf8')`
+const plugOf = (word: string, name: string): string =>
+  PLUG.replace('export const plug = ', '')
+    .replace("'none'", word)
+    .replace("'plug'", `'${name}'`)
+    .replace('word =', 'text =')
+    .replace("'WORD', word", "'WORD', text")
+
+/** Configs whose plugin has a word that they read when they are loaded, or a constant. */
+const CONFIGS: Readonly<Record<string, (word: string, imports: string, name: string) => Record<string, string>>> = {
+  vite: (word, imports, name) => viteFiles(`(${plugOf(word, name)})()`, imports, name),
+  rollup: (word, imports, name) => wrappedFiles('rollup', `(${plugOf(word, name)})()`, imports),
+  rolldown: (word, imports, name) => wrappedFiles('rolldown', `(${plugOf(word, name)})()`, imports),
+  esbuild: (word, imports, name) => {
+    const plugin = loadsWord.replace(`fs.readFileSync('word.txt', 'utf8')`, word).replace("'plug'", `'${name}'`)
+    return wrappedFiles('esbuild', plugin, imports)
+  },
+}
+
+it.each(Object.entries(CONFIGS))(
+  '%s: what a config reads that is loaded after another build of the process is an input',
+  async (tool, filesOf) => {
+    const config = tool === 'vite' ? 'vite.config.mjs' : 'build.config.mjs'
+    const project = new StaleProject(tool, filesOf('word', readsEarly, 'plug'))
+    project.write('other.config.mjs', filesOf("'other'", `import fs from 'node:fs'`, 'other')[config] ?? '')
+    project.write('word.txt', 'one')
+    const env = { STALE_OTHER_FIRST: '1' }
+    await project.build(env)
+    const { misses } = await project.build(env)
+    expect(WITHOUT_OUTPUT.has(tool) || misses === 0).toBe(true)
+    project.write('word.txt', 'two')
+    expect((await project.build(env)).misses).toBeGreaterThan(0)
+  },
+)

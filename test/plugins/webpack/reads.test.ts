@@ -15,7 +15,7 @@ const loaderOf = (body: string): string => `const fs = require('node:fs')
 const { basename, join } = require('node:path')
 let held
 module.exports = function (source) {
-  fs.appendFileSync(join(__dirname, 'dist-log.txt'), basename(this.resourcePath) + '\\n')
+  fs.appendFileSync(join(__dirname, '.runs-cache'), basename(this.resourcePath) + '\\n')
   let word = ''
   ${body}
   return source + '\\nconsole.log(' + JSON.stringify(word) + ')'
@@ -42,7 +42,7 @@ function makeProject(loader: string, files: Readonly<Record<string, string>> = {
     'b.js': 'console.log(2)\n',
   }
   for (const [file, text] of Object.entries({ ...common, 'loader.cjs': loaderOf(loader), ...files })) write(file, text)
-  const log = join(folder, 'dist-log.txt')
+  const log = join(folder, '.runs-cache')
   return {
     folder,
     write,
@@ -73,7 +73,7 @@ const { basename, join } = require('node:path')
 let held
 module.exports = function (source) {
   const done = this.async()
-  fs.appendFileSync(join(__dirname, 'dist-log.txt'), basename(this.resourcePath) + '\\n')
+  fs.appendFileSync(join(__dirname, '.runs-cache'), basename(this.resourcePath) + '\\n')
   held ??= fetch('${url}').then((answer) => answer.text())
   held.then((word) => done(null, source + '\\nconsole.log(' + JSON.stringify(word) + ')'), done)
 }

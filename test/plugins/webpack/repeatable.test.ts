@@ -257,6 +257,72 @@ describe('a build with modules from the cache repeats what loaders did besides',
   })
 })
 
+/** A loader that does something with a path in the project before it returns. */
+const doing = (work: string): string => `const fs = require('node:fs')
+const { execFileSync } = require('node:child_process')
+module.exports = function (text) {
+  const target = require('node:path').join(__dirname, 'gen', text + '.made')
+  fs.mkdirSync(require('node:path').dirname(target), { recursive: true })
+  ${work}
+  return 'console.log(' + JSON.stringify(text) + ')'
+}`
+
+/** Builds twice with Varve, in a folder without what the first build made. */
+async function buildTwice(
+  loader: string,
+  rule: string,
+): Promise<{ made: string[]; built: number; complaints: string[] }> {
+  const folder = makeProgram({
+    'webpack.config.cjs': configOf('', rule),
+    'loader.cjs': loader,
+    'node_modules/tool/loader.cjs': loader.replace('__dirname', '__dirname, "../.."'),
+  })
+  await build(folder, true)
+  rmSync(join(folder, 'gen'), { recursive: true, force: true })
+  const { built, complaints } = await build(folder, true)
+  return { made: Object.keys(filesBelow(join(folder, 'gen'))), built, complaints }
+}
+
+describe('a module whose loaders write files is built each time', () => {
+  it.each([
+    ['writes', 'fs.writeFileSync(target, text)'],
+    ['appends', 'fs.appendFileSync(target, text)'],
+    ['copies', 'fs.copyFileSync(this.resourcePath, target)'],
+    ['renames', "fs.writeFileSync(target + '.part', text); fs.renameSync(target + '.part', target)"],
+    ['links', 'fs.symlinkSync(this.resourcePath, target)'],
+    ['has a process write', "execFileSync('cp', [this.resourcePath, target])"],
+  ])('the file that a loader %s is there after a build from the cache', async (_, work) => {
+    const { made, built, complaints } = await buildTwice(doing(work), OWN_RULE)
+    expect(built).toBe(2)
+    expect(made).toEqual(work.includes('symlink') ? [] : ['a.made', 'b.made']) // links are no files of the folder
+    expect(complaints).toEqual([expect.stringMatching(/a\.txt is not stored, because its loaders (wrote|started)/)])
+  })
+
+  it('also if the loaders are those of a package', async () => {
+    expect((await buildTwice(doing('fs.writeFileSync(target, text)'), PACKAGE_RULE)).built).toBe(2)
+  })
+
+  it.each([
+    ['that only makes a folder', ''],
+    ['that writes a temporary file', 'fs.writeFileSync(target, text); fs.rmSync(target)'],
+    ['that writes into a cache', "fs.writeFileSync(require('node:path').join(__dirname, '.tool-cache'), text)"],
+    ['that emits a file', "this.emitFile(text + '.made', text)"],
+  ])('and that of a loader %s comes from the cache', async (_, work) => {
+    expect(await buildTwice(doing(work), OWN_RULE)).toMatchObject({ built: 0, complaints: [] })
+  })
+
+  it('and a file that a plugin writes after the emit costs no miss', async () => {
+    const writes =
+      "compiler.hooks.afterEmit.tap('late', () => require('node:fs').writeFileSync(folder + '/stamp.txt', 'late'))"
+    const folder = makeProgram({
+      'webpack.config.cjs': configOf(writes, OWN_RULE),
+      'loader.cjs': PLAIN,
+    })
+    expect((await agree(folder)).built).toBe(3)
+    expect(await agree(folder)).toEqual({ built: 0, complaints: [] })
+  })
+})
+
 describe('a plugin that needs no loader', () => {
   const EMITS = AT_ASSETS(
     "compilation.emitAsset('list.txt', new sources.RawSource([...compilation.modules].length + ' modules'))",

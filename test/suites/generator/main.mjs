@@ -14,6 +14,9 @@ import { shrink } from './shrink.mjs'
 
 /** @typedef {import('./program.mjs').Tool} Tool */
 
+/** Programs that share processes, because to start one takes longer than most builds. */
+const TOGETHER = 12
+
 /** A run of so many programs in which the cache answers nothing proves nothing. */
 const IDLE_MIN = 10
 
@@ -23,6 +26,7 @@ const IDLE_MIN = 10
  * @property {number} seed of the first program
  * @property {number} count of programs for each tool
  * @property {number} lanes programs that are built at the same time
+ * @property {number} [together] programs that share processes
  * @property {boolean} isShrunk whether a program that fails is made smaller
  * @property {RegExp} [including] only programs that do something that matches
  * @property {RegExp} [without] no operation of a kind that matches
@@ -42,14 +46,20 @@ export async function runGenerator(order, report) {
     let faults = 0
     const work = async (/** @type {number} */ index) => {
       const lane = new Lane(`${tool}-${process.pid}-${index}`)
-      for (let program = programs.shift(); program !== undefined; program = programs.shift()) {
-        const verdict = await lane.run(program)
-        hits += verdict.hits
-        builds += verdict.builds
-        if (verdict.fault === undefined) continue
-        faults++
-        const small = order.isShrunk ? await shrink(program, verdict.fault, lane) : { program, fault: verdict.fault }
-        report(textOfFault(small.program, small.fault))
+      const { together = TOGETHER } = order
+      for (let next = programs.splice(0, together); next.length > 0; next = programs.splice(0, together)) {
+        const verdicts = await lane.runAll(next)
+        for (const [at, program] of next.entries()) {
+          const verdict = verdicts[at]
+          hits += verdict?.hits ?? 0
+          builds += verdict?.builds ?? 0
+          if (verdict?.fault === undefined) continue
+          faults++
+          const { fault } = verdict
+          const isShrunk = order.isShrunk && fault.beside === undefined
+          const small = isShrunk ? await shrink(program, fault, lane) : { program, fault }
+          report(textOfFault(small.program, small.fault))
+        }
       }
       lane.close()
     }
@@ -86,6 +96,7 @@ if (process.argv[1] === import.meta.filename) {
       seed: { type: 'string', default: '1' },
       count: { type: 'string', default: '2000' },
       lanes: { type: 'string', default: '2' },
+      together: { type: 'string', default: String(TOGETHER) },
       whole: { type: 'boolean', default: false },
       with: { type: 'string' },
       without: { type: 'string' },
@@ -98,6 +109,7 @@ if (process.argv[1] === import.meta.filename) {
     seed: Number(values.seed),
     count: Number(values.count),
     lanes: Number(values.lanes),
+    together: Number(values.together),
     isShrunk: !values.whole,
     ...(including === undefined ? {} : { including: new RegExp(including) }),
     ...(without === undefined ? {} : { without: new RegExp(without) }),

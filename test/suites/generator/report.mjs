@@ -5,11 +5,12 @@ import { wordsOf } from './program.mjs'
 /** @typedef {import('./program.mjs').Program} Program */
 
 /** @param {Program} program @param {import('./run.mjs').Fault} fault */
-export function textOfFault(program, { step, difference, expected, built }) {
+export function textOfFault(program, { step, difference, expected, built, beside }) {
   const { tool, seed, format, hook, isParallel, collects, virtual, config, load, start, calls, declared, edits } =
     program
   const lines = [
     `WRONG ${tool} --seed ${seed}: ${difference.slice(0, 500)}`,
+    ...(beside === undefined ? [] : [`  not alone, but in one process with seeds ${beside.join(', ')}`]),
     `  plugin.${format}, ${hook}${isParallel ? ', parallel' : ''}, collects: ${collects}, virtual: ${virtual}`,
     .../** @type {const} */ (['config', 'load', 'start']).flatMap((time) =>
       ({ config, load, start })[time].map((operation) => `  ${time}: ${wordsOf(operation)}`),

@@ -4,8 +4,9 @@
 /** @typedef {import('./program.mjs').Program} Program */
 /** @typedef {import('./run.mjs').Fault} Fault */
 
-/** Programs that are tried. */
-const TRIES_MAX = 60
+/** How often smaller programs are tried, and how many at once. */
+const ROUNDS_MAX = 12
+const TRIES = 8
 
 /**
  * @param {Program} program
@@ -16,19 +17,30 @@ const TRIES_MAX = 60
 export async function shrink(program, fault, lane) {
   /** @type {{ program: Program, fault: Fault }} */
   let smallest = { program: { ...program, edits: program.edits.slice(0, Math.max(0, fault.step - 1)) }, fault }
-  let tries = 0
-  for (let isSmaller = true; isSmaller && tries < TRIES_MAX;) {
-    isSmaller = false
-    for (const candidate of smallerThan(smallest.program)) {
-      if (++tries > TRIES_MAX) break
-      const verdict = await lane.run(candidate)
-      if (verdict.fault === undefined) continue
-      smallest = { program: candidate, fault: verdict.fault }
-      isSmaller = true
-      break
-    }
+  let candidates = smallerThan(smallest.program)
+  for (let round = 0; round < ROUNDS_MAX; round++) {
+    const tried = take(candidates, TRIES)
+    if (tried.length === 0) break
+    const verdicts = await lane.runAll(tried)
+    const at = verdicts.findIndex((verdict) => verdict.fault !== undefined && verdict.fault.beside === undefined)
+    const simpler = tried[at]
+    const failed = verdicts[at]?.fault
+    if (simpler === undefined || failed === undefined) continue
+    smallest = { program: simpler, fault: failed }
+    candidates = smallerThan(simpler)
   }
   return smallest
+}
+
+/** @template T @param {Iterator<T>} values @param {number} count */
+function take(values, count) {
+  /** @type {T[]} */
+  const taken = []
+  for (let next = values.next(); next.done !== true; next = values.next()) {
+    taken.push(next.value)
+    if (taken.length === count) break
+  }
+  return taken
 }
 
 /** Programs without one part of it. @param {Program} program @returns {Generator<Program>} */

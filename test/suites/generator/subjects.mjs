@@ -103,6 +103,7 @@ export const KINDS = {
   ...every(['variableNames', 'variableEntries'], ['GEN_', 'GEM_']),
   ...every(['execFileSync', 'spawn', 'worker'], texts),
   ...every(['fetch', 'httpGet', 'connect'], [ADDRESS]),
-  ...every(['writeFile', 'copyFile', 'writeAndRead', 'emit'], texts),
+  ...every(['writeFile', 'writeMore', 'writeStream', 'writeRenamed', 'writeLink', 'writeAndRead'], texts),
+  ...every(['copyFile', 'copyByProcess', 'emit', 'makeFolder', 'useTemporary'], texts),
   executeModule: ['src/e0.js'],
 }

@@ -18,6 +18,9 @@ const options = { cacheKey: 'same', onStats: (/** @type {{ hits: number }} */ on
 
 const hits = () => stats.reduce((sum, one) => sum + one.hits, 0)
 
+/** Another program is built in this process. */
+export const forgetStats = () => void (stats.length = 0)
+
 /** What the config of a project exports. @param {string} folder @param {Settings} settings @returns {Promise<any>} */
 async function configOf(folder, { format }) {
   const file = join(folder, `build.config.${format}`)

@@ -267,11 +267,25 @@ export const ROWS = [
     steps: { 'another answer': [/** @type {Change} */ (['serve', 'w2000'])] },
     isRefused: true,
   })),
-  ...['writeFile', 'copyFile', 'writeAndRead'].map((kind) => ({
+  ...[
+    'writeFile',
+    'writeMore',
+    'writeStream',
+    'writeRenamed',
+    'writeLink',
+    'writeAndRead',
+    'copyFile',
+    'copyByProcess',
+  ].map((kind) => ({
     name: `a file that a call makes with ${kind}`,
     m0: `${kind} data/a.txt`,
     steps: { 'another source': [/** @type {Change} */ (['replace', 'src/m1.js', 'first', 'other'])] },
     isRefused: true,
+  })),
+  ...['makeFolder', 'useTemporary'].map((kind) => ({
+    name: `a file that a call reads beside ${kind}`,
+    m0: `${kind} data/a.txt`,
+    steps: { changed: [/** @type {Change} */ (['write', 'data/a.txt', 'w2000'])] },
   })),
   {
     name: 'a file that a call emits',

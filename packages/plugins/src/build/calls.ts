@@ -100,8 +100,11 @@ export class Calls {
     return this.#begun
   }
 
-  /** Called when a build is over. Commits new results, and closes the cache unless another build will follow. */
-  async end(isWatching: boolean): Promise<void> {
+  /**
+   * Called when a build is over. Commits new results, and closes the cache unless another build will follow. `isPaused`: the bundler reads
+   * nothing until then, so that what the program reads may be the configuration of another build.
+   */
+  async end(isWatching: boolean, isPaused: boolean = !isWatching): Promise<void> {
     if (this.#builds === 0) return
     this.#builds -= 1
     if (this.#builds > 0) return
@@ -111,9 +114,8 @@ export class Calls {
     this.#open?.session.progress.saved(this.#tally.takeSavedMs())
     this.#open?.session.endBuild()
     await this.#endRefused()
-    if (isWatching) return this.commit()
-    await this.close()
-    this.#reads.end()
+    await (isWatching ? this.commit() : this.close())
+    if (isPaused) this.#reads.end()
   }
 
   /** The reads of the plugin. */

@@ -38,8 +38,11 @@ export function wrapPlugin(plugin: Plugin, { stateless = false, ...options }: Ca
         plugin.setup(recordingBuild(build, { calls, runUncached, callbacks, folder, isStateless: stateless })),
       )
       // A plugin cannot know whether another build will follow, so the cache is closed when esbuild disposes of the build.
-      build.onEnd(() => withWarnings(() => calls.end(true), warnings))
-      build.onDispose(() => void calls.close())
+      build.onEnd(() => withWarnings(() => calls.end(true, true), warnings))
+      build.onDispose(() => {
+        calls.reads.end()
+        void calls.close()
+      })
       return done
     },
   }

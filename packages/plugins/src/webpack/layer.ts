@@ -279,7 +279,8 @@ export class DiskLayer {
   /** Drops pending values that are of no use to the next build, because it could not repeat what else their loaders did. */
   #leaveOut(compilation: Compilation, isComplete: boolean): void {
     const repeatable = this.#repeatable
-    const { modules, everything } = repeatable.unrepeatable(compilation)
+    const { modules, everything, did } = repeatable.unrepeatable(compilation)
+    if (did !== undefined) this.#warnings.once('did', did)
     for (const identifier of modules) this.#writing.pending.delete(identifier)
     if (everything !== undefined) {
       this.#writing.pending.clear()

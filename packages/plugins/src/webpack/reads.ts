@@ -14,8 +14,8 @@
  * What counts is what the build has found, even if it changes before the environment is recorded.
  */
 import * as paths from 'node:path'
-import { basename, dirname, isAbsolute, resolve, sep } from 'node:path'
-import { forEachLoaded, forwardKeys, InputNotes, inUse, isOutput, noteOutput } from 'varve/internal'
+import { basename, dirname, isAbsolute, relative, resolve, sep } from 'node:path'
+import { CallWrites, forEachLoaded, forwardKeys, InputNotes, inUse, isOutput, noteOutput } from 'varve/internal'
 import { installReads, type ReadKind, recordedFiles } from 'varve/reads'
 import type { Compilation, Compiler, Module, NormalModule } from 'webpack'
 import { localModules, manifestOf } from '../build/modules.ts'
@@ -36,6 +36,9 @@ const DISK = { fs: disk, paths }
 /** The field of a module's build info with its own inputs: a set, as `inputs/set.ts` of varve stores it. */
 const OWN = 'varveInputs'
 
+/** What loaders did besides their results, in words. */
+type Asked = 'connected to the network' | 'started what reads unseen'
+
 /** The reads of one build. */
 interface Build {
   readonly notes: InputNotes
@@ -45,8 +48,8 @@ interface Build {
   readonly shared: Set<string>
   /** Keys of what was read for no module: what any module reports covers them. */
   readonly loose: Set<string>
-  /** Loaders of modules that connected to the network: they may have an answer in memory for all their modules. */
-  readonly connected: Set<string>
+  /** What loaders asked whose answer cannot be compared later. They may have it in memory for all their modules. */
+  readonly asked: Map<string, Asked>
   /** Files that any build of the compiler wrote. Of what it changes, only what it found before is an input. */
   readonly written: Set<string>
   readonly release: () => void
@@ -67,7 +70,6 @@ export class BuildReads {
   readonly #installed: Installation | undefined
   #place: { readonly root: Root; readonly notes: InputNotes } | undefined
   #build: Build | undefined
-  #hasWarned = false
   /** True between the first build and the end of the compiler. */
   #isOpen = false
   /** The keys of the inputs of all builds. */
@@ -77,6 +79,7 @@ export class BuildReads {
   readonly #ran: Map<string, Set<string>> = new Map()
   readonly #modules: WeakMap<object, ReadSink> = new WeakMap()
   readonly #written: Set<string> = new Set()
+  readonly #asked: Map<string, Asked> = new Map()
   /** A file that the program has in memory as it no longer is: entries are neither used nor of use to others. */
   outdated: string | undefined
 
@@ -143,7 +146,7 @@ export class BuildReads {
       outer: around instanceof ReadSink ? around.build.outer : around,
       shared: new Set(),
       loose: new Set(),
-      connected: new Set(),
+      asked: this.#asked,
       written: this.#written,
       release: inUse(installed),
       isOver: false,
@@ -210,6 +213,18 @@ export class BuildReads {
     this.#isOpen = false
   }
 
+  /** What the loaders of a module did besides their result, in words; undefined if it can be stored. */
+  didBesides(module: Module): string | undefined {
+    const left = this.#modules.get(module)?.writes.left
+    return left === undefined ? this.#askedFor(module) : `wrote '${relative(this.root.folder, left)}'`
+  }
+
+  #askedFor(module: Module): Asked | undefined {
+    if (this.#asked.size === 0) return undefined
+    const loader = loadersOf(module).find((one) => this.#asked.has(one))
+    return this.#asked.get(loader ?? '')
+  }
+
   /** Whether a file is output of the process. */
   readonly isWritten = (path: string): boolean => this.#written.has(path) || isOutput(path)
 
@@ -220,7 +235,6 @@ export class BuildReads {
     if (sink === undefined || buildInfo === undefined || buildInfo === null) return
     sink.isOver = true
     const loaders = loadersOf(module)
-    if (loaders.some((loader) => build.connected.has(loader))) this.#doNotStore(module, buildInfo)
     const origins = new Set(loaders.map(originOf))
     const identifier = module.identifier()
     for (const origin of origins) addTo(this.#ran, origin, identifier)
@@ -262,17 +276,6 @@ export class BuildReads {
     return [...this.#lists].filter(([, list]) => isKept(list)).map(([key]) => key)
   }
 
-  /** What a server answers may change at any time, so webpack builds the module each time. */
-  #doNotStore(module: NormalModule, buildInfo: BuildInfo): void {
-    buildInfo.cacheable = false
-    if (this.#hasWarned) return
-    this.#hasWarned = true
-    const name = module.readableIdentifier(this.#compiler.requestShortener)
-    this.#compiler
-      .getInfrastructureLogger(NAME)
-      .warn(`${name} and all modules with its loaders are built each time, because these connected to the network`)
-  }
-
   /** Takes the reads of the program before the build: its configuration, and not what it removes. */
   #takeStartUp({ ambient }: Installation): void {
     if (this.#isOpen || ambient === undefined) return
@@ -301,6 +304,7 @@ class ReadSink implements Sink {
   /** Keys of what was read until the module was built, and those that plugins read, while it was parsed. */
   readonly reads: Set<string> = new Set()
   readonly ofPlugins: Set<string> = new Set()
+  readonly writes: CallWrites
   isParsing = false
   /** The module is built. What its code reads from then on was read for no module. */
   isOver = false
@@ -308,6 +312,7 @@ class ReadSink implements Sink {
   constructor(build: Build, module?: Module) {
     this.build = build
     this.module = module
+    this.writes = new CallWrites((path) => build.notes.lookAtKept(path))
   }
 
   read(kind: ReadKind, path: string): void {
@@ -330,7 +335,9 @@ class ReadSink implements Sink {
 
   wrote(path: string): void {
     this.build.outer?.wrote(path)
-    if (this.build.isOver || this.build.written.has(path)) return
+    if (this.build.isOver) return
+    if (this.module !== undefined && !this.isOver) this.writes.add(path)
+    if (this.build.written.has(path)) return
     this.build.written.add(path)
     this.build.notes.wrote(path)
   }
@@ -352,13 +359,16 @@ class ReadSink implements Sink {
   }
 
   /**
-   * Ends nothing for the build itself, as with webpack's own cache: thread-loader and minimizers start processes in most builds. What
-   * connects to the network is not stored. webpack reads modules from the network itself, with a lock file.
+   * What connects to the network is not stored. webpack reads modules from the network itself, with a lock file. Processes and worker threads
+   * end nothing for loaders of packages, as with webpack's own cache: thread-loader starts some in most builds.
    */
   opaque(event: Opaque): void {
     const { module, build } = this
-    if (event.kind === 'network' && module !== undefined && !this.isOver && !isRemote(module))
-      for (const loader of loadersOf(module)) build.connected.add(loader)
+    if (module !== undefined && !this.isOver && !isRemote(module) && event.kind !== 'addon')
+      for (const loader of loadersOf(module)) {
+        if (event.kind === 'network') build.asked.set(loader, 'connected to the network')
+        else if (originOf(loader) === OF_PROJECT) build.asked.set(loader, 'started what reads unseen')
+      }
     build.outer?.opaque(event)
   }
 
@@ -456,7 +466,10 @@ function loadersOf(module: Module): string[] {
   return Array.isArray(loaders) ? loaders.map(({ loader }: { loader?: unknown }) => String(loader)) : []
 }
 
-/** The directory of the installed package that a loader belongs to; one for all loaders of the project, which may share modules. */
+/** Where all loaders of the project come from, which may share modules. */
+const OF_PROJECT = dirname('')
+
+/** The directory of the installed package that a loader belongs to. */
 function originOf(loader: string): string {
   return dirname(manifestOf(loader) ?? '')
 }

@@ -4,6 +4,7 @@
  *
  *   an error of the compilation      of a plugin, and no module has it (ts-loader)             nothing of the build is stored
  *   a warning, a file                of a plugin in whose package, or project, loaders ran     nothing of the build is stored
+ *   a file on the disk               of a loader, as is what one asks a process or a server    the module of that loader is not stored
  *   an error or warning of a module  that only a loader asked for (importModule, a child)      the module of that loader is not stored
  *   a module without a file          a loader or a resolver writes it into memory              nothing is read unless it is there already
  *   a warning, a file                of another plugin                                         the next build is compared with this one
@@ -59,6 +60,8 @@ const NOTHING: Seen = { made: [], memory: [], lost: [], isStateful: false }
 interface Unrepeatable {
   /** Identifiers of modules, as webpack stores them. */
   readonly modules: Set<string>
+  /** What loaders of one of them did besides their result, as a sentence. */
+  did?: string
   /** What prevents storing anything. */
   everything?: { readonly what: string; readonly isError: boolean }
 }
@@ -68,6 +71,8 @@ interface Loaders {
   readonly isOn: boolean
   /** The module whose loaders run in the calling code. */
   readonly building: Module | undefined
+  /** What the loaders of a module did besides their result, in words. */
+  didBesides(module: Module): string | undefined
 }
 
 /** The builds of one compiler. */
@@ -160,6 +165,7 @@ export class Repeatable {
     const found: Unrepeatable = { modules: new Set() }
     this.#judgeMessages(compilation, found)
     if (this.#isStateless) delete found.everything
+    this.#judgeLoaders(compilation, found)
     const suspect = this.#isStateless
       ? undefined
       : [...this.#filesOfPlugins(compilation)].find(([, origin]) => this.#hasLoaders(origin, compilation))
@@ -183,13 +189,33 @@ export class Repeatable {
       const carriers = carriersIn(compilation)
       const reachable = reachableIn(compilation)
       for (const message of messages) this.#judge(message, { compilation, carriers, reachable, errors }, found)
-      const starter = this.#starters.get(compilation.compiler)
       const parent = compilation.compiler.parentCompilation
-      if (starter !== undefined && parent !== undefined) leaveOut(starter, parent, reachableIn(parent), found)
-      else if (parent !== undefined && !this.#reads.isOn)
+      if (!this.#leaveOutStarter(compilation, found) && parent !== undefined && !this.#reads.isOn)
         refuse(found, `a message of the compiler '${String(compilation.compiler.name)}'`)
     }
     for (const child of compilation.children) this.#judgeMessages(child, found)
+  }
+
+  #judgeLoaders(compilation: Compilation, found: Unrepeatable): void {
+    const made = [...partsOf(compilation.modules)].filter((module) => this.#reads.didBesides(module) !== undefined)
+    const [first] = made
+    if (first !== undefined) {
+      const reachable = reachableIn(compilation)
+      for (const module of made) leaveOut(module, compilation, reachable, found)
+      this.#leaveOutStarter(compilation, found)
+      const name = first.readableIdentifier(compilation.requestShortener)
+      found.did ??= `${name} is not stored, because its loaders ${this.#reads.didBesides(first)}`
+    }
+    for (const child of compilation.children) this.#judgeLoaders(child, found)
+  }
+
+  /** Leaves out the module whose loaders began a child compiler. Returns whether there is one. */
+  #leaveOutStarter({ compiler }: Compilation, found: Unrepeatable): boolean {
+    const starter = this.#starters.get(compiler)
+    const parent = compiler.parentCompilation
+    if (starter === undefined || parent === undefined) return false
+    leaveOut(starter, parent, reachableIn(parent), found)
+    return true
   }
 
   #judge(message: unknown, { compilation, carriers, reachable, errors }: Messages, found: Unrepeatable): void {

@@ -2,8 +2,9 @@
  * One call of a scope. What it reads counts for the scope, apart from the file that it is about and the files that it declares. What it
  * writes, a result from the cache would not write, so a call that leaves files behind has no result to store.
  */
-import { isSameLook, type Look } from '../inputs/stamp.ts'
 import type { ReadKind } from '../inputs/input.ts'
+import type { Look } from '../inputs/stamp.ts'
+import { CallWrites } from './counted.ts'
 import { type Installation, type Opaque, outerSink, recorded, type Sink } from './sink.ts'
 
 /** The file that a call is about. */
@@ -26,6 +27,8 @@ export interface CallScope extends Sink {
   noteOwn(own: OwnFile, reads: number, key: string | undefined): void
   /** A call wrote a file after its result was made. */
   wroteLate(path: string): void
+  /** A call is over that has left nothing so far of what it wrote: it may not have waited for it. */
+  judgeLater(writes: CallWrites): void
 }
 
 /** How a call ended. */
@@ -43,8 +46,7 @@ export class ReadCall implements Sink {
   readonly #own: OwnFile | undefined
   readonly #hasResult: boolean
   readonly #keys: Set<string> = new Set()
-  /** What was at the paths that the call wrote. */
-  readonly #written: Map<string, Look> = new Map()
+  readonly #writes: CallWrites
   readonly #outer: Sink | undefined
   #isOver = false
   #ownReads = 0
@@ -56,6 +58,7 @@ export class ReadCall implements Sink {
     this.#installation = installed
     this.#own = own
     this.#hasResult = hasResult
+    this.#writes = new CallWrites((path) => scope.lookAtKept(path))
     this.#outer = outerSink(installed)
     if (!hasResult) this.#isOver = true
   }
@@ -73,7 +76,9 @@ export class ReadCall implements Sink {
     this.#keys.clear()
     this.#scope.count(shared)
     if (this.#own !== undefined) this.#scope.noteOwn(this.#own, this.#ownReads, this.#ownKey)
-    return { hasReadOwn: this.#ownReads > 0, written: [...this.#written.keys()].find((path) => this.#isLeft(path)) }
+    const written = this.#writes.left
+    if (written === undefined && !this.#writes.areNone) this.#scope.judgeLater(this.#writes)
+    return { hasReadOwn: this.#ownReads > 0, written }
   }
 
   read(kind: ReadKind, path: string, isSize = false): void {
@@ -92,9 +97,7 @@ export class ReadCall implements Sink {
 
   wrote(path: string): void {
     this.#outer?.wrote(path)
-    const before = this.#hasResult && !this.#written.has(path) ? this.#scope.lookAtKept(path) : undefined
-    if (before !== undefined) this.#written.set(path, before)
-    if (before !== undefined && this.#isOver) this.#scope.wroteLate(path)
+    if (this.#hasResult && this.#writes.add(path) && this.#isOver) this.#scope.wroteLate(path)
     this.#scope.wrote(path)
   }
 
@@ -116,14 +119,5 @@ export class ReadCall implements Sink {
   opaque(event: Opaque): void {
     this.#outer?.opaque(event)
     this.#scope.opaque(event)
-  }
-
-  /** Whether the call changed, made or removed a file at this path. Folders alone are of no use to others. */
-  #isLeft(path: string): boolean {
-    const before = this.#written.get(path) ?? 'missing'
-    const now = this.#scope.lookAtKept(path) ?? before
-    return typeof now === 'object' && now.isDirectory()
-      ? typeof before === 'object' && before.isFile()
-      : !isSameLook(before, now)
   }
 }

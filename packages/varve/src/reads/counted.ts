@@ -11,7 +11,7 @@
 import type * as nodePath from 'node:path'
 import { builtin } from '../host/builtin.ts'
 import { type Disk, type ReadKind, isArchive, isPlugged, type Found, hostDisk, isOfFolder } from '../inputs/input.ts'
-import { lookAt } from '../inputs/stamp.ts'
+import { lookAt, isSameLook, type Look } from '../inputs/stamp.ts'
 import { isFolder, type Noted, Observed } from '../inputs/observed.ts'
 import { ownEnv } from '../host/own.ts'
 import { variable } from '../host/permission.ts'
@@ -143,6 +143,41 @@ export function freezeAround(reads: Looks, disk: Disk, path: string): string[] {
     for (const [key, read] of reads) if (read.path.startsWith(`${path}${sep}`)) keys.push(key)
   for (const key of keys) reads.get(key)?.freeze(disk)
   return keys
+}
+
+/** What a call writes: a result from the cache would not write it. */
+export class CallWrites {
+  readonly #lookAtKept: (path: string) => Look | undefined
+  readonly #before: Map<string, Look> = new Map()
+
+  /** `lookAtKept`: what is at a path now; undefined for one where the project keeps nothing, such as caches and temporary files. */
+  constructor(lookAtKept: (path: string) => Look | undefined) {
+    this.#lookAtKept = lookAtKept
+  }
+
+  /** A path is about to be written. Returns whether it is another one, and the project keeps something there. */
+  add(path: string): boolean {
+    const before = this.#before.has(path) ? undefined : this.#lookAtKept(path)
+    if (before !== undefined) this.#before.set(path, before)
+    return before !== undefined
+  }
+
+  /** Whether nothing was written where the project keeps something. */
+  get areNone(): boolean {
+    return this.#before.size === 0
+  }
+
+  /** A file that the call changed, made or removed, and left so. Folders alone are of no use to others. */
+  get left(): string | undefined {
+    return [...this.#before].find(([path, before]) => this.#isLeft(path, before))?.[0]
+  }
+
+  #isLeft(path: string, before: Look): boolean {
+    const now = this.#lookAtKept(path) ?? before
+    return typeof now === 'object' && now.isDirectory()
+      ? typeof before === 'object' && before.isFile()
+      : !isSameLook(before, now)
+  }
 }
 
 /** Paths that the work of a scope wrote or removed. */

@@ -23,7 +23,7 @@
 import { Root } from '../inputs/root.ts'
 import { VarveError } from '../errors.ts'
 import { type OwnFile, ReadCall } from './call.ts'
-import { CountedPaths, type Looks, OwnWrites, ReadVariables } from './counted.ts'
+import { type CallWrites, CountedPaths, type Looks, OwnWrites, ReadVariables } from './counted.ts'
 import { forwardInputs, Generations, type ReadStore, type Verdict } from './generations.ts'
 import { FollowedModules, lookedAt } from './resolution.ts'
 import { lookAt, type Look } from '../inputs/stamp.ts'
@@ -186,6 +186,8 @@ export class ReadScope implements Sink {
   readonly #lives: Lives = new Lives()
   readonly #variables: ReadVariables = new ReadVariables()
   readonly #written: OwnWrites
+  /** What calls of this generation wrote and may not have waited for. */
+  readonly #unjudged: Set<CallWrites> = new Set()
   readonly #modules: FollowedModules = new FollowedModules()
   /** Keys of the files that runs are about and have read; 'shared': they are inputs of all results. */
   readonly #ownReads: Set<string> = new Set()
@@ -360,6 +362,11 @@ export class ReadScope implements Sink {
     this.refuseWritten(path)
   }
 
+  /** @internal */
+  judgeLater(writes: CallWrites): void {
+    this.#unjudged.add(writes)
+  }
+
   /**
    * A run may use what another one has read as its own file and keeps in memory. That cannot be seen, but shows in a run that reads its
    * own file more than once, or although it was given the content, as several tools do that each keep it, or in one that does not read
@@ -402,6 +409,8 @@ export class ReadScope implements Sink {
   /** Puts what was read, if results were put with it. To be called before a commit. */
   seal(): void {
     if (!this.#generations.isUsed) return
+    for (const { left } of this.#unjudged) if (left !== undefined) this.wroteLate(left)
+    this.#unjudged.clear()
     for (const imported of this.#modules.followAll()) this.read('module', imported)
     const set = this.reason === undefined ? this.#set() : undefined
     const counted = this.#lives.counted(this.#disk)

@@ -5,6 +5,7 @@ const childProcess = require('node:child_process')
 const fs = require('node:fs')
 const http = require('node:http')
 const net = require('node:net')
+const os = require('node:os')
 const path = require('node:path')
 const { pathToFileURL } = require('node:url')
 const { Worker } = require('node:worker_threads')
@@ -110,6 +111,21 @@ function upward(name) {
 /** @param {string} name a file that has the path of another one */
 const viaPointer = (name) => fs.readFileSync(at(fs.readFileSync(at(name), 'utf8').trim()), 'utf8')
 
+/** A path in the directory of generated files. @param {string} name */
+function generated(name) {
+  fs.mkdirSync(at('gen'), { recursive: true })
+  return at(`gen/${name}`)
+}
+
+/** A file outside of the project that is gone afterwards. @param {string} text */
+function viaTemporary(text) {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'generated-'))
+  fs.writeFileSync(path.join(folder, 'part.txt'), text)
+  const read = fs.readFileSync(path.join(folder, 'part.txt'), 'utf8')
+  fs.rmSync(folder, { recursive: true })
+  return read
+}
+
 /** @type {Readonly<Record<string, (subject: string, self: Self) => unknown>>} */
 const OPERATIONS = {
   readFileSync: (name) => fs.readFileSync(at(name), 'utf8'),
@@ -177,20 +193,44 @@ const OPERATIONS = {
   connect: viaSocket,
 
   writeFile: (name, self) => {
-    fs.mkdirSync(at('gen'), { recursive: true })
-    fs.writeFileSync(at(`gen/${self.name}.txt`), fs.readFileSync(at(name)))
+    fs.writeFileSync(generated(`${self.name}.txt`), fs.readFileSync(at(name)))
     return 'written'
   },
-  copyFile: (name, self) => {
-    fs.mkdirSync(at('gen'), { recursive: true })
-    fs.copyFileSync(at(name), at(`gen/copy-${self.name}.txt`))
-    return 'copied'
+  writeMore: (name, self) => {
+    fs.appendFileSync(generated(`${self.name}.log`), fs.readFileSync(at(name)))
+    return 'written'
+  },
+  writeStream: (name, self) =>
+    new Promise((resolve, reject) => {
+      const stream = fs.createWriteStream(generated(`stream-${self.name}.txt`)).on('error', reject)
+      stream.end(fs.readFileSync(at(name)), () => resolve('written'))
+    }),
+  writeRenamed: async (name, self) => {
+    await fs.promises.writeFile(generated(`${self.name}.part`), fs.readFileSync(at(name)))
+    await fs.promises.rename(at(`gen/${self.name}.part`), at(`gen/renamed-${self.name}.txt`))
+    return 'written'
+  },
+  writeLink: (name, self) => {
+    fs.symlinkSync(at(name), generated(`link-${self.name}.txt`))
+    return fs.readFileSync(at(name), 'utf8')
   },
   writeAndRead: async (name, self) => {
-    await fs.promises.mkdir(at('gen'), { recursive: true })
-    await fs.promises.writeFile(at(`gen/${self.name}.tmp`), `${fs.readFileSync(at(name))} again`)
+    await fs.promises.writeFile(generated(`${self.name}.tmp`), `${fs.readFileSync(at(name))} again`)
     return fs.promises.readFile(at(`gen/${self.name}.tmp`), 'utf8')
   },
+  copyFile: (name, self) => {
+    fs.copyFileSync(at(name), generated(`copy-${self.name}.txt`))
+    return 'copied'
+  },
+  copyByProcess: (name, self) => {
+    childProcess.execFileSync('cp', [at(name), generated(`process-${self.name}.txt`)], { stdio: 'ignore' })
+    return 'copied'
+  },
+  makeFolder: (name) => {
+    generated('empty')
+    return fs.readFileSync(at(name), 'utf8')
+  },
+  useTemporary: (name) => viaTemporary(fs.readFileSync(at(name), 'utf8')),
   executeModule: async (name, self) => JSON.stringify(await self.importModule?.(at(name))),
   emit: (name, self) => {
     self.emit(`${self.name}.asset`, fs.readFileSync(at(name), 'utf8'))
