@@ -2,12 +2,16 @@
 //! After the first value that is a blob, results are kept until all keys were looked up. Reading a blob takes long, and
 //! commits need the lock on the state.
 
+use crate::blobs::each_in_parallel;
 use crate::error::Result;
 use crate::platform::sync::RwLockReadGuard;
 use crate::read::lookup::lookup;
 use crate::state::State;
 use crate::state::context::Context;
 use crate::store::Store;
+
+/// Blobs that each thread reads before their values are passed on: more would be held in memory at the same time.
+const READS_PER_THREAD: usize = 4;
 
 /// Lookups in one namespace of one state.
 pub(crate) struct MultiGet<'s, E> {
@@ -66,11 +70,16 @@ impl<'s, E: FnMut(Option<&[u8]>)> MultiGet<'s, E> {
     pub(crate) fn finish(self) -> Result<()> {
         let Self { store, context, id, state, mut each, deferred } = self;
         store.after_reads(context, id, state)?;
-        for answer in deferred {
-            match answer {
-                Deferred::Known(value) => each(value.as_deref()),
-                Deferred::File { hash, key, refs } => {
-                    each(store.blob_value(id, hash, &key, &refs)?.as_deref())
+        let pool = &*context.pool;
+        for round in deferred.chunks(READS_PER_THREAD * pool.threads()) {
+            let read = each_in_parallel(pool, round, |answer| match answer {
+                Deferred::Known(_) => Ok(None),
+                Deferred::File { hash, key, refs } => store.blob_value(id, *hash, key, refs),
+            })?;
+            for (answer, read) in round.iter().zip(read) {
+                match answer {
+                    Deferred::Known(value) => each(value.as_deref()),
+                    Deferred::File { .. } => each(read.as_deref()),
                 }
             }
         }
