@@ -1,8 +1,18 @@
 /** Machines share a cache through a remote: push, pull, deltas, many publishers, and publishers that end at any point. */
 import { randomBytes } from 'node:crypto'
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { type BlobStore, gc, generateKeys, openRemote, pull, push, remoteStatus, verifyRemote } from '@varve/remote'
+import {
+  type BlobStore,
+  directory,
+  gc,
+  generateKeys,
+  openRemote,
+  pull,
+  push,
+  remoteStatus,
+  verifyRemote,
+} from '@varve/remote'
 import { openCache } from 'varve'
 import { describe, expect, it } from 'vitest'
 import type * as keys from '../../packages/remote/src/keys.ts'
@@ -289,8 +299,11 @@ describe('commits', () => {
   })
 
   it('status names generation, commit and layers, and which are on this machine', async () => {
-    const store = newStore()
+    const folder = join(makeFolder(), 'store')
+    const store = directory(folder)
     const one = await new Machine(store).put({ a: '1' })
+    await expect(remoteStatus(one.remote())).rejects.toMatchObject({ code: 'REMOTE_UNAVAILABLE' }) // nothing has made its directory
+    mkdirSync(folder)
     expect(await remoteStatus(one.remote())).toMatchObject({
       writable: false,
       scopes: [{ scope: 'trusted/main', generation: 0, layers: [] }],

@@ -1,4 +1,5 @@
 /** What is stored, and that nothing on disk or about storing makes a run fail. */
+import v8 from 'node:v8'
 import { describe, expect, it, vi } from 'vitest'
 import type { VarveError } from 'varve'
 import { Counted, type Subject, withCache } from './subject.ts'
@@ -212,10 +213,14 @@ export function storeContract(subject: Subject): void {
       const project = subject.project()
       const warnings: VarveError[] = []
       const cache = await subject.open(project.dir, { onWarning: (warning) => warnings.push(warning) })
-      const task = cache.task<string>('undecodable', { root: project.root })
+      const task = cache.task<string>('undecodable', { root: project.root, codec: 'v8' })
       await task.run({ id: 'id' }, () => 'first')
-      const parse = JSON.parse
-      vi.spyOn(JSON, 'parse').mockImplementation((text: string) => (text.includes('first') ? parse('{') : parse(text)))
+      const { deserialize } = v8
+      vi.spyOn(v8, 'deserialize').mockImplementation((bytes) => {
+        const value: unknown = deserialize(bytes)
+        if (value === 'first') throw new Error('planted')
+        return value
+      })
       expect([await task.run({ id: 'id' }, () => 'second'), await task.run({ id: 'id' }, () => 'third')]).toEqual([
         'second',
         'second',

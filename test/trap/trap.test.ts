@@ -13,11 +13,22 @@ import { makeFolder } from '../folders.ts'
 
 afterEach(() => vi.restoreAllMocks())
 
+const planted = vi.hoisted(() => ({ isNext: false }))
+
+vi.mock('../../packages/varve/src/engine/clock.ts', async (load) => {
+  const { nowUs } = await load<{ nowUs: () => number }>()
+  return {
+    nowUs: () => {
+      if (!planted.isNext) return nowUs()
+      planted.isNext = false
+      throw new RangeError('planted')
+    },
+  }
+})
+
 /** Makes the next commit end with what the engine takes for a trap. */
 function trapNext(): void {
-  vi.spyOn(Date, 'now').mockImplementationOnce(() => {
-    throw new RangeError('planted')
-  })
+  planted.isNext = true
 }
 
 /** Files below a folder that this process has open. */

@@ -236,7 +236,8 @@ export async function install(remote: Remote, named: NamedLayer, complete: strin
   const target = pathOf(remote, named)
   if (!named.scope.isTrusted) {
     // Also in each directory of the format, so that a copy of one of these is recognised.
-    const folders = (await disk.promises.readdir(complete)).map((name) => join(complete, name))
+    const entries = await disk.promises.readdir(complete, { withFileTypes: true })
+    const folders = entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(complete, name))
     for (const folder of [complete, ...folders]) await disk.promises.writeFile(join(folder, MARK), '', { mode: 0o600 })
   }
   await makeDirectory(dirname(target), 0o700)

@@ -139,7 +139,8 @@ function resolveConfig(
   const handler: unknown = typeof configResolved === 'object' ? configResolved.handler : configResolved
   if (typeof handler !== 'function' || typeof buildStart !== 'function') throw new Error('varve() has other hooks')
   Reflect.apply(handler, {}, [{ plugins: all, root: makeFolder(), command: 'build', build: { outDir: 'dist' } }])
-  return async (warn) => void (await Reflect.apply(buildStart, { warn, info: () => undefined, meta: {} }, [{}]))
+  return async (warn) =>
+    void (await Reflect.apply(buildStart, { warn, info: () => undefined, meta: {}, environment: {} }, [{}]))
 }
 
 /** Components with a style each, and one in TypeScript whose properties are of an imported type. */
