@@ -68,14 +68,14 @@ describe('varve', () => {
     expect([status, out, err]).toEqual([1, '', "varve: no entry 'nothing'\n"])
   })
 
-  it('varve verify names the file and the byte of damage, and exits with 1', async () => {
+  it('varve repair --check names the file and the byte of damage, and exits with 1', async () => {
     const dir = await makeCache()
-    expect(varve('verify', '--dir', dir)).toMatchObject({ status: 0, out: expect.stringContaining('sound') })
+    expect(varve('repair', '--check', '--dir', dir)).toMatchObject({ status: 0, out: expect.stringContaining('sound') })
     const table = readdirSync(join(dir, 'v1')).find((name) => name.endsWith('.table')) ?? ''
     const bytes = readFileSync(join(dir, 'v1', table))
     bytes[100] = (bytes[100] ?? 0) ^ 1
     writeFileSync(join(dir, 'v1', table), bytes)
-    const { status, out } = varve('verify', '--dir', dir, '--json')
+    const { status, out } = varve('repair', '--check', '--dir', dir, '--json')
     const [report] = JSON.parse(out).caches
     expect([status, report.sound, report.damage[0].file]).toEqual([1, false, table])
     expect(varve('doctor', '--dir', dir).status).toBe(varve('doctor', '--dir', dir, '--json').status)
@@ -84,7 +84,7 @@ describe('varve', () => {
   it('reading commands write nothing, and varve gc --full leaves one table per namespace', slow, async () => {
     const dir = await makeCache()
     const before = snapshot(dir)
-    for (const command of ['stats', 'ls', 'verify', 'doctor']) varve(command, '--dir', dir)
+    for (const command of [['stats'], ['ls'], ['repair', '--check'], ['doctor']]) varve(...command, '--dir', dir)
     expect(snapshot(dir)).toEqual(before)
     expect(JSON.parse(varve('gc', '--full', '--dir', dir, '--json').out)).toMatchObject({ caches: [{ dir }] })
     expect(readdirSync(join(dir, 'v1')).filter((name) => name.endsWith('.table')).length).toBe(2)
@@ -115,7 +115,7 @@ describe('varve', () => {
     const commands = [
       ['gc', '--dir', ''],
       ['stats', '--dir='],
-      ['gc', '--clear', 'text', '--dir', ''],
+      ['clear', '--namespace', 'text', '--dir', ''],
       ['doctor', '--dir', ''],
     ]
     commands.push(['export', '--dir', dir, '-o', ''], ['files', 'restore', 'key', '', '--dir', dir, '--clean'])
@@ -135,8 +135,8 @@ describe('varve', () => {
 
   it('a short VARVE_SECRET is reported as a cache that is not there', async () => {
     const dir = await makeCache()
-    for (const command of ['stats', 'gc', 'verify']) {
-      const { status, err } = runVarve([command, '--dir', dir], { env: { VARVE_SECRET: 'short' } })
+    for (const command of [['stats'], ['gc'], ['repair', '--check']]) {
+      const { status, err } = runVarve([...command, '--dir', dir], { env: { VARVE_SECRET: 'short' } })
       expect([status, err]).toEqual([2, expect.stringContaining('VARVE_SECRET has 5 bytes')])
     }
   })
@@ -197,6 +197,9 @@ describe('varve', () => {
   it('a wrong command line exits with 2, and help lists the exit codes', () => {
     expect(varve('nonsense').status).toBe(2)
     expect(varve('stats', '--nonsense').status).toBe(2)
-    expect(varve('verify', '--help')).toMatchObject({ status: 0, out: expect.stringContaining('Exit codes') })
+    expect(varve('repair', '--check', '--help')).toMatchObject({
+      status: 0,
+      out: expect.stringContaining('Exit codes'),
+    })
   })
 })

@@ -12,7 +12,7 @@ import { makeFolder, snapshot } from '../folders.ts'
 
 const BLOB = `files/ab/${'ab'.repeat(32)}`
 const NAMES = ['7.log', '1-1.table', 'manifest-3', '3-5.taken', BLOB]
-const COMMANDS = [['gc'], ['repair'], ['files', 'gc'], ['verify'], ['stats']]
+const COMMANDS = [['gc'], ['repair'], ['files', 'gc'], ['repair', '--check'], ['stats']]
 
 function plant(folder: string, names: readonly string[]): void {
   for (const name of names) {

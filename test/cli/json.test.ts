@@ -139,7 +139,7 @@ describe('--json', () => {
         ['stats --dir', one],
         ['stats --dir', caches],
         ['history', '--dir', caches],
-        ['seal', join(folder, 'sealed'), '--dir', caches],
+        ['export --layer', join(folder, 'sealed'), '--dir', caches],
         ['ls', ...dir],
         ['ls --sort', 'size', ...dir],
         ['ls', ...dir, '--limit', '0'],
@@ -152,7 +152,7 @@ describe('--json', () => {
         ['why', 'nothing', ...dir],
         ['export', ...dir, '-o', file],
         ['import', file, '--dir', damaged],
-        ['verify', '--dir', caches],
+        ['repair --check', '--dir', caches],
         ['doctor', ...dir],
         ['doctor', '--dir', join(folder, 'none')],
         ['view', '--dir', caches, '--verify'],
@@ -165,7 +165,8 @@ describe('--json', () => {
         ['gc', '--dir', caches, '--full'],
         ['gc', ...dir],
         ['files gc', ...dir],
-        ['gc', ...dir, '--clear', 'text'],
+        ['clear', ...dir, '--yes', '--namespace', 'text'],
+        ['estimate', '--', process.execPath, '--version'],
         ['error', 'stats', '--dir', join(folder, 'none')],
       ],
       folder,
@@ -184,7 +185,7 @@ describe('--json', () => {
     flip(fileOf(damaged, '.table'), 100)
     const more = await outputsOf(
       [
-        ['verify', '--dir', damaged],
+        ['repair --check', '--dir', damaged],
         ['doctor', '--dir', damaged],
         ['repair', '--dir', damaged],
       ],
@@ -196,13 +197,13 @@ describe('--json', () => {
     expect(problemsOf(outputs)).toBe('')
     expect(outputs.get('stats --dir')?.map((output) => JSON.parse(output).caches.length)).toEqual([1, 2])
     // The comparison finds a field that is renamed, too many, or of another type, and a command without output.
-    const [verify = ''] = outputs.get('verify') ?? []
+    const [verify = ''] = outputs.get('repair --check') ?? []
     const wrong = [
       verify.replace('"sound"', '"sounds"'),
       verify.replace('"files":', '"more": 1, "files":'),
       verify.replace('true', '"true"'),
     ]
-    const problems = problemsOf(new Map([['verify', wrong]]))
+    const problems = problemsOf(new Map([['repair --check', wrong]]))
     for (const found of [
       '\'"sounds"\' does not exist',
       '\'"more"\' does not exist',
@@ -210,7 +211,7 @@ describe('--json', () => {
     ]) {
       expect(problems).toContain(found)
     }
-    expect(problemsOf(new Map([['verify', [verify]]]))).toMatch(
+    expect(problemsOf(new Map([['repair --check', [verify]]]))).toMatch(
       /missing the following properties .*: .*stats|is missing/,
     )
   })

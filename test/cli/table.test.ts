@@ -71,7 +71,7 @@ describe('the output of varve', () => {
     cache.namespace('a', { codec: 'text' }).put('key', 'value')
     await cache.close()
     const colourful = (env: NodeJS.ProcessEnv): boolean =>
-      runVarve(['verify', '--dir', dir], { env }).out.includes('\u001b[32msound')
+      runVarve(['repair', '--check', '--dir', dir], { env }).out.includes('\u001b[32msound')
     const environments = [{ NO_COLOR: undefined }, { NO_COLOR: '1' }, { NO_COLOR: undefined, FORCE_COLOR: '1' }]
     expect(environments.map(colourful)).toEqual([false, false, true])
   })

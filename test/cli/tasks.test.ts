@@ -145,7 +145,7 @@ describe('varve why', () => {
       expect(varve('why', 'src/a.css', '--dir', join(root, 'node_modules/.cache/varve/other'))).toMatchObject({
         status: 3,
       })
-      expect(varve('gc', '--clear', 'task:styles')).toMatchObject({ status: 3 }) // a command that writes needs the cache itself
+      expect(varve('clear', '--yes', '--namespace', 'task:styles')).toMatchObject({ status: 3 }) // a command that writes needs the cache itself
       expect(existsSync(dir)).toBe(false)
     },
   )

@@ -192,17 +192,22 @@ describe('varve export and import', () => {
 })
 
 describe('varve gc and ls --sort', () => {
-  it('varve gc --clear removes one namespace and keeps the others', slow, async () => {
+  it('varve clear --namespace removes one namespace and keeps the others', slow, async () => {
     for (const engine of ['native', 'wasm']) {
       const dir = await makeCache()
-      expect(varve(['gc', '--dir', dir, '--clear', 'nothing'], '', engine)).toMatchObject({ status: 2, out: '' })
-      const { status, out } = varve(['gc', '--dir', dir, '--clear', 'bytes', '--json'], '', engine)
+      expect(varve(['clear', '--dir', dir, '--yes', '--namespace', 'nothing'], '', engine)).toMatchObject({
+        status: 2,
+        out: '',
+      })
+      const { status, out } = varve(['clear', '--dir', dir, '--yes', '--namespace', 'bytes', '--json'], '', engine)
       const [report] = JSON.parse(out).caches
       expect([status, report.entriesCleared]).toEqual([0, 301])
       expect(report.bytesAfter).toBeLessThan(report.bytesBefore)
       const { entries: left } = JSON.parse(varve(['ls', '--dir', dir, '--json']).out)
       expect(left.map(({ namespace }: { namespace: string }) => namespace)).toEqual(NASTY.map(() => 'text'))
-      expect(varve(['gc', '--dir', dir, '--clear', 'text'], '', engine).out).toContain('7 entries removed')
+      expect(varve(['clear', '--dir', dir, '--yes', '--namespace', 'text'], '', engine).out).toContain(
+        '7 entries removed',
+      )
     }
   })
 
@@ -231,7 +236,7 @@ describe('varve gc and ls --sort', () => {
       const [{ namespaces }] = JSON.parse(varve(['stats', '--dir', dir, '--json']).out).caches
       const left = namespaces.reduce((sum: number, { entries }: { entries: number }) => sum + entries, 0)
       expect(report.entriesDropped).toBe(1200 - left)
-      expect(varve(['verify', '--dir', dir]).status).toBe(0)
+      expect(varve(['repair', '--check', '--dir', dir]).status).toBe(0)
       expect(varve(['gc', '--dir', dir, '--max-bytes', '1'], '', engine).status).toBe(2)
     }
   })

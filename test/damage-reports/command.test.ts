@@ -1,4 +1,4 @@
-/** `varve verify` and `varve repair`: their output and exit codes; only repair writes. */
+/** `varve repair --check` and `varve repair`: their output and exit codes; only repair writes. */
 import { basename } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { type Ran, runVarve } from '../command.ts'
@@ -7,15 +7,15 @@ import { snapshot } from '../folders.ts'
 import { slowOnWasm } from '../slow.ts'
 import { COUNT, fileOf, flip, makeCache } from './caches.ts'
 
-describe.each(ENGINES)('varve verify and repair: %s', (engine) => {
+describe.each(ENGINES)('varve repair --check and repair: %s', (engine) => {
   const varve = (...args: string[]): Ran => runVarve(args, { env: { VARVE_ENGINE: engine } })
 
   it(
-    'varve verify names damage, varve repair repairs it, and verify then finds nothing',
+    'varve repair --check names damage, varve repair repairs it, and the check then finds nothing',
     slowOnWasm(engine),
     async () => {
       const dir = await makeCache(engine)
-      expect(varve('verify', '--dir', dir).status).toBe(0)
+      expect(varve('repair', '--check', '--dir', dir).status).toBe(0)
       expect(varve('repair', '--dir', dir)).toMatchObject({
         status: 0,
         out: expect.stringContaining('nothing to repair'),
@@ -24,12 +24,12 @@ describe.each(ENGINES)('varve verify and repair: %s', (engine) => {
       flip(table, 100)
       const before = snapshot(dir)
       const name = basename(table)
-      const text = varve('verify', '--dir', dir)
+      const text = varve('repair', '--check', '--dir', dir)
       expect(text.status).toBe(1)
       expect(text.out).toMatch(
         new RegExp(`${name} .* block of values .* n .*\\d+ entries: key \\d+ \\.\\.\\. key \\d+ \\(hashes `),
       )
-      const json = varve('verify', '--dir', dir, '--json')
+      const json = varve('repair', '--check', '--dir', dir, '--json')
       const [{ sound, damage }] = JSON.parse(json.out).caches
       expect([json.status, sound, damage.length, damage[0].file, damage[0].namespace]).toEqual([1, false, 1, name, 'n'])
       const dry = varve('repair', '--dry-run', '--dir', dir)
@@ -39,18 +39,18 @@ describe.each(ENGINES)('varve verify and repair: %s', (engine) => {
       const [report] = JSON.parse(done.out).caches
       expect([done.status, report.sound, report.quarantined, report.dryRun]).toEqual([0, true, [name], false])
       expect(report.entriesAfter).toBe(COUNT + 1 - report.damage[0].keys.entries)
-      expect(varve('verify', '--dir', dir, '--json')).toMatchObject({ status: 0 })
+      expect(varve('repair', '--check', '--dir', dir, '--json')).toMatchObject({ status: 0 })
     },
   )
 
-  it('varve verify and repair report a cache that is unrecoverable', async () => {
+  it('varve repair --check and repair report a cache that is unrecoverable', async () => {
     const dir = await makeCache(engine)
     flip(fileOf(dir, 'manifest-'), 50)
-    expect(varve('verify', '--dir', dir).status).toBe(1)
+    expect(varve('repair', '--check', '--dir', dir).status).toBe(1)
     expect(varve('repair', '--dir', dir)).toMatchObject({
       status: 0,
       out: expect.stringMatching(/the newest entries are unknown[^]*0 entries kept/),
     })
-    expect(varve('verify', '--dir', dir).status).toBe(0)
+    expect(varve('repair', '--check', '--dir', dir).status).toBe(0)
   })
 })

@@ -71,7 +71,7 @@ describe('hostile names', () => {
     ['ls', '--long'],
     ['ls', '--task'],
     ['ls', '--sort', 'size'],
-    ['verify'],
+    ['repair', '--check'],
     ['doctor'],
     ['repair', '--dry-run'],
     ['get', 'no such key'],
@@ -82,7 +82,7 @@ describe('hostile names', () => {
     ['why', 'esc-'],
     ['ls', '--namespace', id],
     ['get', id, '--namespace', id],
-    ['gc', '--clear', id],
+    ['clear', '--yes', '--namespace', id],
   ])('varve %s %s %s escapes hostile names', slow, (...args) => {
     for (const folder of [dir, damaged]) {
       const { out, err } = varve(...args, '--dir', folder)

@@ -28,7 +28,7 @@ async function layers(value: string): Promise<string> {
   cache.namespace('n', { codec: 'text' }).put('key', value)
   await cache.commit()
   await cache.close()
-  const { status, err } = runVarve(['seal', out, '--dir', dir])
+  const { status, err } = runVarve(['export', '--layer', out, '--dir', dir])
   expect([status, err]).toEqual([0, ''])
   return out
 }
@@ -82,14 +82,14 @@ it.each(ENGINES)('a layer that %s sealed is read by both engines, and below a ca
 })
 
 describe('commands', () => {
-  it('varve seal --since writes a delta, and varve stats and doctor name the layers', async () => {
+  it('varve export --layer --since writes a delta, and varve stats and doctor name the layers', async () => {
     const [out, delta, dir] = [await layers('base'), join(makeFolder(), 'delta'), join(makeFolder(), 'tool')]
     vi.stubEnv('VARVE_LAYERS', out)
     const cache = await openCache({ name: 'tool', dir })
     cache.namespace('n', { codec: 'text' }).put('more', 'own')
     await cache.commit()
     await cache.close()
-    const { caches } = JSON.parse(runVarve(['seal', delta, '--since', out, '--dir', dir, '--json']).out)
+    const { caches } = JSON.parse(runVarve(['export', '--layer', delta, '--since', out, '--dir', dir, '--json']).out)
     expect(caches).toMatchObject([{ dir, layer: join(delta, 'tool'), entries: 1, deletes: 0 }])
     const env = { VARVE_LAYERS: [delta, out].join(delimiter) }
     const found = JSON.parse(runVarve(['stats', '--dir', dir, '--json'], { env }).out)
@@ -99,10 +99,18 @@ describe('commands', () => {
       const { out: text } = runVarve([command, '--dir', dir], { env })
       for (const path of paths) expect(text, command).toContain(path)
     }
-    expect(runVarve(['verify', '--dir', dir], { env }).status).toBe(0)
-    const again = runVarve(['seal', out, '--dir', dir])
+    expect(runVarve(['repair', '--check', '--dir', dir], { env }).status).toBe(0)
+    const again = runVarve(['export', '--layer', out, '--dir', dir])
     expect([again.status, again.err]).toEqual([2, expect.stringContaining("already has 'manifest-1'")])
-    const wrong = runVarve(['seal', join(makeFolder(), 'new'), '--since', join(dir, 'missing'), '--dir', dir])
+    const wrong = runVarve([
+      'export',
+      '--layer',
+      join(makeFolder(), 'new'),
+      '--since',
+      join(dir, 'missing'),
+      '--dir',
+      dir,
+    ])
     expect([wrong.status, wrong.err]).toEqual([2, expect.stringContaining('is not a readable layer')])
   })
 })
@@ -119,7 +127,7 @@ describe('a build over a layer', () => {
         const isWasm = engine === 'wasm'
         const [main, worktree, out] = [makeApplication(), makeApplication(), join(makeFolder(), 'layers')]
         const { digest } = await build(main, order, isWasm)
-        expect(runVarve(['seal', out, '--dir', join(main, 'caches')]).status).toBe(0)
+        expect(runVarve(['export', '--layer', out, '--dir', join(main, 'caches')]).status).toBe(0)
         const before = snapshot(out)
         vi.stubEnv('VARVE_LAYERS', out)
         rmSync(join(main, 'caches'), { recursive: true })

@@ -73,7 +73,7 @@ describe('docs/layers.md', () => {
   it.runIf(canSwitchUser())(
     'Docker: a layer that root has sealed and made readable is used by another user of the image',
     async () => {
-      expect(PAGE).toContain('npx varve seal /opt/varve-base && chmod -R a+rX /opt/varve-base')
+      expect(PAGE).toContain('npx varve export --layer /opt/varve-base && chmod -R a+rX /opt/varve-base')
       const [base, image] = [makeProject(), makeProject()]
       expect(build(base, '')).toEqual({ ran: 2, layers: 0, degraded: null })
       const sealed = join(base, 'varve-base')
@@ -95,7 +95,7 @@ describe('docs/layers.md', () => {
   )
 
   it('a Git worktree begins with what the main checkout had, and adds to a cache of its own', () => {
-    const commands = /```sh\n(npx varve seal \.varve-layers[^]*?)```/.exec(PAGE)?.[1] ?? ''
+    const commands = /```sh\n(npx varve export --layer \.varve-layers[^]*?)```/.exec(PAGE)?.[1] ?? ''
     const main = makeProject()
     const git = (...args: string[]): void => void execFileSync('git', args, { cwd: main, stdio: 'ignore' })
     git('init', '--quiet')

@@ -74,7 +74,7 @@ describe.skipIf(!CAN_TRACE).each(ENGINES)('readOnly: %s', (engine) => {
       ['ls'],
       ['get', 'key 1'],
       ['stats'],
-      ['verify'],
+      ['repair', '--check'],
       ['doctor'],
       ['repair', '--dry-run'],
       ['ls', '--sort', 'used'],

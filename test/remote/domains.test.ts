@@ -246,7 +246,7 @@ describe('commands', () => {
     ])
     expect(runVarve(['stats', '--dir', caches]).out).toContain('of untrusted scopes')
     expect(runVarve(['doctor', '--dir', caches]).out).toMatch(/\.untrusted\/tool: .*of untrusted scopes/)
-    expect(runVarve(['seal', join(machine.folder, 'out'), '--dir', caches]).status).toBe(0)
+    expect(runVarve(['export', '--layer', join(machine.folder, 'out'), '--dir', caches]).status).toBe(0)
     expect(existsSync(join(machine.folder, 'out/.untrusted/tool/UNTRUSTED'))).toBe(true)
     expect(runVarve(['remote', 'push', '--dir', join(caches, '.untrusted/tool')], { env }).err).toMatch(/not published/)
     expect(runVarve(['remote', 'push', '--dir', caches], { env })).toMatchObject({ status: 0, err: '' })

@@ -40,6 +40,7 @@ export interface CliJson extends EachCaches {
   readonly export: ExportReport & FormatJson & { readonly file: string }
   readonly import: ImportReport & FormatJson & { readonly dir: string }
   readonly doctor: DoctorJson
+  readonly estimate: EstimateJson
   readonly view: ViewJson
   readonly 'files ls': FilesLsJson
   readonly 'files ls --stored': FilesStoredJson
@@ -62,11 +63,11 @@ export interface EachReports {
   /** `domain`: whether the cache is of untrusted scopes of a remote. `contents`: the namespaces as users know them, empty with `--raw`. */
   readonly 'stats --dir': Stats & { readonly domain: TrustDomain; readonly contents: readonly StatsContentJson[] }
   readonly history: { readonly builds: readonly BuildRecord[] }
-  readonly seal: SealReport & { readonly layer: string }
-  readonly verify: VerifyReport
+  readonly 'export --layer': SealReport & { readonly layer: string }
+  readonly 'repair --check': VerifyReport
   readonly repair: RepairReport & { readonly dryRun: boolean }
-  /** `entriesCleared`: those that `--clear` removed. */
-  readonly gc: CompactReport & { readonly bytesFreed: number; readonly entriesCleared: number }
+  readonly gc: CompactReport & { readonly bytesFreed: number }
+  readonly clear: CompactReport & { readonly bytesFreed: number; readonly entriesCleared: number }
   readonly 'files verify': FilesReport
   readonly 'files gc': FilesGcReport
 }
@@ -150,6 +151,19 @@ export interface DoctorJson extends FormatJson {
   /** False if there is something to fix; the exit code is then 1. */
   readonly ok: boolean
   readonly findings: readonly FindingJson[]
+}
+
+/** What a build would save with Varve, as one run of it shows. Times are in milliseconds. */
+export interface EstimateJson extends FormatJson {
+  /** Exit code of the build. */
+  readonly status: number
+  readonly tookMs: number
+  /** The bundler that did most of the work; null if Varve knows none that ran. */
+  readonly tool: string | null
+  /** Time of the main thread of the bundler in work whose results Varve could cache. */
+  readonly cacheableMs: number
+  /** Its parts by package, or by file of the project; the largest come first. */
+  readonly parts: readonly { readonly name: string; readonly ms: number }[]
 }
 
 export interface FindingJson {

@@ -1,5 +1,5 @@
 // @ts-check
-// `varve verify`, `ls` and `doctor` on cache directories with foreign files: they end with a documented exit code and print
+// `varve repair --check`, `ls` and `doctor` on cache directories with foreign files: they end with a documented exit code and print
 // no control characters.
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
@@ -29,9 +29,9 @@ export async function runCommands(base, text, figures, violations) {
   const folder = readFolder(join(base, 'cache'))
   writeFolder(dir, folder)
   if (plant(dir, [...folder.keys()], form, join(base, 'outside')) !== undefined) return
-  for (const command of ['verify', 'ls', 'doctor']) {
+  for (const command of ['repair --check', 'ls', 'doctor']) {
     figures['commands'] = (figures['commands'] ?? 0) + 1
-    const problem = await runCommand([command, '--dir', dir])
+    const problem = await runCommand([...command.split(' '), '--dir', dir])
     if (problem === '') continue
     figures['badCommands'] = (figures['badCommands'] ?? 0) + 1
     violations.push({ what: `varve ${command}: ${problem}`, replay: text })

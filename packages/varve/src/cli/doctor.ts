@@ -149,7 +149,7 @@ async function cacheFindings(given: string | undefined, name: string): Promise<F
             .map(({ path, problem }) => `, over ${path}${problem === null ? '' : ` (${problem})`}`)
             .join('')
           const found = `${dir}: ${files} files, ${size(bytes)}, ${logs} logs, ${damage.length} places damaged${below}${domain === 'untrusted' ? UNTRUSTED : ''}`
-          const advice = `run 'varve verify --dir ${dir}' to list the damage, 'varve repair --dir ${dir}' to quarantine it; damaged entries are misses`
+          const advice = `run 'varve repair --check --dir ${dir}' to list the damage, 'varve repair --dir ${dir}' to quarantine it; damaged entries are misses`
           const builds = session.call(readHistory)
           isKept ||= builds.length > 1
           return [{ what: 'cache', found, ...(damage.length > 0 ? { advice } : {}) }, ...diagnose(dir, builds)]

@@ -1,7 +1,8 @@
-/** `varve export`: the entries of a cache as JSON, to a file or to standard output. */
+/** `varve export`: the entries of a cache as JSON, to a file or to standard output, or each cache as a layer. */
 import { type Command, Option } from 'commander'
 import { resolve } from 'node:path'
 import { finished } from 'node:stream/promises'
+import { VarveError } from '../errors.ts'
 import { intoPlace } from '../files/target.ts'
 import { exportJson } from '../json/export.ts'
 import type { ExportOptions } from '../json/options.ts'
@@ -20,19 +21,44 @@ interface ExportCommandOptions extends CommonOptions {
   readonly output?: string
   readonly namespace?: string
   readonly keysOnly?: boolean
+  readonly layer?: string
+  readonly since?: readonly string[]
 }
 
-export const exportCommand: Command = command('export', 'write the entries of a cache as JSON, which import reads')
+export const exportCommand: Command = command(
+  'export',
+  'write the entries of a cache as JSON, which import reads, or caches as layers',
+)
   .addOption(
     new Option('--format <format>', 'one array, or one object per line').choices(['json', 'ndjson']).default('json'),
   )
   .option('-o, --output <file>', 'write to this file, completely or not at all (default: -, standard output)', pathOf)
   .option('--namespace <name>', 'only this namespace')
   .option('--keys-only', 'write keys and lengths of values, without the values')
+  .addOption(
+    new Option(
+      '--layer <directory>',
+      'write each cache as a layer <directory>/<name of the cache>, for VARVE_LAYERS, instead of JSON',
+    )
+      .argParser(pathOf)
+      .conflicts(['output', 'namespace', 'keysOnly']),
+  )
+  .option(
+    '--since <directory>',
+    'with --layer: write only what differs from the layers there; several times, the newest first',
+    collect,
+  )
   .action(run)
 
+function collect(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value]
+}
+
 async function run(options: ExportCommandOptions): Promise<void> {
-  const { format, output, namespace, keysOnly } = options
+  const { format, output, namespace, keysOnly, layer, since = [] } = options
+  if (layer !== undefined) return (await import('./layers.ts')).exportLayers(layer, since, options)
+  if (since.length > 0)
+    throw new VarveError('INVALID_OPTION', '--since needs --layer: an export as JSON has all entries')
   const wanted: ExportOptions = { format, namespace, keysOnly }
   await inspect(findCache(options.dir, findReadable), async ({ session }) => {
     if (namespace !== undefined) await namespacesOf(session, namespace)

@@ -1,15 +1,17 @@
-/** `varve repair`: quarantines damaged files and keeps every sound entry. */
-import type { Command } from 'commander'
+/** `varve repair`: quarantines damaged files and keeps every sound entry. With `--check` it reads every byte and modifies nothing. */
+import { type Command, Option } from 'commander'
 import type { EachReports } from '../cli-json.ts'
+import type { VerifyReport } from '../reports.ts'
 import { command, type CommonOptions } from './command.ts'
-import { damageTable } from './output/table.ts'
-import { reportEach, change, inspect } from './open/folder.ts'
+import { damageTable, paint } from './output/table.ts'
+import { reportEach, change, findReadable, inspect } from './open/folder.ts'
 import { escapeText } from './output/escape.ts'
-import { counted, foreignText } from './output/output.ts'
+import { counted, foreignText, size } from './output/output.ts'
 import { withProgress } from './output/progress.ts'
 import { NEGATIVE } from './output/exit.ts'
 
 interface RepairCommandOptions extends CommonOptions {
+  readonly check?: boolean
   readonly dryRun?: boolean
 }
 
@@ -20,9 +22,13 @@ export const repairCommand: Command = command(
   'quarantine damaged files and keep every sound entry; builds may run meanwhile',
 )
   .option('--dry-run', 'report what would be repaired, and write nothing')
+  .addOption(
+    new Option('--check', 'read every byte, also of layers, and report damage; writes nothing').conflicts('dryRun'),
+  )
   .action(run)
 
 async function run(options: RepairCommandOptions): Promise<void> {
+  if (options.check === true) return checkAll(options)
   const dryRun = options.dryRun === true
   const use = dryRun ? inspect : change
   const repair = (dir: string): Promise<Repaired> =>
@@ -61,4 +67,19 @@ function textOf({
     )
   }
   return `${lines.join('\n')}\n${foreignText(foreignFiles)}`
+}
+
+async function checkAll(options: CommonOptions): Promise<void> {
+  const verify = (dir: string): Promise<VerifyReport> =>
+    inspect(dir, ({ session }) => withProgress('check', (control) => session.run((store) => store.verify(control))))
+  const found = await reportEach('repair --check', options, verify, checkText, findReadable)
+  if (found.some(({ sound }) => !sound)) process.exitCode = NEGATIVE
+}
+
+function checkText({ sound, files, bytes, entries, damage }: VerifyReport): string {
+  const counts = `${counted(files, 'file')}, ${size(bytes)}, ${counted(entries, 'entry', 'entries')}`
+  const verdict = `${sound ? paint('green', 'sound') : paint('red', `${counted(damage.length, 'place')} damaged`)}: ${counts}\n`
+  const fix =
+    damage.length > 0 ? "Damaged entries are misses; the next commit or 'npx varve repair' quarantines them.\n" : ''
+  return `${verdict}${damageTable(damage)}${fix}`
 }

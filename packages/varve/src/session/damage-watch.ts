@@ -65,6 +65,6 @@ export function damageError(places: readonly Damage[], fetched: readonly string[
     return new VarveError('DAMAGED', `the layer '${first.layer}' is not used in full: ${what}${more}; ${advice}`)
   }
   const fix =
-    "the entries there are misses and will be written again. 'npx varve verify' lists all damage, 'npx varve repair' quarantines it"
+    "the entries there are misses and will be written again. 'npx varve repair --check' lists all damage, 'npx varve repair' quarantines it"
   return new VarveError('DAMAGED', `the cache is damaged: ${where}${whose}${more}: ${fix}`)
 }

@@ -16,7 +16,7 @@ export const FAILED = 4
 export const EXIT_HELP = `
 Exit codes:
   0  done, no problem found
-  1  damage found (verify, doctor, remote doctor, remote verify), damage left (repair), or no such key or id (get, why, files restore)
+  1  damage found (repair --check, doctor, remote doctor, remote verify), damage left (repair), or no such key or id (get, why, files restore)
   2  the command line is wrong
   3  there is no cache in that directory
   4  failed, for example: no access, no engine, disk full, remote not available`

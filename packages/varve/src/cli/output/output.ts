@@ -127,6 +127,15 @@ export function age(timeMs: number, nowMs: number = Date.now()): string {
   return timeMs === 0 ? '-' : prettyMs(Math.max(0, nowMs - timeMs), { compact: true })
 }
 
+/** A time for people: '14.2 s'. */
+export function duration(ms: number): string {
+  return ms < 999.5
+    ? `${Math.round(ms)} ms`
+    : ms < 10_000
+      ? `${(ms / 1000).toFixed(1)} s`
+      : `${grouped(Math.round(ms / 1000))} s`
+}
+
 /** '1,234,567'. `toLocaleString` would load the data of all languages, which takes longer than most commands. */
 export function grouped(count: number): string {
   return String(count).replace(/\B(?=(?:\d{3})+$)/g, ',')

@@ -1,0 +1,135 @@
+/**
+ * Finds in a CPU profile the work of a bundler whose results Varve could cache. Time belongs to the outermost package on the stack that is
+ * not the bundler itself:
+ *
+ *   rollup > @vitejs/plugin-vue > vue/compiler-sfc        @vitejs/plugin-vue
+ *   (after an `await`) @babel/core > @babel/traverse      @babel/core
+ *   rollup > plugins/markdown.mjs > marked                plugins/markdown.mjs
+ *   webpack > enhanced-resolve                            webpack, which Varve caches as a whole: modules, resolving, minimizing
+ *   vite > postcss                                        nothing: Vite's own work is not cached
+ */
+import { relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** What a profile has of a bundler. */
+export interface Bundling {
+  readonly tool: string
+  /** Milliseconds in which the main thread was busy. */
+  readonly busyMs: number
+  /** Milliseconds in work that could be cached, by package or file. */
+  readonly parts: ReadonlyMap<string, number>
+}
+
+/** Packages of bundlers, and of what they bring: their own work. Plugins of Vite use PostCSS and Sass through Vite. */
+const BUNDLERS: ReadonlyMap<string, string> = new Map([
+  ['webpack', 'webpack'],
+  ['vite', 'Vite'],
+  ['rollup', 'Rollup'],
+  ['rolldown', 'Rolldown'],
+  ['esbuild', 'esbuild'],
+  ['@rspack/core', 'Rspack'],
+])
+
+/** Which of several bundlers in one process is the one that the user runs. */
+const ORDER = ['Vite', 'webpack', 'Rspack', 'Rolldown', 'Rollup', 'esbuild']
+
+const OWN =
+  /^(?:webpack(?:-.*)?|tapable|vite|rollup|rolldown|esbuild|@(?:rspack|rolldown|rollup|esbuild|webassemblyjs)\/.*|postcss(?:-.*)?|sass(?:-.*)?|less|lightningcss|picomatch|magic-string|cac|commander|jiti|tinyglobby|chokidar|graceful-fs|watchpack|browserslist|varve|@varve\/.*)$/
+
+/** Of webpack, files and packages whose work is stored with a module or an asset. */
+const WEBPACK_CACHED =
+  /\/webpack\/lib\/(?:NormalModule|javascript\/JavascriptParser|util\/createHash|optimize\/ConcatenatedModule)\.js$|\/(?:enhanced-resolve|loader-runner|acorn)\//
+
+const IDLE = /^\((?:idle|program|garbage collector)\)$/
+
+/** One function on a stack, as V8 writes it. */
+interface ProfileNode {
+  readonly id: number
+  readonly callFrame: { readonly functionName: string; readonly url: string }
+  readonly children?: readonly number[]
+}
+
+interface Profile {
+  readonly nodes: readonly ProfileNode[]
+  readonly samples: readonly number[]
+  readonly timeDeltas: readonly number[]
+}
+
+/** The work of a bundler in a profile; undefined without a bundler. Names of files are relative to `folder`. */
+export function bundlingIn(text: string, folder: string): Bundling | undefined {
+  const profile = profileIn(text)
+  if (profile === undefined) return undefined
+  const tools = new Set(profile.nodes.flatMap(({ callFrame }) => BUNDLERS.get(packageOf(callFrame.url) ?? '') ?? []))
+  const tool = ORDER.find((name) => tools.has(name))
+  if (tool === undefined) return undefined
+  const owners = ownersIn(profile, tool, folder)
+  const isIdle = new Set(profile.nodes.filter(({ callFrame }) => IDLE.test(callFrame.functionName)).map(({ id }) => id))
+  const parts = new Map<string, number>()
+  let busyMs = 0
+  for (const [index, id] of profile.samples.entries()) {
+    const ms = Math.max(0, profile.timeDeltas[index] ?? 0) / 1000
+    if (!isIdle.has(id)) busyMs += ms
+    const owner = owners.get(id)
+    if (owner !== undefined) parts.set(owner, (parts.get(owner) ?? 0) + ms)
+  }
+  return { tool, busyMs, parts }
+}
+
+/** The package or file that each function works for, by node; none for what could not be cached. */
+function ownersIn({ nodes }: Profile, tool: string, folder: string): ReadonlyMap<number, string> {
+  const byId = new Map(nodes.map((node) => [node.id, node]))
+  const owners = new Map<number, string>()
+  const [root] = nodes
+  const waiting = root === undefined ? [] : [{ node: root, owner: undefined as string | undefined, isInBundler: false }]
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const { url } = next.node.callFrame
+    const name = packageOf(url)
+    const isInBundler = next.isInBundler || (name !== undefined && OWN.test(name))
+    const owner = next.owner ?? ownerOf(url, name, { tool, folder, isInBundler: next.isInBundler })
+    if (owner !== undefined) owners.set(next.node.id, owner)
+    for (const id of next.node.children ?? []) {
+      const node = byId.get(id)
+      if (node !== undefined) waiting.push({ node, owner, isInBundler })
+    }
+  }
+  return owners
+}
+
+interface Surroundings {
+  readonly tool: string
+  readonly folder: string
+  /** Whether a bundler has called the function. A script that calls the bundler is no plugin. */
+  readonly isInBundler: boolean
+}
+
+function ownerOf(
+  url: string,
+  name: string | undefined,
+  { tool, folder, isInBundler }: Surroundings,
+): string | undefined {
+  if (tool === 'webpack' && WEBPACK_CACHED.test(url)) return 'webpack'
+  if (name !== undefined) return OWN.test(name) ? undefined : name
+  if (!isInBundler || !url.startsWith('file:')) return undefined
+  return relative(folder, fileURLToPath(url)).replaceAll('\\', '/')
+}
+
+/** The installed package that a script belongs to. */
+function packageOf(url: string): string | undefined {
+  const at = url.lastIndexOf('/node_modules/')
+  if (at < 0) return undefined
+  return /^(?:@[^/]+\/)?[^/]+/.exec(url.slice(at + '/node_modules/'.length))?.[0]
+}
+
+function profileIn(text: string): Profile | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isProfile(value) ? value : undefined
+  } catch {
+    return undefined // a process that was killed, or the module that made the profiles
+  }
+}
+
+function isProfile(value: unknown): value is Profile {
+  if (typeof value !== 'object' || value === null) return false
+  return ['nodes', 'samples', 'timeDeltas'].every((name) => Array.isArray(Reflect.get(value, name)))
+}
