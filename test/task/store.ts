@@ -1,5 +1,5 @@
 /** What is stored, and that nothing on disk or about storing makes a run fail. */
-import v8 from 'node:v8'
+import nodeV8 from 'node:v8'
 import { describe, expect, it, vi } from 'vitest'
 import type { VarveError } from 'varve'
 import { Counted, type Subject, withCache } from './subject.ts'
@@ -215,8 +215,8 @@ export function storeContract(subject: Subject): void {
       const cache = await subject.open(project.dir, { onWarning: (warning) => warnings.push(warning) })
       const task = cache.task<string>('undecodable', { root: project.root, codec: 'v8' })
       await task.run({ id: 'id' }, () => 'first')
-      const { deserialize } = v8
-      vi.spyOn(v8, 'deserialize').mockImplementation((bytes) => {
+      const { deserialize } = nodeV8
+      vi.spyOn(nodeV8, 'deserialize').mockImplementation((bytes) => {
         const value: unknown = deserialize(bytes)
         if (value === 'first') throw new Error('planted')
         return value

@@ -58,7 +58,7 @@ try {
 }
 const { caches }: CliJson['stats --dir'] = {
   format: 1,
-  caches: [{ dir: '', domain: cache.status().domain, ...(await cache.stats()) }],
+  caches: [{ dir: '', domain: cache.status().domain, contents: [], ...(await cache.stats()) }],
 }
 const { entries, bytes }: { entries: number; bytes: number } = cache.status().pending
 console.log(caches.length, entries, bytes, TaskCycleError)

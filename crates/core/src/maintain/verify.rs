@@ -52,7 +52,10 @@ pub(crate) fn verify(shared: &Context, watch: Watch<'_>) -> Result<Verified> {
         }
     };
     for round in tables.chunks(pool.threads()) {
-        each_in_parallel(pool, round, |table| Ok(table.verify()))?;
+        each_in_parallel(pool, round, |table| {
+            table.verify();
+            Ok(())
+        })?;
         note(round.iter().map(|table| table.meta.bytes).sum())?;
     }
     let mut missing_blobs = Vec::new();
