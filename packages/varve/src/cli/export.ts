@@ -38,7 +38,7 @@ export const exportCommand: Command = command(
   .addOption(
     new Option(
       '--layer <directory>',
-      'write each cache as a layer <directory>/<name of the cache>, for VARVE_LAYERS, instead of JSON',
+      'write each cache as a layer below this directory, for VARVE_LAYERS, instead of JSON',
     )
       .argParser(pathOf)
       .conflicts(['output', 'namespace', 'keysOnly']),
