@@ -90,7 +90,8 @@ async function outputsOf(
   const outputs = new Map<string, string[]>()
   for (const [name, ...args] of lines) {
     const words = name === 'error' ? [] : name.split(' ')
-    const { out, err } = runVarve([...words, ...args, '--json'], {
+    const isAfter = args.includes('--') // what follows is the line of another program
+    const { out, err } = runVarve(isAfter ? [...words, '--json', ...args] : [...words, ...args, '--json'], {
       cwd: folder,
       env: { VARVE_DIR: '', CACHE_DIR: '', ...more },
     })
