@@ -238,3 +238,21 @@ it('another copy of one version of a package, which a program has required while
   link('two')
   expect(run(folder, first, 'word')).toEqual(['0', 'two'])
 })
+
+it('a setting that a program reads once an earlier cache of the process is closed is an input of the tasks of the next one', () => {
+  const folder = makeProject()
+  const first = `
+    const earlier = await openCache({ name: 'earlier', dir: 'made/earlier' })
+    await earlier.task('task', { root: process.cwd(), trackReads: true }).run({ id: 'id' }, () => 1)
+    await earlier.close()
+    globalThis.setting = fs.readFileSync('setting.txt', 'utf8')`
+  const results = ['one', 'one', 'two'].map((setting) => {
+    writeFileSync(join(folder, 'setting.txt'), setting)
+    return run(folder, first, 'setting')
+  })
+  expect(results).toEqual([
+    ['0', 'one'],
+    ['1', 'one'],
+    ['0', 'two'],
+  ])
+})

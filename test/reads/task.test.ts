@@ -212,6 +212,8 @@ const EFFECTS: readonly [name: string, work: (project: Project) => unknown, path
   ['it copies a file', ({ path }) => copyFileSync(path('there.txt'), path('copy.txt')), 'copy.txt'],
   ['it copies a folder', ({ path }) => cpSync(path('list'), path('copies'), { recursive: true }), 'copies/a'],
   ['it makes a link', ({ path }) => symlinkSync('there.txt', path(`link-${Math.random()}`)), 'link-'],
+  ['it makes a link that leads nowhere', ({ path }) => symlinkSync('nowhere', path(`dead-${Math.random()}`)), 'dead-'],
+  ['it makes a link to a folder', ({ path }) => symlinkSync('list', path(`list-${Math.random()}`)), 'list-'],
   ['it makes a file in a folder that it makes', ({ write }) => write('new/folder/made.txt', ''), 'new/folder/made.txt'],
 ]
 

@@ -13,6 +13,7 @@ const {
   config = {},
   entry = './main.js',
   output = 'dist',
+  loader = 'loader.cjs',
 } = JSON.parse(process.argv[2] ?? '')
 const plugin = new VarveWebpackPlugin({ dir: join(folder, 'cache'), ...options })
 /** @type {string[]} */
@@ -31,7 +32,7 @@ const compiler = webpack({
   entry,
   output: { path: join(folder, output), clean: true },
   cache: cacheOption(),
-  module: { rules: [{ test: /\.js$/, use: [join(folder, 'loader.cjs')] }] },
+  module: { rules: [{ test: /\.js$/, use: [join(folder, loader)] }] },
   infrastructureLogging: { level: 'warn', console: Object.assign(Object.create(console), log) },
   plugins: cache === 'varve' ? [plugin] : [],
   ...config,

@@ -15,7 +15,7 @@ const loaderOf = (body: string): string => `const fs = require('node:fs')
 const { basename, join } = require('node:path')
 let held
 module.exports = function (source) {
-  fs.appendFileSync(join(__dirname, '.runs-cache'), basename(this.resourcePath) + '\\n')
+  fs.appendFileSync('.runs-cache', basename(this.resourcePath) + '\\n')
   let word = ''
   ${body}
   return source + '\\nconsole.log(' + JSON.stringify(word) + ')'
@@ -29,7 +29,8 @@ interface Project {
   write(file: string, text: string): void
 }
 
-function makeProject(loader: string, files: Readonly<Record<string, string>> = {}): Project {
+/** `at`: the path of the loader. */
+function makeProject(loader: string, files: Readonly<Record<string, string>> = {}, at = 'loader.cjs'): Project {
   const folder = makeFolder()
   const write = (file: string, text: string): void => {
     mkdirSync(join(folder, file, '..'), { recursive: true })
@@ -41,14 +42,14 @@ function makeProject(loader: string, files: Readonly<Record<string, string>> = {
     'a.js': 'console.log(1)\n',
     'b.js': 'console.log(2)\n',
   }
-  for (const [file, text] of Object.entries({ ...common, 'loader.cjs': loaderOf(loader), ...files })) write(file, text)
+  for (const [file, text] of Object.entries({ ...common, [at]: loaderOf(loader), ...files })) write(file, text)
   const log = join(folder, '.runs-cache')
   return {
     folder,
     write,
     async build(options = {}, output = 'dist') {
       rmSync(log, { force: true })
-      const order = { folder, cache: 'varve', options, output }
+      const order = { folder, cache: 'varve', options, output, loader: at }
       const { failure, changed } = await runProgram<{ failure: string | null; changed: string[] }>(BUILD, order, {
         cwd: folder,
       })
@@ -73,7 +74,7 @@ const { basename, join } = require('node:path')
 let held
 module.exports = function (source) {
   const done = this.async()
-  fs.appendFileSync(join(__dirname, '.runs-cache'), basename(this.resourcePath) + '\\n')
+  fs.appendFileSync('.runs-cache', basename(this.resourcePath) + '\\n')
   held ??= fetch('${url}').then((answer) => answer.text())
   held.then((word) => done(null, source + '\\nconsole.log(' + JSON.stringify(word) + ')'), done)
 }
@@ -211,23 +212,27 @@ describe('after a change everything is built again, and the reason is named:', (
     },
   )
 
-  it(
-    'the results of a loader that starts a process are stored, and what that process reads counts if the loader reports it',
-    slow,
-    async () => {
-      const body = (report: string): string => `const { execFileSync } = require('node:child_process')
-  word = String(execFileSync(process.execPath, ['-p', "fs.readFileSync('.wordrc', 'utf8')"], { cwd: __dirname }))
-  ${report}`
-      const unreported = makeProject(body(''), { '.wordrc': 'one' })
-      expect(await unreported.build()).toEqual({ built: ALL, changed: [] })
-      unreported.write('.wordrc', 'two')
-      expect(await unreported.build()).toEqual(NOTHING)
-      const reported = makeProject(body("this.addDependency(join(__dirname, '.wordrc'))"), { '.wordrc': 'one' })
-      expect(await reported.build()).toEqual({ built: ALL, changed: [] })
-      reported.write('.wordrc', 'two')
-      expect(await reported.build()).toEqual({ built: ALL, changed: [] })
-    },
-  )
+  const STARTS = `const { execFileSync } = require('node:child_process')
+  word = String(execFileSync(process.execPath, ['-p', "fs.readFileSync('.wordrc', 'utf8')"]))`
+
+  it('the modules of a loader of the project that starts a process are built each time', async () => {
+    const project = makeProject(STARTS, { '.wordrc': 'one' })
+    expect(await project.build()).toEqual({ built: ALL, changed: [] })
+    expect(await project.build()).toEqual({ built: ALL, changed: [] })
+  })
+
+  it('the results of a loader of a package that starts a process are stored, and what it reads there counts if it is reported', async () => {
+    const build = async (report: string): Promise<unknown> => {
+      const files = { '.wordrc': 'one', 'node_modules/starts/package.json': '{ "name": "starts", "version": "1.0.0" }' }
+      const project = makeProject(STARTS + report, files, 'node_modules/starts/loader.cjs')
+      expect(await project.build()).toEqual({ built: ALL, changed: [] })
+      expect(await project.build()).toEqual(NOTHING)
+      project.write('.wordrc', 'two')
+      return await project.build()
+    }
+    expect(await build('')).toEqual(NOTHING)
+    expect(await build("\n  this.addDependency(join(process.cwd(), '.wordrc'))")).toEqual({ built: ALL, changed: [] })
+  })
 
   it('everything is built after a change of a module that a loader requires while it runs', slow, async () => {
     const project = makeProject("word = require('./words/' + 'one.cjs')", {

@@ -91,26 +91,32 @@ export const BUILDS = {
   async task(folder, settings) {
     const { isCached, isParallel, modules } = settings
     const cache = isCached ? await openTasks(folder) : undefined
-    const { words, generated } = await configOf(folder, settings)
-    /** @type {string[]} */
-    const warnings = []
-    const one = async (/** @type {string} */ name) => {
-      const file = join(folder, 'src', `${name}.js`)
-      const work = async () => {
-        /** @type {string[]} */
-        const own = []
-        const text = await generated.transform(readFileSync(file, 'utf8'), selfOf(name, words, own))
-        return { text, warnings: own }
+    try {
+      const { words, generated } = await configOf(folder, settings)
+      /** @type {string[]} */
+      const warnings = []
+      const one = async (/** @type {string} */ name) => {
+        const file = join(folder, 'src', `${name}.js`)
+        const work = async () => {
+          /** @type {string[]} */
+          const own = []
+          const text = await generated.transform(readFileSync(file, 'utf8'), selfOf(name, words, own))
+          return { text, warnings: own }
+        }
+        const result = await (cache === undefined ? work() : cache.run(file, work))
+        warnings.push(...result.warnings)
+        mkdirSync(join(folder, 'dist'), { recursive: true })
+        writeFileSync(join(folder, 'dist', `${name}.js`), result.text)
       }
-      const result = await (cache === undefined ? work() : cache.run(file, work))
-      warnings.push(...result.warnings)
-      mkdirSync(join(folder, 'dist'), { recursive: true })
-      writeFileSync(join(folder, 'dist', `${name}.js`), result.text)
+      const failed = isParallel
+        ? (await Promise.allSettled(modules.map(one))).find(({ status }) => status === 'rejected')
+        : undefined
+      if (failed?.status === 'rejected') throw failed.reason
+      if (!isParallel) for (const name of modules) await one(name)
+      return { errors: [], warnings: warnings.sort(), hits: cache?.hits() ?? 0 }
+    } finally {
+      await cache?.close()
     }
-    if (isParallel) await Promise.all(modules.map(one))
-    else for (const name of modules) await one(name)
-    await cache?.close()
-    return { errors: [], warnings: warnings.sort(), hits: cache?.hits() ?? 0 }
   },
   async esbuild(folder, settings) {
     const around = settings.isCached ? (await import('@varve/plugins/esbuild')).cached : undefined

@@ -77,7 +77,8 @@ class NativeStore implements EngineStore {
   readonly read: EngineStore['read']
   readonly has: EngineStore['has']
   readonly put: EngineStore['put']
-  readonly delete: EngineStore['delete']
+  /** Declared only: terser, with which webpack minifies tools, fails to parse a field of this name. */
+  declare readonly delete: EngineStore['delete']
   #files: NativeFiles | undefined
   readonly #store: NodeStore
   readonly #addon: NativeAddon

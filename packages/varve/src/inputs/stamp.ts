@@ -88,6 +88,15 @@ export function lookAt(files: Pick<typeof fs, 'statSync'>, absolute: string): Lo
   }
 }
 
+/** What is at a path itself: a link, not what it leads to. Undefined if nothing is, or it cannot be determined. */
+export function entryAt(files: Pick<typeof fs, 'lstatSync'>, absolute: string): fs.Stats | undefined {
+  try {
+    return files.lstatSync(absolute, { throwIfNoEntry: false })
+  } catch {
+    return undefined
+  }
+}
+
 /** The stamp of what was found; zeros for what has none. */
 export function stampOf(look: Look | undefined): Stamp {
   return typeof look === 'object' ? [look.size, look.mtimeMs, look.ctimeMs, look.ino] : NO_STAMP

@@ -3,8 +3,7 @@
  * writes, a result from the cache would not write, so a call that leaves files behind has no result to store.
  */
 import type { ReadKind } from '../inputs/input.ts'
-import type { Look } from '../inputs/stamp.ts'
-import { CallWrites } from './counted.ts'
+import { CallWrites, type Kept } from './counted.ts'
 import { type Installation, type Opaque, outerSink, recorded, type Sink } from './sink.ts'
 
 /** The file that a call is about. */
@@ -22,7 +21,7 @@ export interface CallScope extends Sink {
   /** What a call read counts. */
   count(keys: Iterable<string>): void
   /** What is at a path now; undefined for one where the project keeps nothing: caches and temporary files. */
-  lookAtKept(path: string): Look | undefined
+  lookAtKept(path: string): Kept | undefined
   /** A call is over that is about this file. `reads`: how often it read the file; `key`: that of the read. */
   noteOwn(own: OwnFile, reads: number, key: string | undefined): void
   /** A call wrote a file after its result was made. */

@@ -8,10 +8,11 @@
  *   packages   a file of an installed package counts as the package.json of that package. A package that is a link into the
  *              project counts file by file. The archives of Yarn Plug'n'Play do not count, only the packages in them
  */
+import type { Stats } from 'node:fs'
 import type * as nodePath from 'node:path'
 import { builtin } from '../host/builtin.ts'
 import { type Disk, type ReadKind, isArchive, isPlugged, type Found, hostDisk, isOfFolder } from '../inputs/input.ts'
-import { lookAt, isSameLook, type Look } from '../inputs/stamp.ts'
+import { entryAt, lookAt, isSameLook, isSameStamp, type Look, stampOf } from '../inputs/stamp.ts'
 import { isFolder, type Noted, Observed } from '../inputs/observed.ts'
 import { ownEnv } from '../host/own.ts'
 import { variable } from '../host/permission.ts'
@@ -84,6 +85,12 @@ export class CountedPaths {
     return !isCache && this.decide('content', path)?.[1] === path
   }
 
+  /** What is at a path now; undefined where the project keeps nothing: caches and temporary files. */
+  lookAtKept(path: string): Kept | undefined {
+    if (!this.keeps(path)) return undefined
+    return { look: lookAt(this.#disk.fs, path), entry: entryAt(this.#disk.fs, path) }
+  }
+
   /** Whether a read counts as it is. */
   has(read: { readonly kind: ReadKind; readonly path: string } | undefined): boolean {
     return read !== undefined && this.decide(read.kind, read.path)?.[1] === read.path
@@ -92,7 +99,7 @@ export class CountedPaths {
   #isLink(folder: string): boolean {
     const known = this.#packageLinks.get(folder)
     if (known !== undefined) return known
-    const isLink = this.#disk.fs.lstatSync(folder, { throwIfNoEntry: false })?.isSymbolicLink() === true
+    const isLink = entryAt(this.#disk.fs, folder)?.isSymbolicLink() === true
     this.#packageLinks.set(folder, isLink)
     return isLink
   }
@@ -145,13 +152,19 @@ export function freezeAround(reads: Looks, disk: Disk, path: string): string[] {
   return keys
 }
 
+/** What is at a path: what a link leads to, and the link. */
+export interface Kept {
+  readonly look: Look
+  readonly entry: Stats | undefined
+}
+
 /** What a call writes: a result from the cache would not write it. */
 export class CallWrites {
-  readonly #lookAtKept: (path: string) => Look | undefined
-  readonly #before: Map<string, Look> = new Map()
+  readonly #lookAtKept: (path: string) => Kept | undefined
+  readonly #before: Map<string, Kept> = new Map()
 
   /** `lookAtKept`: what is at a path now; undefined for one where the project keeps nothing, such as caches and temporary files. */
-  constructor(lookAtKept: (path: string) => Look | undefined) {
+  constructor(lookAtKept: (path: string) => Kept | undefined) {
     this.#lookAtKept = lookAtKept
   }
 
@@ -172,11 +185,10 @@ export class CallWrites {
     return [...this.#before].find(([path, before]) => this.#isLeft(path, before))?.[0]
   }
 
-  #isLeft(path: string, before: Look): boolean {
+  #isLeft(path: string, before: Kept): boolean {
     const now = this.#lookAtKept(path) ?? before
-    return typeof now === 'object' && now.isDirectory()
-      ? typeof before === 'object' && before.isFile()
-      : !isSameLook(before, now)
+    if (now.entry?.isDirectory() === true) return before.entry?.isFile() === true
+    return !isSameLook(before.look, now.look) || !isSameStamp(stampOf(before.entry), stampOf(now.entry))
   }
 }
 

@@ -10,8 +10,8 @@ import { type Disk, holdsHidden, hostDisk, isOfFolder, READ_KINDS, type ReadKind
 import { type Noted, Observed } from '../inputs/observed.ts'
 import { Root } from '../inputs/root.ts'
 import { type ChangedInput, Comparison, isOfDisk, readSet, type StoredInput, storedInput } from '../inputs/set.ts'
-import { lookAt, type Look } from '../inputs/stamp.ts'
-import { CountedPaths, ReadVariables } from './counted.ts'
+import { lookAt } from '../inputs/stamp.ts'
+import { CountedPaths, type Kept, ReadVariables } from './counted.ts'
 import { lookedAt } from './resolution.ts'
 import { isOutdated, sharedInstallation, type Sink } from './sink.ts'
 
@@ -111,8 +111,8 @@ export class InputNotes {
   }
 
   /** What is at a path now; undefined where the project keeps nothing: caches and temporary files. */
-  lookAtKept(path: string): Look | undefined {
-    return this.#counted.keeps(path) ? lookAt(this.#disk.fs, path) : undefined
+  lookAtKept(path: string): Kept | undefined {
+    return this.#counted.lookAtKept(path)
   }
 
   /** The set of these keys, with `earlier` for those that were not read in this process; the name of an input that is spoiled. */

@@ -5,7 +5,7 @@ import { installFs } from './fs.ts'
 import { installImports, installModules } from './modules.ts'
 import { forEachLoaded, isInPackage, loadedModules, lookedAt } from './resolution.ts'
 import { installNetwork, installOpaque } from './opaque.ts'
-import { lookAt, measureClock } from '../inputs/stamp.ts'
+import { entryAt, lookAt, measureClock } from '../inputs/stamp.ts'
 import { type Disk, READ_KINDS, type ReadKind, hostDisk, isOfFolder } from '../inputs/input.ts'
 import { type Noted, Observed } from '../inputs/observed.ts'
 import {
@@ -138,7 +138,7 @@ export class StartUp implements Ambient {
     const folder = disk?.paths.dirname(manifest) ?? ''
     const key = `link ${folder}`
     if (disk === undefined || this.#reads.has(key)) return
-    if (disk.fs.lstatSync(folder, { throwIfNoEntry: false })?.isSymbolicLink() === true)
+    if (entryAt(disk.fs, folder)?.isSymbolicLink() === true)
       this.#reads.set(key, Observed.settled(disk, 'link', folder))
   }
 

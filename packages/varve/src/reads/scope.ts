@@ -23,10 +23,9 @@
 import { Root } from '../inputs/root.ts'
 import { VarveError } from '../errors.ts'
 import { type OwnFile, ReadCall } from './call.ts'
-import { type CallWrites, CountedPaths, type Looks, OwnWrites, ReadVariables } from './counted.ts'
+import { type CallWrites, CountedPaths, type Kept, type Looks, OwnWrites, ReadVariables } from './counted.ts'
 import { forwardInputs, Generations, type ReadStore, type Verdict } from './generations.ts'
 import { FollowedModules, lookedAt } from './resolution.ts'
-import { lookAt, type Look } from '../inputs/stamp.ts'
 import { type Disk, hostDisk, keyOf, type ReadKind } from '../inputs/input.ts'
 import { installResolution } from './modules.ts'
 import { hiddenReads, packageToTrust } from './known.ts'
@@ -243,7 +242,7 @@ export class ReadScope implements Sink {
     this.#generations.begin()
   }
 
-  /** A build is over. What the program reads from now on is its start-up again, for the next build. */
+  /** A build is over, or the cache is closed. What the program reads from now on is its start-up again, for what comes next. */
   end(): void {
     const ambient = this.#installation?.ambient
     if (this.#phase !== 'idle' && ambient !== undefined) ambient.scopes -= 1
@@ -344,8 +343,8 @@ export class ReadScope implements Sink {
   }
 
   /** What is at a path now; undefined where the project keeps nothing. @internal */
-  lookAtKept(path: string): Look | undefined {
-    return this.#paths.keeps(path) ? lookAt(this.#disk.fs, path) : undefined
+  lookAtKept(path: string): Kept | undefined {
+    return this.#paths.lookAtKept(path)
   }
 
   /** A result is not stored because its work wrote this file, absolute. */
@@ -375,7 +374,7 @@ export class ReadScope implements Sink {
   noteOwn({ path, isGiven }: OwnFile, reads: number, key: string | undefined): void {
     if (key !== undefined) this.#ownReads.add(key)
     const isWithout = reads === 0 && this.#ownReads.size > 0 && this.#options.notesImports === true && isGiven !== true
-    const isKept = isGiven === true ? reads > 0 : isWithout && typeof this.lookAtKept(path) === 'object'
+    const isKept = isGiven === true ? reads > 0 : isWithout && this.lookAtKept(path)?.entry !== undefined
     if (isKept || reads > 1) this.#ownFiles = 'shared'
     if (this.#ownFiles === 'shared') this.count(this.#ownReads)
   }

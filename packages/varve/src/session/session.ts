@@ -40,8 +40,8 @@ export interface SessionOptions {
 
 /** One open cache on one thread. */
 export class Session {
-  /** Scopes whose reads must be put before a commit begins. */
-  readonly sealed: Set<{ seal(): void }> = new Set()
+  /** Scopes whose reads must be put before a commit begins. They end with the cache. */
+  readonly scopes: Set<{ seal(): void; end(): void }> = new Set()
   /** What this cache did, for the history. */
   readonly tally: Tally = new Tally()
   /** Version of the cache, part of each namespace's. */
@@ -142,7 +142,7 @@ export class Session {
 
   /** Puts everything that belongs to a commit which is about to begin. */
   seal(): void {
-    for (const one of this.sealed) one.seal()
+    for (const scope of this.scopes) scope.seal()
   }
 
   /** Throws PERMISSION if the directory is no longer trusted. */
@@ -195,6 +195,7 @@ export class Session {
       const text = `close() could not sync or compact the cache; committed entries are kept: ${message}`
       this.warn(new VarveError(code, text, { cause: error }), 'close')
     }
+    for (const scope of this.scopes) scope.end()
   }
 
   /** Handles a failed read: a miss and a warning if the cause is the cache on disk, otherwise throws the error. */

@@ -131,7 +131,7 @@ function scopeOf(
     put: (key: string, value: unknown) => attempt(() => sets.put(key, value)),
   }
   scope.attach(store, dir)
-  session.sealed.add(scope)
+  session.scopes.add(scope)
   return scope
 }
 

@@ -202,8 +202,9 @@ const OPERATIONS = {
   },
   writeStream: (name, self) =>
     new Promise((resolve, reject) => {
+      const text = fs.readFileSync(at(name))
       const stream = fs.createWriteStream(generated(`stream-${self.name}.txt`)).on('error', reject)
-      stream.end(fs.readFileSync(at(name)), () => resolve('written'))
+      stream.end(text, () => resolve('written'))
     }),
   writeRenamed: async (name, self) => {
     await fs.promises.writeFile(generated(`${self.name}.part`), fs.readFileSync(at(name)))
@@ -258,7 +259,9 @@ async function operate(kind, subject, self) {
  */
 function operateSync(kind, subject) {
   try {
-    return String(OPERATIONS[kind]?.(subject, { name: 'top', emit() {}, readFile: String })).trim()
+    const found = OPERATIONS[kind]?.(subject, { name: 'top', emit() {}, readFile: String })
+    if (found instanceof Promise) found.catch(() => {}) // it would end the process
+    return String(found).trim()
   } catch (error) {
     return String(Reflect.get(Object(error), 'code'))
   }

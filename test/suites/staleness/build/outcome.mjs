@@ -1,7 +1,7 @@
 // @ts-check
 // What a build came to, as these programs print it for the runner.
 import { createHash } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, lstatSync, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs'
 import { join, sep } from 'node:path'
 
 /**
@@ -35,7 +35,7 @@ export function digestsOf(folder) {
 }
 
 /**
- * The texts of all files below some folders of the working directory.
+ * The texts of all files below some folders of the working directory. That of a link says where it leads.
  * @param {readonly string[]} folders
  * @returns {Record<string, string>}
  */
@@ -43,11 +43,13 @@ export function textsOf(folders) {
   const files = folders
     .filter(existsSync)
     .flatMap((folder) => readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)))
+  const nameOf = (/** @type {string} */ file) => file.split(sep).join('/')
   return Object.fromEntries(
-    files
-      .filter((file) => statSync(file).isFile())
-      .sort()
-      .map((file) => [file.split(sep).join('/'), readFileSync(file, 'utf8')]),
+    files.sort().flatMap((file) => {
+      const found = lstatSync(file)
+      if (found.isSymbolicLink()) return [[nameOf(file), `link to ${readlinkSync(file)}`]]
+      return found.isFile() ? [[nameOf(file), readFileSync(file, 'utf8')]] : []
+    }),
   )
 }
 
