@@ -1,7 +1,7 @@
 // @ts-check
 // Bundles a package for publishing: dist/bundle has one file for each entry point of package.json and few chunks, because
 // loading a module costs more than its code does. The code keeps its lines and names, because Node prints the line that throws.
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { at } from '../common/root.mjs'
 
@@ -150,6 +150,7 @@ async function breakLines(path) {
   })
   if (errors[0] !== undefined) throw new Error(`cannot format '${path}': ${errors[0].message}`)
   writeFileSync(path, code)
+  if (code.startsWith('#!')) chmodSync(path, 0o755) // npm does so only when it installs
 }
 
 /**

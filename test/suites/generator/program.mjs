@@ -66,7 +66,10 @@ export function generateProgram(seed, tool) {
     // Two modules for which a plugin does the same: it may have the result in memory.
     if (kinds === all && chosen.length > 0 && chance(random, 20)) return chooseFrom(random, chosen)
     const kind = chooseFrom(random, kinds)
-    const one = { kind, subject: chooseFrom(random, KINDS[kind] ?? []), isKept: chance(random, 30) }
+    const subject = chooseFrom(random, KINDS[kind] ?? [])
+    // A write that is kept is that of the module which happens to come first.
+    const isKept = chance(random, 30) && !kind.startsWith('write')
+    const one = { kind, subject, isKept }
     if (kinds === all) chosen.push(one)
     return one
   }
