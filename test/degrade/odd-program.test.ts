@@ -1,5 +1,5 @@
 /** Programs with odd globals, and directories in which nothing can be made: calls end, and reject only with the cause. */
-import { spawnSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
@@ -51,6 +51,12 @@ describe.each(ENGINES)('odd programs: %s', (engine) => {
 
   it.skipIf(process.platform !== 'linux')('a commit in a working directory that was removed ends', () => {
     expect(run([engine, '/proc/self/cwd/cache', 'removed directory'])).toMatch(/^commit json: IO cannot create /)
+  })
+
+  it.skipIf(process.platform === 'win32')('tasks without a root work in a working directory that was removed', () => {
+    const program = fileURLToPath(new URL('removed.mjs', import.meta.url))
+    const out = execFileSync(process.execPath, [program, engine], { encoding: 'utf8' })
+    expect(out.trim().split('\n')).toEqual(['made', 'made', 'made', 'made'])
   })
 })
 

@@ -147,7 +147,8 @@ describe('a store without a head', () => {
     writeFileSync(event, JSON.stringify({ before: '0'.repeat(40), pull_request: { base: { sha: base } } }))
     vi.stubEnv('GITHUB_EVENT_PATH', event)
     expect(await build(new Machine(store), 'a')).toEqual(['value'])
-    for (const wrong of ['', '{', '[]', '{"pull_request":1}']) {
+    const tooLong = JSON.stringify({ before: base, filler: ' '.repeat(26 << 20) })
+    for (const wrong of ['', '{', '[]', '{"pull_request":1}', tooLong]) {
       writeFileSync(event, wrong)
       expect(await build(new Machine(store), 'a')).toEqual([undefined])
     }

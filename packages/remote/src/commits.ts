@@ -54,10 +54,15 @@ async function commitsOfGit(cwd: string): Promise<string[]> {
   }
 }
 
+/** That of a payload of GitHub. */
+const EVENT_BYTES_MAX = 25 << 20
+
 /** Commits of the file in which GitHub Actions describes what has started a workflow. */
 async function commitsOfEvent(path: string | undefined): Promise<unknown[]> {
   if (path === undefined || path === '') return []
   try {
+    const stats = await disk.promises.stat(path)
+    if (!stats.isFile() || stats.size > EVENT_BYTES_MAX) return []
     const event: unknown = JSON.parse(await disk.promises.readFile(path, 'utf8'))
     const request = isObject(event) ? event['pull_request'] : undefined
     const base = isObject(request) ? request['base'] : undefined

@@ -1,6 +1,7 @@
 /** What only packages of Varve use of each other. It may change in any version. */
 export { isCpuTime } from './history/work-clock.ts'
 export { installedPackage } from './host/installed.ts'
+export { makeDirectory } from './host/make-directory.ts'
 export { ownEnv, ownFiles } from './host/own.ts'
 export { digestOf as digestOfInput } from './inputs/digest.ts'
 export { shownOf } from './inputs/digest.ts'

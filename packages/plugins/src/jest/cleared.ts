@@ -5,7 +5,8 @@
  *   <temporary directory>/varve-jest-<digest of its path>    stays then, and is gone on a fresh machine, which has cleared nothing
  */
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
+import { makeDirectory } from 'varve/internal'
 import { digestOfTexts } from '../build/digest.ts'
 import { disk } from '../host/files.ts'
 
@@ -27,7 +28,7 @@ export class JestDirectory {
   /** Called when no entry from before is left. Without a directory to write to, clearing goes unnoticed. */
   note(): void {
     try {
-      disk.mkdirSync(join(this.#mark, '..'), { recursive: true })
+      makeDirectory(disk, dirname(this.#mark))
       for (const path of [this.#mark, this.#witness]) if (!disk.existsSync(path)) disk.writeFileSync(path, '')
     } catch {
       // Read-only, as in a sandbox.

@@ -1,4 +1,5 @@
 /** Makes tasks: checks their options and opens the two namespaces of each. */
+import type * as nodePath from 'node:path'
 import { builtin } from '../host/builtin.ts'
 import { type CodecName, codecOf } from '../values/codec.ts'
 import { projectDirectory } from '../health/directory.ts'
@@ -71,9 +72,7 @@ export function makeTask(host: TaskHost, name: string, options: TaskOptions): Ta
   const { session, place, open } = host
   const paths = builtin('node:path')
   const root =
-    paths === undefined
-      ? new Root(options.root ?? NO_ROOT, noPaths)
-      : new Root(paths.resolve(options.root ?? projectDirectory()), paths)
+    paths === undefined ? new Root(options.root ?? NO_ROOT, noPaths) : new Root(folderOf(options.root, paths), paths)
   const disk = builtin('node:fs')
   const readOnly = session.call((store) => store.status()).readOnly
   if (disk !== undefined && !readOnly) measureClock(disk, root.folder, host.dir)
@@ -104,6 +103,15 @@ export function makeTask(host: TaskHost, name: string, options: TaskOptions): Ta
     findInput: options.findInput,
     counts: session.tally.tasks,
   })
+}
+
+/** The root of the file system if there is no other: such a cache is in memory, and its tasks work. */
+function folderOf(root: string | undefined, paths: typeof nodePath): string {
+  try {
+    return paths.resolve(root ?? projectDirectory())
+  } catch {
+    return paths.resolve('/')
+  }
 }
 
 /** The scope of a task that tracks reads, with its place in the cache. */
