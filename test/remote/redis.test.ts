@@ -100,12 +100,13 @@ const MOVED = '-MOVED 1 127.0.0.1:1\r\n'
 
 describe('a server that is not Redis', () => {
   it.each([
-    ['a value', { EVAL: '' }],
-    ['the servers of its cluster', { EVAL: MOVED, CLUSTER: '' }],
-  ])('a program ends by itself although the server owes it %s', async (_, answers) => {
+    ['a value', { EVAL: '' }, 600_000],
+    ['an answer to its first words', { CLIENT: '' }, 600_000],
+    ['the servers of its cluster', { EVAL: MOVED, CLUSTER: '' }, 4000],
+  ])('a program ends by itself although the server owes it %s', async (_, answers, requestMs) => {
     const { port, stop } = await pretend(answers)
     const program = `const { redis } = await import(${JSON.stringify(MODULE)})
-const store = redis({ url: 'redis://127.0.0.1:${port}', requestMs: 4000 })
+const store = redis({ url: 'redis://127.0.0.1:${port}', requestMs: ${requestMs} })
 await store.get('a', { signal: AbortSignal.timeout(2000) }).catch(({ name }) => console.log(name))`
     const child = spawn(process.execPath, ['--input-type=module', '--eval', program], {
       stdio: ['ignore', 'pipe', 'inherit'],

@@ -40,6 +40,7 @@ export class RedisConnection {
   /** Commands without a reply, and callers that wait for one. */
   #pending = 0
   #waiting = 0
+  #connecting: RedisClient | undefined
 
   constructor(
     label: string,
@@ -88,8 +89,9 @@ export class RedisConnection {
         if (reply !== undefined || error instanceof Timeout || attempt === ATTEMPTS)
           throw this.#failure(name, args[0], reply, error)
       } finally {
-        // A server that owes a reply to no caller would keep the process running.
-        if (--this.#waiting === 0 && this.#pending > 0) this.#close(client)
+        // A server that owes a reply to no caller would keep the process running, and so would one that takes long to connect.
+        if (--this.#waiting === 0) this.#connecting?.destroy()
+        if (this.#waiting === 0 && this.#pending > 0) this.#close(client)
       }
     }
   }
@@ -115,11 +117,15 @@ export class RedisConnection {
     const credentials = typeof this.#credentials === 'function' ? await this.#credentials() : this.#credentials
     const more = { connectMs: this.#requestMs, allowInsecure: this.#allowInsecure }
     const client = await this.#open({ url: this.#url, known: this.#known, credentials, ...more })
+    this.#connecting = client
+    client.unref()
     try {
       await within(client.connect(), this.#requestMs, undefined)
     } catch (error) {
       client.destroy()
       throw error
+    } finally {
+      this.#connecting = undefined
     }
     this.#known = client.known()
     client.unref()
