@@ -12,7 +12,7 @@
 
 use super::claim_logs::ClaimedLogs;
 use super::evict::{Evictions, Ranks};
-use super::rounds::{self, Piece, Placing};
+use super::rounds::{self, FillPieces, Piece, Placing};
 use crate::error::{Error, Result};
 use crate::format::blob_refs::BlobRefs;
 use crate::format::digest::BlobRef;
@@ -191,7 +191,7 @@ fn merge_over(
     rounds::run(&*context.pool, &mut ranges, &mut merging, &mut placing)?;
     if !claimed.alone {
         merging.output.delete_hidden(claimed, namespace, ranges.holes())?;
-        placing.place_all(merging.output.take())?;
+        placing.place_all(merging.take(&mut Vec::new()))?;
     }
     merging.output.merged.tables = placing.tables;
     let mut picked = plan.tables.iter().filter_map(|index| namespace.tables.get(*index));
@@ -203,18 +203,18 @@ fn merge_over(
     }
 }
 
-pub(super) struct Merging<'a, 'p> {
+/// Fills pieces with the entries that count.
+struct Merging<'a, 'p> {
     plan: &'a Merge<'a>,
     progress: &'a mut Progress<'p>,
     entries: Entries,
     /// The last entry before a pause.
     seen: Option<(u32, Vec<u8>)>,
-    pub(super) output: Output<'a>,
+    output: Output<'a>,
 }
 
-impl Merging<'_, '_> {
-    /// Fills pieces from a range until they have `bytes`. `false` = the range may have more.
-    pub(super) fn fill(&mut self, range: &mut Range<'_>, bytes: usize) -> Result<bool> {
+impl FillPieces for Merging<'_, '_> {
+    fn fill(&mut self, range: &mut Range<'_>, bytes: usize) -> Result<bool> {
         failpoints::panics("merge");
         let Self { plan, progress, entries, seen, output } = self;
         let mut paused = Ok(None);
@@ -238,6 +238,16 @@ impl Merging<'_, '_> {
         }
         Ok(seen.is_none())
     }
+
+    fn end(&mut self) {
+        self.output.end_table();
+    }
+
+    fn take(&mut self, spare: &mut Vec<Stretch<'static>>) -> Vec<Piece> {
+        self.output.spare.append(spare);
+        self.output.pieces_bytes = 0;
+        std::mem::take(&mut self.output.pieces)
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -247,7 +257,7 @@ struct Times {
 }
 
 /// The tables being filled.
-pub(super) struct Output<'a> {
+struct Output<'a> {
     context: &'a Context,
     state: &'a State,
     ranks: Option<Ranks<'a>>,
@@ -259,7 +269,7 @@ pub(super) struct Output<'a> {
     pieces: Vec<Piece>,
     pieces_bytes: usize,
     /// Memory of stretches that were written, for the next ones.
-    pub(super) spare: Vec<Stretch<'static>>,
+    spare: Vec<Stretch<'static>>,
     /// Entries that name one of these blobs have no value.
     missing: &'a BTreeSet<BlobRef>,
     merged: Merged,
@@ -269,19 +279,13 @@ pub(super) struct Output<'a> {
 }
 
 impl Output<'_> {
-    /// Full pieces, in order.
-    pub(super) fn take(&mut self) -> Vec<Piece> {
-        self.pieces_bytes = 0;
-        std::mem::take(&mut self.pieces)
-    }
-
     fn add_piece(&mut self, stretch: Stretch<'static>, end: Option<Ending>) {
         self.pieces_bytes += stretch.bytes();
         self.pieces.push(Piece { begin: self.begun.take(), stretch, end });
     }
 
     /// Ends the open table.
-    pub(super) fn end_table(&mut self) {
+    fn end_table(&mut self) {
         if let Some((stretch, ending)) = self.table.take().map(TableFill::finish) {
             self.add_piece(stretch, Some(ending));
         }

@@ -10,7 +10,6 @@
 //! has the same bytes with any number of threads. What waits for a step is limited: a step that is behind stops those
 //! before it.
 
-use super::merge::Merging;
 use crate::error::{Error, Result};
 use crate::platform::failpoints;
 use crate::platform::pool::Pool;
@@ -76,6 +75,18 @@ impl Placing {
     }
 }
 
+/// Fills pieces of tables from ranges of entries.
+pub(super) trait FillPieces: Send {
+    /// Fills pieces from a range until they have `bytes`. `false` = the range may have more.
+    fn fill(&mut self, range: &mut Range<'_>, bytes: usize) -> Result<bool>;
+
+    /// No range follows.
+    fn end(&mut self);
+
+    /// Full pieces that were not taken yet, in order. `spare` is memory of stretches that were written, for the next ones.
+    fn take(&mut self, spare: &mut Vec<Stretch<'static>>) -> Vec<Piece>;
+}
+
 /// A job of a round.
 #[derive(Clone, Copy, Debug)]
 enum Job {
@@ -89,7 +100,7 @@ enum Job {
 pub(super) fn run(
     pool: &dyn Pool,
     ranges: &mut Ranges<'_>,
-    merging: &mut Merging<'_, '_>,
+    filling: &mut dyn FillPieces,
     placing: &mut Placing,
 ) -> Result<()> {
     let ahead_bytes = if pool.threads() > 1 { AHEAD_BYTES } else { 1 };
@@ -111,7 +122,7 @@ pub(super) fn run(
         let packing: Vec<Mutex<Piece>> = filled.into_iter().map(Mutex::new).collect();
         let (to_place, to_fill, gathered) =
             (Mutex::new(packed), Mutex::new(&mut ready), Mutex::new(Vec::new()));
-        let (shared_ranges, shared_merging) = (Mutex::new(&mut *ranges), Mutex::new(&mut *merging));
+        let (shared_ranges, shared_filling) = (Mutex::new(&mut *ranges), Mutex::new(&mut *filling));
         let (shared_placing, failed) = (Mutex::new(&mut *placing), Mutex::new(None));
         pool.run(jobs.len(), &|index| {
             let outcome = match jobs.get(index) {
@@ -119,7 +130,7 @@ pub(super) fn run(
                     .drain(..)
                     .try_for_each(|piece| lock(&shared_placing).place(piece)),
                 Some(Job::Fill) => {
-                    fill(&mut lock(&to_fill), &mut lock(&shared_merging), ahead_bytes)
+                    fill(&mut lock(&to_fill), &mut **lock(&shared_filling), ahead_bytes)
                 }
                 Some(Job::Gather) => {
                     *lock(&gathered) = gather(&mut lock(&shared_ranges), ahead_bytes);
@@ -142,20 +153,16 @@ pub(super) fn run(
         has_more &= !is_short || !gathered.is_empty();
         ready.extend(gathered);
         if !has_more && ready.is_empty() {
-            merging.output.end_table();
+            filling.end();
         }
-        merging.output.spare.append(&mut placing.spare);
-        (packed, filled) = (packing.into_iter().map(owned).collect(), merging.output.take());
+        packed = packing.into_iter().map(owned).collect();
+        filled = filling.take(&mut placing.spare);
     }
 }
 
-fn fill(
-    ready: &mut VecDeque<Range<'_>>,
-    merging: &mut Merging<'_, '_>,
-    bytes: usize,
-) -> Result<()> {
+fn fill(ready: &mut VecDeque<Range<'_>>, filling: &mut dyn FillPieces, bytes: usize) -> Result<()> {
     while let Some(range) = ready.front_mut() {
-        if !merging.fill(range, bytes)? {
+        if !filling.fill(range, bytes)? {
             break;
         }
         ready.pop_front();

@@ -16,7 +16,6 @@ use crate::read::entries::Source;
 use crate::read::lookup::copy_fitting;
 use crate::report::CommitReport;
 use crate::store::Store;
-use crate::store::lookups::Lookups;
 use crate::store::pending_reads::{PendingRead, PendingReads};
 use crate::store::reads::EachEntry;
 use std::collections::HashMap;
@@ -108,14 +107,6 @@ impl Handle {
             Some(answer) => Ok(answer),
             None => self.store.get_into(id.number, hash, key, target),
         }
-    }
-
-    /// Begins lookups that are all in the state that is visible now.
-    pub fn lookups(&self, namespace: u32) -> Result<Lookups<'_>> {
-        let id = self.known(namespace)?;
-        // The state comes first: what leaves the buffer is in the state before.
-        let state = self.store.state()?;
-        Ok(Lookups { handle: self, id, state })
     }
 
     /// Like `get` for each of `keys`, all from one committed state.
@@ -237,7 +228,7 @@ impl Handle {
     }
 
     #[inline]
-    fn known(&self, namespace: u32) -> Result<&Arc<NamespaceId>> {
+    pub(super) fn known(&self, namespace: u32) -> Result<&Arc<NamespaceId>> {
         self.store.open_context()?;
         self.namespaces
             .get(namespace as usize)

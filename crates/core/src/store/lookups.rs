@@ -12,9 +12,9 @@ use crate::store::handle::Handle;
 /// Lookups in one namespace. No commit becomes visible while it lives, so the caller soon calls [`Lookups::finish`].
 #[derive(Debug)]
 pub struct Lookups<'h> {
-    pub(super) handle: &'h Handle,
-    pub(super) id: &'h NamespaceId,
-    pub(super) state: RwLockReadGuard<'h, State>,
+    handle: &'h Handle,
+    id: &'h NamespaceId,
+    state: RwLockReadGuard<'h, State>,
 }
 
 /// A value that a lookup has found.
@@ -24,6 +24,16 @@ pub struct Copied {
     pub bytes: usize,
     /// Whether the target has all of them.
     pub is_whole: bool,
+}
+
+impl Handle {
+    /// Begins lookups that are all in the state that is visible now.
+    pub fn lookups(&self, namespace: u32) -> Result<Lookups<'_>> {
+        let id = self.known(namespace)?;
+        // The state comes first: what leaves the buffer is in the state before.
+        let state = self.store().state()?;
+        Ok(Lookups { handle: self, id, state })
+    }
 }
 
 impl Lookups<'_> {
