@@ -96,26 +96,28 @@ export function contentLengths(bytes: Buffer): number[] {
 
 /** Undefined if the value is too large. */
 function encodeLarge({ pieces, isBound }: Serialized): Encoded | undefined {
+  if (lengthOf(pieces) > VALUE_BYTES_MAX) return undefined
   const runs: Run[] = []
   const inline: Buffer[] = []
   const contents: Buffer[] = []
-  let inlineBytes = 0
-  const endInline = (): void => {
-    if (inlineBytes > 0) runs.push({ isOutside: false, bytes: inlineBytes })
-    inlineBytes = 0
+  // A chunk of many modules with source maps has more in small buffers than a value of the cache may.
+  const isAllOutside = lengthOf(pieces.filter((piece) => !isContent(piece))) > JOINED_BYTES_MAX
+  let small: Buffer[] = []
+  const endSmall = (): void => {
+    const bytes = lengthOf(small)
+    if (bytes > 0) runs.push({ isOutside: isAllOutside, bytes })
+    if (isAllOutside && bytes > 0) contents.push(Buffer.concat(small, bytes))
+    else inline.push(...small)
+    small = []
   }
   for (const piece of pieces) {
     if (isContent(piece)) {
-      endInline()
+      endSmall()
       contents.push(piece)
       runs.push({ isOutside: true, bytes: piece.length })
-    } else {
-      inline.push(piece)
-      inlineBytes += piece.length
-    }
+    } else small.push(piece)
   }
-  endInline()
-  if (lengthOf(inline) > JOINED_BYTES_MAX || lengthOf(pieces) > VALUE_BYTES_MAX) return undefined
+  endSmall()
   const head = Buffer.alloc(HEAD_BYTES + runs.length * RUN_BYTES)
   head[0] = KIND
   randomFillSync(head, 1, COUNT_AT - 1)
