@@ -5,7 +5,8 @@ import { Files } from '../files/files.ts'
 import type { BuildCounts } from '../history/counts.ts'
 import { readHistory, RESERVED_PREFIX } from '../history/history.ts'
 import type { BuildRecord } from '../history/record.ts'
-import type { Commits } from '../session/commits.ts'
+import { Recorder } from '../history/recorder.ts'
+import { Commits } from '../session/commits.ts'
 import { Maintenance } from '../session/maintenance.ts'
 import type { Namespace } from '../session/namespace.ts'
 import type { ExportOptions, ImportOptions } from '../json/options.ts'
@@ -36,7 +37,10 @@ import type { ExportTarget, ImportSource } from '../json/transfer.ts'
 import { BOOLEAN, checkOptions, describe, type Fields, oneOf, PATHS, STRING } from '../checks/validate.ts'
 import { WATCH_FIELDS, watched } from '../session/watch.ts'
 import { Namespaces } from './namespaces.ts'
-import { type CacheStatus, type Opened, type OpenedAs, remoteNow } from './status.ts'
+import { unrecorded } from '../reads/sink.ts'
+import type { ResolvedOptions } from './resolve.ts'
+import { type CacheStatus, remoteNow } from './status.ts'
+import type { OpenedStore } from './store.ts'
 
 const DURABILITY = oneOf('relaxed', 'durable')
 const NAMESPACE_FIELDS: Fields<NamespaceOptions> = { version: STRING, codec: oneOf('bytes', 'text', 'json', 'v8') }
@@ -51,6 +55,13 @@ const SEAL_FIELDS: Fields<SealOptions> = {
   },
 }
 const COMPACT_FIELDS: Fields<CompactOptions> = { ...WATCH_FIELDS, full: BOOLEAN }
+
+/** What a cache is made of. */
+interface CacheParts {
+  readonly options: ResolvedOptions
+  readonly opened: OpenedStore
+  readonly session: Session
+}
 
 /**
  * An open cache. Calls throw or reject with a VarveError; after `close` its code is CLOSED.
@@ -67,20 +78,25 @@ export class Cache {
   readonly #session: Session
   readonly #commits: Commits
   readonly #maintenance: Maintenance
-  readonly #opened: Opened
-  readonly #as: OpenedAs
+  readonly #options: ResolvedOptions
+  readonly #opened: OpenedStore
   readonly #namespaces: Namespaces
   #closing: Promise<void> | undefined
 
   /** @internal */
-  constructor(session: Session, commits: Commits, opened: Opened, as: OpenedAs) {
-    this.files = new Files(session, as.isReadOnly)
+  constructor({ options, opened, session }: CacheParts) {
+    const { engine, place, degraded, remote } = opened
+    const attached =
+      remote === undefined ? null : { layers: remote.report.layers, fetchedBytes: remote.report.fetchedBytes }
+    const { name, history: mode } = options
+    const recorder = new Recorder({ mode, name, engine, tally: session.tally, remote: attached })
+    this.files = new Files(session, options.readOnly)
     this.#session = session
-    this.#commits = commits
+    this.#commits = new Commits(session, degraded, place, recorder)
     this.#maintenance = new Maintenance(session)
+    this.#options = options
     this.#opened = opened
-    this.#as = as
-    this.#namespaces = new Namespaces(session, as.place)
+    this.#namespaces = new Namespaces(session, opened.identity)
   }
 
   /** Whether `close` was called, on this object; every other call then throws CLOSED. */
@@ -128,7 +144,11 @@ export class Cache {
   task(name: string, options: TaskOptions = {}): Task<unknown> {
     this.#session.checkOpen()
     const open = this.#namespaces.open.bind(this.#namespaces)
-    return makeTask({ session: this.#session, place: this.#as.place, open, dir: this.#opened.dir }, name, options)
+    return makeTask(
+      { session: this.#session, place: this.#opened.identity, open, dir: this.#opened.dir },
+      name,
+      options,
+    )
   }
 
   /**
@@ -141,7 +161,7 @@ export class Cache {
   async commit(options?: CommitOptions): Promise<CommitReport> {
     if (options !== undefined) checkOptions('commit()', options, COMMIT_FIELDS)
     this.#session.checkSound()
-    const durability = options?.durability ?? this.#opened.durability
+    const durability = options?.durability ?? this.#options.durability
     this.#session.seal()
     const report = await this.#session.track((store) => this.#commits.commit(store, durability))
     const isRelaxed = durability === 'relaxed' && report.inMemory !== true
@@ -210,7 +230,7 @@ export class Cache {
   async importJson(source: ImportSource, options: ImportOptions = {}): Promise<ImportReport> {
     const { IMPORT_FIELDS, importJson } = await import('../json/import.ts')
     checkOptions('importJson()', options, IMPORT_FIELDS)
-    const isRelaxed = this.#opened.durability === 'relaxed'
+    const isRelaxed = this.#options.durability === 'relaxed'
     const committed = ({ maintenanceDue }: CommitReport): void => this.#maintenance.committed(isRelaxed, maintenanceDue)
     return watched(options, (control) => importJson(this.#session, source, options, control, committed))
   }
@@ -297,7 +317,10 @@ export class Cache {
       ...store.status(),
       pending: { entries: store.pendingEntries(), bytes: store.pendingBytes() },
     }))
-    return { ...this.#opened, ...status, remote: remoteNow(this.#as, status.layers), degraded: this.#commits.degraded }
+    const { engine, reason, dir, domain, remote } = this.#opened
+    const { durability } = this.#options
+    const { degraded } = this.#commits
+    return { engine, reason, dir, domain, durability, ...status, remote: remoteNow(remote, status.layers), degraded }
   }
 
   /**
@@ -310,7 +333,7 @@ export class Cache {
   async close(options: CloseOptions = {}): Promise<void> {
     checkOptions('close()', options, CLOSE_FIELDS)
     this.#maintenance.stop()
-    const isCommitted = options.commit !== false && !this.#as.isReadOnly
+    const isCommitted = options.commit !== false && !this.#options.readOnly
     if (isCommitted && this.#closing === undefined) this.#session.seal()
     this.#closing ??= this.#end(isCommitted)
     await this.#closing
@@ -318,8 +341,18 @@ export class Cache {
 
   async #end(isCommitted: boolean): Promise<void> {
     await this.#session.close(isCommitted ? (store) => this.#commits.commitRest(store) : undefined)
-    const warning = await this.#as.closed()
+    // Files that a remote reads belong to no work of the build that closes the cache.
+    const warning = await unrecorded(() => this.#leaveRemote())
     if (warning !== undefined) this.#session.warn(warning, 'publish')
+  }
+
+  /** The remote drops layers that are damaged, and publishes what is new. Resolves to a warning if publishing fails. */
+  async #leaveRemote(): Promise<VarveError | undefined> {
+    const { remote, place, engine, dir } = this.#opened
+    const { name, shared, secret } = this.#options
+    await remote?.discard?.([...this.#session.damagedLayers])
+    if (place === undefined || engine === 'none') return undefined
+    return remote?.publish?.({ name, dir, secret: secret.bytes, shared, engine })
   }
 
   /** `close()`, for `await using cache = await openCache(...)`. */

@@ -11,7 +11,7 @@ export default [
   {
     name: 'close() loses what was put',
     file: 'packages/varve/src/api/cache.ts',
-    find: 'options.commit !== false && !this.#as.isReadOnly',
+    find: 'options.commit !== false && !this.#options.readOnly',
     replace: 'options.commit === true',
     test: CONTRACT,
     only: 'what was put and not committed is gone',
