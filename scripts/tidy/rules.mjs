@@ -91,7 +91,7 @@ export const LIBRARY_FLOORS = [
   ['inputs', 'options'],
   ['remote/remote', 'values'],
   ['checks', 'health/domain', 'host/installed'],
-  ['errors', 'health/trust', 'health/upward'],
+  ['errors', 'health/trust'],
   ['host', 'reports', 'task/names'],
 ]
 
@@ -102,5 +102,5 @@ export const CORE_ROOMS_MAX = 21
 export const ENGINE_FOLDER = 'packages/varve/src/engine/'
 export const ENGINES = ['native.ts', 'wasm.ts']
 export const ENGINE_LOADER = 'load.ts'
-export const ENGINE_INTERFACES = ['engine.ts', 'files.ts'] // what an engine is; anything may import them
+export const ENGINE_INTERFACES = ['engine.ts'] // what an engine is; anything may import it
 export const ENGINE_USERS = [ENGINE_LOADER, 'compact-worker.ts'] // the worker is that engine's other thread

@@ -2,14 +2,13 @@
 import { VarveError } from '../errors.ts'
 import { sealIn } from '../health/domain.ts'
 import { Files } from '../files/files.ts'
-import type { BuildCounts } from '../history/counts.ts'
-import { readHistory, RESERVED_PREFIX } from '../history/history.ts'
+import type { BuildCounts } from '../history/tally.ts'
+import { readHistory, Recorder, RESERVED_PREFIX } from '../history/history.ts'
 import type { BuildRecord } from '../history/record.ts'
-import { Recorder } from '../history/recorder.ts'
 import { Commits } from '../session/commits.ts'
 import { Maintenance } from '../session/maintenance.ts'
-import type { Namespace } from '../session/namespace.ts'
-import type { ExportOptions, ImportOptions } from '../json/options.ts'
+import { Namespace } from '../session/namespace.ts'
+import type { ExportOptions, ImportOptions } from '../json/json.ts'
 import type {
   CloseOptions,
   CommitOptions,
@@ -29,18 +28,18 @@ import type {
   Stats,
   VerifyReport,
 } from '../reports.ts'
-import type { Session } from '../session/session.ts'
-import { makeTask } from '../task/make.ts'
+import { type Session, WATCH_FIELDS, watched } from '../session/session.ts'
+import { type Asked, makeTask } from '../task/make.ts'
 import type { TaskOptions } from '../task/options.ts'
 import type { Task } from '../task/task.ts'
-import type { ExportTarget, ImportSource } from '../json/transfer.ts'
-import { BOOLEAN, checkOptions, describe, type Fields, oneOf, PATHS, STRING } from '../checks/validate.ts'
-import { WATCH_FIELDS, watched } from '../session/watch.ts'
-import { Namespaces } from './namespaces.ts'
+import type { ExportTarget, ImportSource } from '../json/streams.ts'
+import { BOOLEAN, checkOptions, describe, type Fields, oneOf, PATHS, STRING } from '../checks/options.ts'
 import { unrecorded } from '../reads/sink.ts'
 import type { ResolvedOptions } from './resolve.ts'
 import { type CacheStatus, remoteNow } from './status.ts'
 import type { OpenedStore } from './store.ts'
+import { onceIn } from '../task/in-flight.ts'
+import { type CodecName, codecOf, joinVersions } from '../values/codec.ts'
 
 const DURABILITY = oneOf('relaxed', 'durable')
 const NAMESPACE_FIELDS: Fields<NamespaceOptions> = { version: STRING, codec: oneOf('bytes', 'text', 'json', 'v8') }
@@ -211,7 +210,7 @@ export class Cache {
    * await finished(file.end())
    */
   async exportJson(target: ExportTarget, options: ExportOptions = {}): Promise<ExportReport> {
-    const { EXPORT_FIELDS, exportJson } = await import('../json/export.ts')
+    const { EXPORT_FIELDS, exportJson } = await import('../json/json.ts')
     checkOptions('exportJson()', options, EXPORT_FIELDS)
     return watched(options, (control) => exportJson(this.#session, target, options, control))
   }
@@ -228,7 +227,7 @@ export class Cache {
    * const { entries } = await cache.importJson(createReadStream('cache.json'))
    */
   async importJson(source: ImportSource, options: ImportOptions = {}): Promise<ImportReport> {
-    const { IMPORT_FIELDS, importJson } = await import('../json/import.ts')
+    const { IMPORT_FIELDS, importJson } = await import('../json/json.ts')
     checkOptions('importJson()', options, IMPORT_FIELDS)
     const isRelaxed = this.#options.durability === 'relaxed'
     const committed = ({ maintenanceDue }: CommitReport): void => this.#maintenance.committed(isRelaxed, maintenanceDue)
@@ -276,7 +275,7 @@ export class Cache {
       throw new VarveError('INVALID_ARGUMENT', `seal() takes the path of a directory, not ${describe(directory)}`)
     }
     const { since = [], ...watch } = options
-    const { pathOf } = await import('../health/layers.ts')
+    const { pathOf } = await import('../remote/layers.ts')
     const layers = (typeof since === 'string' ? [since] : since).map(pathOf)
     const target = pathOf(directory)
     return sealIn(this.#opened.domain, target, () =>
@@ -358,5 +357,38 @@ export class Cache {
   /** `close()`, for `await using cache = await openCache(...)`. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close()
+  }
+}
+
+/** Opens each namespace once. */
+export class Namespaces {
+  readonly #session: Session
+  readonly #place: string
+  readonly #open: Map<string, { readonly namespace: Namespace<unknown>; readonly asked: Asked }> = new Map()
+
+  /** `place` distinguishes the cache from others of this process. */
+  constructor(session: Session, place: string) {
+    this.#session = session
+    this.#place = place
+  }
+
+  /** The namespace of that name. `asked` describes the caller's request in the error for another version or codec. */
+  open(name: string, version: string, codecName: CodecName, asked: Asked): Namespace<unknown> {
+    const codec = codecOf<unknown>(codecName)
+    const fullVersion = joinVersions(this.#session.version, version, codec.tag)
+    const known = this.#open.get(name)
+    if (known === undefined) {
+      const namespace = new Namespace(
+        this.#session,
+        { name, version, fullVersion, codec },
+        onceIn(this.#session, this.#place),
+      )
+      this.#open.set(name, { namespace, asked })
+      return namespace
+    }
+    if (known.namespace.fullVersion === fullVersion) return known.namespace
+    const [open, now] = [known.asked, asked].map((one) => `version '${one.version}' and codec '${one.codec}'`)
+    const wayOut = 'Pass the same options each time, or keep the object that the first call returned'
+    throw new VarveError('INVALID_ARGUMENT', `${asked.what} is open with ${open}, not with ${now}. ${wayOut}`)
   }
 }

@@ -1,11 +1,20 @@
 /** Resolves the options of `openCache`: checks, defaults, the environment, the directory and the secret. Writes nothing. */
-import { byteSize } from '../checks/size.ts'
-import { BOOLEAN, checkOptions, type Fields, FUNCTION, oneOf, PATHS, STRING, wrongValue } from '../checks/validate.ts'
+import {
+  BOOLEAN,
+  byteSize,
+  checkOptions,
+  type Fields,
+  FUNCTION,
+  oneOf,
+  PATHS,
+  STRING,
+  wrongValue,
+} from '../checks/options.ts'
 import { VarveError } from '../errors.ts'
 import { type Degraded, inMemory } from '../health/degraded.ts'
 import { cacheDirectory, memoryDirectory, NoPlace } from '../health/directory.ts'
 import { type Secret, secretOf } from '../health/secret.ts'
-import { historyMode } from '../history/recorder.ts'
+import { historyMode } from '../history/history.ts'
 import type { CacheOptions, Durability, EngineChoice, HistoryMode } from '../options.ts'
 
 const FIELDS: Fields<CacheOptions> = {

@@ -6,7 +6,7 @@ import { type Degraded, inMemory, noEngine, unsynced } from '../health/degraded.
 import { directoryIn, domainOf, markUntrusted, type TrustDomain } from '../health/domain.ts'
 import { Place } from '../health/place.ts'
 import type { Attachment } from '../remote/attach.ts'
-import { layersBelow } from '../remote/below.ts'
+import { layersBelow } from '../remote/layers.ts'
 import type { ResolvedOptions } from './resolve.ts'
 
 /** An open store, and how it was opened. */

@@ -8,9 +8,9 @@
 import type * as workers from 'node:worker_threads'
 import { program } from '../../generated/compact_worker.js'
 import { builtin } from '../host/builtin.ts'
-import { type Compacted, type CompactNews, type CompactOrder, RUNS, STOP } from './compact-order.ts'
+import { type Compacted, type CompactNews, type CompactOrder, RUNS, STOP } from './wasm-place.ts'
 import type { EngineControl, EngineOptions } from './engine.ts'
-import { EngineFailure } from './answer.ts'
+import { EngineFailure } from './answers.ts'
 import { folderBytes } from './host-node.ts'
 
 /** Starting a worker takes longer than compacting a smaller directory. */

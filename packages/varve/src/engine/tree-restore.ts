@@ -3,11 +3,10 @@
  * known of it or by its digest; everything else is made under a temporary name, verified, and renamed into place.
  */
 import type * as fs from 'node:fs'
-import type { RestoreMode } from './files.ts'
+import type { RestoreMode } from './engine.ts'
 import { type FileEntry, type FileItem, isFile } from '../values/manifest.ts'
-import { EngineFailure } from './answer.ts'
-import { openAny, openStored } from './open-stored.ts'
-import { blockedOr, codeOf, fileFailure, type TreeFolder, type TreeWalker } from './tree-folder.ts'
+import { EngineFailure } from './answers.ts'
+import { blockedOr, codeOf, fileFailure, openAny, openStored, type TreeFolder, type TreeWalker } from './tree-folder.ts'
 
 /** Path, digest, executable, bytes, when its content and when anything of it changed (ns since 1970), its number in the file system. */
 export type RestoredFile = readonly [string, string, boolean, number, string, string, string]

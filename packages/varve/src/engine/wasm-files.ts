@@ -1,25 +1,23 @@
 /** Files of the WebAssembly engine: contents are the module's, trees are walked here over `node:fs`. */
 import type * as fs from 'node:fs'
-import type { WasmStore, Watcher } from '../../generated/varve_wasm.js'
-import { digestOf } from '../../generated/varve_wasm.js'
+import { digestOf, type WasmStore, type Watcher } from '../../generated/varve_wasm.js'
 import type {
   AloneEntry,
   ArchiveRequest,
+  EngineControl,
   EngineFiles,
   ImportAnswer,
   RestoreAnswer,
   RestoreRequest,
   StoredContent,
   StoredFile,
-} from './files.ts'
-import type { EngineControl } from './engine.ts'
+} from './engine.ts'
 import { byPath, type FileEntry, type FileItem } from '../values/manifest.ts'
 import { refused } from '../errors.ts'
 import { jsonOf, parseJson } from '../values/json.ts'
-import { EngineFailure, reportOf } from './answer.ts'
-import { inSlices } from './slices.ts'
+import { EngineFailure, reportOf } from './answers.ts'
+import { inSlices, watcherOf } from './long-calls.ts'
 import { blockedOr, codeOf, fileFailure, hostFiles, TreeWalker } from './tree-folder.ts'
-import { watcherOf } from './watcher.ts'
 import { type Contents, type Restored, TreeRestore } from './tree-restore.ts'
 import { nowMs } from '../host/now.ts'
 

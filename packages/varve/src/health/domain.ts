@@ -14,7 +14,7 @@ import { builtin } from '../host/builtin.ts'
 import { VarveError } from '../errors.ts'
 import { makeDirectory } from '../host/make-directory.ts'
 import { FORMAT_FOLDER, SECRET_FOLDER } from '../host/format.ts'
-import { isThere } from './upward.ts'
+import { isThere } from './trust.ts'
 
 /** Whether what a cache has may come from an untrusted scope. */
 export type TrustDomain = 'trusted' | 'untrusted'

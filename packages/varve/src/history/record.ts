@@ -12,7 +12,7 @@
  */
 import { readText } from '../values/bytes.ts'
 import { jsonOf, parseJson } from '../values/json.ts'
-import { type Counts, isAmount } from './counts.ts'
+import { type Counts, isAmount } from './tally.ts'
 
 /** What one build did with a cache, from `openCache` to `close`. */
 export interface BuildRecord {

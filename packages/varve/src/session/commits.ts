@@ -4,7 +4,7 @@ import { type Degraded, degradedBy, degradedWarning } from '../health/degraded.t
 import type { EngineCommit, EngineStore } from '../engine/engine.ts'
 import { toVarveError, VarveError } from '../errors.ts'
 import type { Durability } from '../options.ts'
-import type { Recorder } from '../history/recorder.ts'
+import type { Recorder } from '../history/history.ts'
 import type { Place } from '../health/place.ts'
 import type { CommitReport } from '../reports.ts'
 import type { Session } from './session.ts'

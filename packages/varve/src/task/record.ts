@@ -17,7 +17,7 @@
  * `inputs/literal.ts`.
  */
 import { digestOf, digestOfBytes } from '../inputs/digest.ts'
-import { isAmount } from '../history/counts.ts'
+import { isAmount } from '../history/tally.ts'
 import type { Comparison, StoredInput } from '../inputs/set.ts'
 import { NO_STAMP, type Stamp } from '../inputs/stamp.ts'
 import type { Codec } from '../values/codec.ts'

@@ -1,6 +1,6 @@
 /** Checks what a run asks for and hashes it. Hot: a hit pays for it. */
 import { VarveError } from '../errors.ts'
-import { BOOLEAN, FUNCTION, type Fields, STRING, checkOptions, wrongValue } from '../checks/validate.ts'
+import { BOOLEAN, FUNCTION, type Fields, STRING, checkOptions, wrongValue } from '../checks/options.ts'
 import { digestOf, digestOfText } from '../inputs/digest.ts'
 import { type Digests, type Variant, digestIn, digestsOf, sameDigests, inputsOf, namesIn } from './record.ts'
 import type { Explain, TaskDependencies, TaskInputs, TaskRequest } from './options.ts'

@@ -6,9 +6,9 @@
  *                                                          stat files -> work -> stat again -> put
  */
 import { VarveError, toVarveError } from '../errors.ts'
-import { describe } from '../checks/validate.ts'
+import { describe } from '../checks/options.ts'
 import { startWork } from '../history/work-clock.ts'
-import { Counts } from '../history/counts.ts'
+import { Counts } from '../history/tally.ts'
 import { type Outcome, join } from './in-flight.ts'
 import type { ReadScope } from '../reads/scope.ts'
 import { type Sink, outerSink, release } from '../reads/sink.ts'

@@ -3,7 +3,7 @@
  * preserve it, and two manifests of the same tree are the same text.
  */
 import { VarveError } from '../errors.ts'
-import { describe } from '../checks/validate.ts'
+import { describe } from '../checks/options.ts'
 
 /** A regular file. */
 export interface FileItem {

@@ -58,14 +58,14 @@ export default [
   },
   {
     name: 'a commit asks the engine for its bytes first',
-    file: 'packages/varve/src/history/recorder.ts',
+    file: 'packages/varve/src/history/history.ts',
     find: '!tally.tool.isEmpty && store.pendingBytes() > 0',
     replace: 'store.pendingBytes() > 0 && !tally.tool.isEmpty',
     test: 'test/parity/crossings.test.ts',
   },
   {
     name: 'another codec of a namespace is not noticed',
-    file: 'packages/varve/src/api/namespaces.ts',
+    file: 'packages/varve/src/api/cache.ts',
     find: 'if (known.namespace.fullVersion === fullVersion) return known.namespace',
     replace: 'return known.namespace',
     test: CONTRACT,

@@ -4,7 +4,7 @@ import type { EngineFolders, EngineKeys, EngineStore } from '../../engine/engine
 import { readText } from '../../values/bytes.ts'
 import { type Key, readKey } from '../../values/key.ts'
 import type { LayerReport, NamespaceStats } from '../../reports.ts'
-import { readBytes } from '../../session/read-long.ts'
+import { readBytes } from '../../session/lookups.ts'
 import type { Session } from '../../session/session.ts'
 import { VarveError } from '../../errors.ts'
 

@@ -1,6 +1,6 @@
 /** The tasks of a cache as they lie on disk: a namespace of records each, with one record per id. */
 import * as paths from 'node:path'
-import { suggest } from '../../checks/suggest.ts'
+import { suggest } from '../../checks/options.ts'
 import { VarveError } from '../../errors.ts'
 import { projectDirectory } from '../../health/directory.ts'
 import type { ChangedInput } from '../../inputs/set.ts'

@@ -14,8 +14,7 @@ import type { Key } from '../../values/key.ts'
 import { entriesOf, foldersOf, keysOf, namespacesOf, type RawEntry } from '../open/entries.ts'
 import { type IdRecord, recordIn } from '../open/tasks.ts'
 import { type Described, describedIn, partsOf } from '../open/described.ts'
-import { folderOf, parentOf, placesOf } from './places.ts'
-import { Tree, type Weight } from './tree.ts'
+import { folderOf, parentOf, placesOf, Tree, type Weight } from './tree.ts'
 
 /** Folders in memory. Of a namespace that has more, the second pass reads all entries. */
 const FOLDERS_MAX = 100_000

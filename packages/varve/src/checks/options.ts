@@ -1,6 +1,5 @@
 /** Checks options before they are used. Each message names the field, the value and the fix. */
 import { VarveError } from '../errors.ts'
-import { suggest } from './suggest.ts'
 
 /** What a field may hold; undefined is always allowed and means the default. */
 export interface Field {
@@ -67,4 +66,62 @@ export function describe(value: unknown): string {
   if (Array.isArray(value)) return 'an array'
   if (typeof value === 'object' && value !== null) return 'an object'
   return String(value)
+}
+
+/**
+ * The nearest of `known` to `given`, undefined if more than a third of the letters differ.
+ * Upper and lower case count as the same.
+ *
+ * @example
+ * suggest('readonly', ['readOnly', 'name']) // 'readOnly'
+ */
+export function suggest(given: string, known: readonly string[]): string | undefined {
+  if (given.length > 64) return undefined
+  let nearest: string | undefined
+  let nearestDistance = Infinity
+  for (const word of known) {
+    const distance = editDistance(given.toLowerCase(), word.toLowerCase())
+    if (distance <= Math.max(1, Math.floor(word.length / 3)) && distance < nearestDistance) {
+      nearest = word
+      nearestDistance = distance
+    }
+  }
+  return nearest
+}
+
+/** Fewest single letters to insert, remove or replace to make `target` of `source` (Levenshtein), one row at a time. */
+function editDistance(source: string, target: string): number {
+  let previous = Array.from({ length: target.length + 1 }, (_, index) => index)
+  for (let i = 0; i < source.length; i++) {
+    const row = [i + 1]
+    for (let j = 0; j < target.length; j++) {
+      const replaced = (previous[j] ?? 0) + (source[i] === target[j] ? 0 : 1)
+      row.push(Math.min(replaced, (previous[j + 1] ?? 0) + 1, (row[j] ?? 0) + 1))
+    }
+    previous = row
+  }
+  return previous[target.length] ?? 0
+}
+
+const UNITS: Readonly<Record<string, number>> = {
+  b: 1,
+  kb: 1e3,
+  mb: 1e6,
+  gb: 1e9,
+  tb: 1e12,
+  kib: 1024,
+  mib: 1024 ** 2,
+  gib: 1024 ** 3,
+  tib: 1024 ** 4,
+}
+
+/**
+ * Bytes of a text such as `'500MB'`, `'1.5 GiB'` or `'4096'`, rounded down; undefined if the text is not a size. KB, MB, GB
+ * and TB are powers of 1000, KiB, MiB, GiB and TiB of 1024, in any case of letters.
+ */
+export function byteSize(text: string): number | undefined {
+  const [, amount, unit] = /^(\d{1,15}(?:\.\d{1,6})?) ?([a-z]{0,3})$/i.exec(text.trim()) ?? []
+  if (amount === undefined || unit === undefined) return undefined
+  const factor = unit === '' ? 1 : UNITS[unit.toLowerCase()]
+  return factor === undefined ? undefined : Math.floor(Number(amount) * factor)
 }

@@ -1,9 +1,8 @@
-/** Lookups of many keys: hundreds of them cross to the engine in one call. */
-import type { EngineStore, EngineValues } from '../engine/engine.ts'
+/** Lookups of many keys, of which hundreds cross to the engine in one call; long values; and the entries of a namespace in pages. */
+import type { EnginePage, EngineStore, EngineValues } from '../engine/engine.ts'
 import type { NamespaceTally } from '../history/tally.ts'
-import { poolOf, poolStart } from '../values/bytes.ts'
-import { checkKeys, type Key, packKeys } from '../values/key.ts'
-import { readLong } from './read-long.ts'
+import { occupy, poolOf, poolStart, roomFor } from '../values/bytes.ts'
+import { checkKeys, type Key, packKeys, writeKey } from '../values/key.ts'
 import { MISS, PACK_BYTES, type Session } from './session.ts'
 
 /** Keys in one call: a call is cheap, and the values of all its keys are in memory at once. */
@@ -162,4 +161,74 @@ function addValues<V>(lookup: Lookup<V>, { values, lengths }: EngineValues, foun
     start = end
   }
   countIn(lookup.tally, lengths)
+}
+
+/** The value of that size which `get` or `getMany` has found last, in memory of its own; undefined if it is gone meanwhile. */
+export function readLong(store: EngineStore, size: number): Uint8Array | undefined {
+  for (let expected = size; expected >= 0;) {
+    const value = roomFor(expected)
+    const found = store.read(value)
+    if (found === expected) {
+      occupy(expected)
+      return value
+    }
+    expected = found // another thread has committed another value
+  }
+  return undefined
+}
+
+/** The bytes of a value, in memory of their own; undefined for a miss. */
+export function readBytes(session: Session, store: EngineStore, namespace: number, key: Key): Uint8Array | undefined {
+  const scratch = session.scratchOf(store)
+  const size = store.get(namespace, writeKey(scratch, key), scratch, 0)
+  if (size < 0) return undefined
+  const found = session.scratchOf(store)
+  return size <= found.length ? found.slice(0, size) : readLong(store, size)
+}
+
+/** Bytes of keys and values in a page, about. */
+const PAGE_BYTES = 1 << 20
+
+/** Reads one page after another. A page that cannot be read is a warning and ends the walk. */
+export function* pagesOf(session: Session, namespace: number): IterableIterator<EnginePage> {
+  for (let cursor: bigint | undefined = 0n; cursor !== undefined;) {
+    const page: EnginePage | undefined = pageAt(session, namespace, cursor)
+    if (page === undefined) return
+    yield page
+    cursor = page.next
+  }
+}
+
+/** Each entry as its page and its index there. */
+export function* placesOf(session: Session, namespace: number): IterableIterator<[page: EnginePage, index: number]> {
+  for (const page of pagesOf(session, namespace))
+    for (let index = 0; index < page.keyEnds.length; index++) yield [page, index]
+}
+
+function pageAt(session: Session, namespace: number, cursor: bigint): EnginePage | undefined {
+  const store = session.store
+  try {
+    const page = store.scan(namespace, cursor, PAGE_BYTES)
+    session.lookForDamage()
+    return page
+  } catch (error) {
+    return session.miss(error)
+  }
+}
+
+/** Buffers the removal of every entry. Throws if a page cannot be read: its entries would stay. */
+export function removeAll(session: Session, namespace: number): void {
+  for (let cursor: bigint | undefined = 0n; cursor !== undefined;) {
+    const from: bigint = cursor
+    cursor = session.call((store) => {
+      const { keys, keyEnds, next } = store.scan(namespace, from, PAGE_BYTES)
+      let start = 0
+      for (const end of keyEnds) {
+        session.scratchOf(store).set(keys.subarray(start, end))
+        store.delete(namespace, end - start)
+        start = end
+      }
+      return next
+    })
+  }
 }

@@ -1,16 +1,52 @@
 /**
- * Takes apart what `crates/bindings/src/packed.rs` packs; numbers are little-endian.
- *
- * ```text
- * values: length: i32 * count | values                -1 = miss
- * page:   next: u64 | more: u32 | count: u32 | key bytes: u32 | value bytes: u32
- *         | key end: u32 * count | value end: u32 * count | keys | values
- * commit: entries: f64 | bytes: f64 | batch bytes: f64 | damage count: u32 | maintenance due: u32
- * ```
- * A page of keys has no values, and the length of each in place of its end. A page of folders has two f64 as each value: the number of its
- * entries, and their bytes.
+ * Answers of both engines: JSON, which is `{"ok": <report>}`, or `{"code", "message"}` if the call failed; or packed bytes, for what
+ * commits and lookups return.
  */
-import type { EngineCommit, EngineFolders, EngineKeys, EnginePage, EngineSums, EngineValues } from './engine.ts'
+import type {
+  EngineChunk,
+  EngineCommit,
+  EngineError,
+  EngineFolders,
+  EngineKeys,
+  EnginePage,
+  EngineSums,
+  EngineValues,
+} from './engine.ts'
+
+/** Captured early, because programs replace it. */
+const { parse } = JSON
+
+/** An error of an engine. */
+export class EngineFailure extends Error implements EngineError {
+  override name: string = 'EngineFailure'
+  readonly code: string
+
+  constructor(code: string, message: string, options?: { cause?: unknown }) {
+    super(message, options)
+    this.code = code
+  }
+}
+
+/** A chunk of an export before it is taken: represented by its length. */
+export type ChunkReport = Omit<EngineChunk, 'chunk'> & { readonly bytes: number }
+
+/** The report of an answer. Throws if the answer is a failure. */
+export function reportOf<Report>(answer: string): Report {
+  const parsed: { ok: Report } | { code: string; message: string } = parse(answer)
+  if ('ok' in parsed) return parsed.ok
+  throw new EngineFailure(parsed.code, parsed.message)
+}
+
+// Packed answers, as `crates/bindings/src/packed.rs` makes them; numbers are little-endian.
+//
+// ```text
+// values: length: i32 * count | values                -1 = miss
+// page:   next: u64 | more: u32 | count: u32 | key bytes: u32 | value bytes: u32
+//         | key end: u32 * count | value end: u32 * count | keys | values
+// commit: entries: f64 | bytes: f64 | batch bytes: f64 | damage count: u32 | maintenance due: u32
+// ```
+// A page of keys has no values, and the length of each in place of its end. A page of folders has two f64 as each value: the number of its
+// entries, and their bytes.
 
 const PAGE_HEAD_BYTES = 24
 
