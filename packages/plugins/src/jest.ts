@@ -11,11 +11,10 @@ import { DECLARED_FIELDS, type DeclaredInputs } from './adapters/inputs.ts'
 import { LazyNamespace } from './adapters/lazy-namespace.ts'
 import type { OpenNamespace } from './adapters/open-namespace.ts'
 import { ADAPTER_FIELDS, type AdapterOptions } from './adapters/options.ts'
-import { hasFields, nullable, type Shape, isText } from './build/shape.ts'
+import { hasFields, isText, nullable, type Shape } from './build/shape.ts'
 import { sourceMap } from './build/source-map.ts'
 import { ANYTHING, checkOptions, type Fields, TEXT } from './build/validate.ts'
-import { JestDirectory } from './jest/cleared.ts'
-import { demandsOf, KeyMaker } from './jest/key.ts'
+import { demandsOf, JestDirectory, KeyMaker } from './jest/key.ts'
 import {
   type Loaded,
   loadTransformer,
@@ -23,7 +22,6 @@ import {
   type Transformer,
   type TransformOptions,
 } from './jest/transformer.ts'
-
 export type { TransformedSource, Transformer, TransformOptions } from './jest/transformer.ts'
 
 /** Options of the transformer, the second part of Jest's `transform` entry. */

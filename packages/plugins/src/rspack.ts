@@ -16,11 +16,9 @@ import { installReads } from 'varve/reads'
 import { type CachedOptions, FIELDS } from './build/options.ts'
 import { digest } from './build/digest.ts'
 import { checkOptions } from './build/validate.ts'
-import { followBuilds } from './loader/builds.ts'
+import { attach, followBuilds } from './loader/shared.ts'
 import { LoaderCache } from './loader/cache.ts'
 import type { ChainContext } from './loader/context.ts'
-import { attach } from './loader/shared.ts'
-
 export { CONFIG_FILES } from './build/identity.ts'
 export type { CachedOptions, CachedStats } from './build/options.ts'
 

@@ -1,6 +1,6 @@
 /** Shares caches of Varve between machines: stores, signed manifests, push and pull. */
 export { remoteDoctor, type RemoteDoctorOptions, type RemoteDoctorReport } from './doctor.ts'
-export type { RemoteFinding } from './doctor/finding.ts'
+export type { RemoteFinding } from './doctor.ts'
 export { type Environment, type EnvironmentOptions, remoteFromEnvironment } from './environment.ts'
 export {
   type RemoteLayerReport,
@@ -26,7 +26,7 @@ export { githubActions, type GithubActionsOptions } from './stores/github-action
 export { redis, type RedisOptions } from './stores/redis.ts'
 export type { RedisCredentials } from './stores/redis-client.ts'
 export { s3, type S3Options } from './stores/s3.ts'
-export type { S3Credentials } from './stores/sigv4.ts'
+export type { S3Credentials } from './stores/s3.ts'
 export type {
   BlobStore,
   Capabilities,

@@ -1,12 +1,10 @@
 /** The program of the page. It asks its source for the caches and shows one of them. */
 import type { BuildRecord } from 'varve'
 import type { ContentsJson, ViewCacheJson, ViewJson } from 'varve/cli-json'
-import { contentsSection } from './page/contents.ts'
-import { el, section } from './page/dom.ts'
+import { contentsSection, missesSection } from './page/contents.ts'
+import { count, date, duration, el, percent, section, size } from './page/dom.ts'
 import { openExplanation } from './page/explain.ts'
-import { count, date, duration, percent, size } from './page/format.ts'
 import { healthSection, layersSection } from './page/health.ts'
-import { missesSection } from './page/misses.ts'
 import { type PageSource, pageSource } from './page/source.ts'
 import { historySection } from './page/timeline.ts'
 

@@ -10,8 +10,7 @@ import { createRequire, isBuiltin } from 'node:module'
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { changedMsOf, COARSE_TICK_MS, isFile, lookAt, namesOf, stampOf, textOf } from './files.ts'
-import { namedAnywhereIn, namedIn } from './named.ts'
-import { variablesIn } from './variables.ts'
+import { namedAnywhereIn, namedIn, variablesIn } from './named.ts'
 import { disk } from '../host/files.ts'
 
 /** An import with a literal specifier, which is the second group. */

@@ -2,7 +2,7 @@
 import { type ReadCall, ReadScope } from 'varve/reads'
 import { localModules } from './modules.ts'
 import type { CachedOptions, CachedStats } from './options.ts'
-import type { Warn } from './warnings.ts'
+import type { Warn } from './session.ts'
 
 /** The code whose reads are recorded. */
 interface Reader {

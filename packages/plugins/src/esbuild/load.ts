@@ -7,7 +7,7 @@ import type { Calls } from '../build/calls.ts'
 import { digest } from '../build/digest.ts'
 import { isFile, textOf } from '../build/files.ts'
 import { foldersFor, LEADS_TO_OWN, leadsToFiles } from '../build/leads.ts'
-import { Uncacheable } from '../build/uncacheable.ts'
+import { Uncacheable } from '../build/shape.ts'
 import { type Entry, entryShape } from './entry.ts'
 
 /** The result of a callback. */

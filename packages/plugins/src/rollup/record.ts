@@ -6,7 +6,7 @@
  *   - any other use, including members that tools may add in the future, makes the call uncacheable
  */
 import { AsyncResource } from 'node:async_hooks'
-import { Uncacheable } from '../build/uncacheable.ts'
+import { Uncacheable } from '../build/shape.ts'
 import { plainMap } from '../build/source-map.ts'
 import { type Recorder, runOfTool, runRecorded } from './contexts.ts'
 import { type ContextCall, type Entry, type LogMethod, plainLog, plainReturned } from './entry.ts'

@@ -14,7 +14,6 @@ import { VarveError } from 'varve'
 import { explainTransport, Timeout, transportCode } from '../error-code.ts'
 import { invalidOption } from '../options.ts'
 import { CONNECT_MS, exchange, type Exchange, type Response } from './connect.ts'
-import { proxyVariable, withoutProxy } from './proxy.ts'
 import { budgetOf, type Fetched, type GetOptions, type Head, tooLarge } from './store.ts'
 import { environment } from '../host.ts'
 
@@ -286,4 +285,19 @@ export function serverUrl(option: string, given: string, allowInsecure: boolean)
 /** Whether a host is this machine. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(host)
+}
+
+// Proxies are not supported: the client of Node.js 20 has none, and one that a build does not reach would only be noticed as a remote that is
+// down. So the error of a connection that fails has the name of such a variable. Its value may have a password and is never shown.
+
+const PROXY_VARIABLES = ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy', 'ALL_PROXY', 'all_proxy']
+
+/** The first variable that names a proxy; undefined if there is none. */
+export function proxyVariable(variables: Readonly<Record<string, string | undefined>>): string | undefined {
+  return PROXY_VARIABLES.find((name) => (variables[name] ?? '') !== '')
+}
+
+/** What follows from it. */
+export function withoutProxy(name: string): string {
+  return `${name} is not used, because remotes connect to the store directly`
 }

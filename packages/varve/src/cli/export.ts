@@ -100,7 +100,7 @@ async function toStandardOutput(session: Session, wanted: ExportOptions): Promis
 }
 
 /** Writes the layers into `out`, without what the layers in `since` have, and reports each. */
-export async function exportLayers(out: string, since: readonly string[], options: CommonOptions): Promise<void> {
+async function exportLayers(out: string, since: readonly string[], options: CommonOptions): Promise<void> {
   const seal = (dir: string): Promise<SealReport & { readonly layer: string }> => {
     const name = basename(dir)
     const layer = resolve(domainOf(dir) === 'trusted' ? out : untrustedIn(out), name)

@@ -122,7 +122,7 @@ function platformName(): string {
 
 const HEAD_BYTES = 4096
 
-export function libcName(): 'gnu' | 'musl' {
+function libcName(): 'gnu' | 'musl' {
   const head = programHead()
   if (head.includes('/ld-musl-')) return 'musl'
   if (head.includes('/ld-linux')) return 'gnu'

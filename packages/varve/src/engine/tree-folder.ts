@@ -178,7 +178,7 @@ const isAllowed = (path: string): boolean =>
 let proc: boolean | undefined
 
 /** Whether what is open has a path of its own, by its number. */
-export function hasProc(files: typeof fs): boolean {
+function hasProc(files: typeof fs): boolean {
   proc ??= process.platform === 'linux' && isAllowed('/proc/self/fd') && files.existsSync('/proc/self/fd')
   return proc
 }

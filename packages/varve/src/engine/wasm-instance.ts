@@ -149,13 +149,13 @@ async function decompressed(gzip: Uint8Array<ArrayBuffer>): Promise<Uint8Array<A
 // `setEnvironmentData` to each new worker thread, where it shares the code: such a thread neither decompresses nor compiles.
 
 /** Undefined if neither has compiled the module of this `source`, base64 of gzip. */
-export function compiledModule(source: string): WebAssembly.Module | undefined {
+function compiledModule(source: string): WebAssembly.Module | undefined {
   const found: unknown = nodeThreads()?.getEnvironmentData(keyOf(source))
   return found instanceof WebAssembly.Module ? found : undefined
 }
 
 /** Hands `module` to the threads that this one starts from now on. */
-export function publishModule(source: string, module: WebAssembly.Module): void {
+function publishModule(source: string, module: WebAssembly.Module): void {
   nodeThreads()?.setEnvironmentData(keyOf(source), module)
 }
 

@@ -47,7 +47,7 @@ export function putRecord(store: EngineStore, key: string, encoded: Uint8Array):
 }
 
 /** A new key for a build that began then. */
-export function recordKey(startMs: number): string {
+function recordKey(startMs: number): string {
   const random = Math.random().toString(36).slice(2, 8).padEnd(6, '0')
   return `${startMs.toString(36).padStart(9, '0')}-${random}`
 }

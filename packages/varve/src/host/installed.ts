@@ -3,7 +3,7 @@
  * runs here, so it has to be as hard to replace as varve itself:
  *
  *   1. Node.js, or Plug'n'Play, resolves the package. One in a folder that belongs to no project, `NODE_PATH` or `~/.node_modules`, does not count.
- *   2. The rules of trusted directories (`trust.ts`) hold for every component of its path, links included. A directory that all users may write
+ *   2. The rules of trusted directories (`health/trust.ts`) hold for every component of its path, links included. A directory that all users may write
  *      to, such as a sticky parent of the project, may have a `node_modules` of another user.
  *   3. Only regular files are read: Node.js would run `index.js` of a directory that is named `package.json` or `varve.node`.
  */

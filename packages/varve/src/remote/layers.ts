@@ -63,7 +63,7 @@ export function layersOf({ name, layers }: Pick<CacheOptions, 'name' | 'layers'>
 }
 
 /** The layers that no other user can replace, and a warning for each of the others. */
-export function trustedLayers(
+function trustedLayers(
   layers: readonly string[],
   folder: string,
   { shared }: Pick<CacheOptions, 'shared'>,

@@ -1,9 +1,7 @@
 /** The history of a cache as bars, a build each, and as a table. */
 import { scaleBand, scaleLinear } from 'd3-scale'
 import type { BuildRecord } from 'varve'
-import { el, section, svg } from './dom.ts'
-import { count, date, duration, percent, size } from './format.ts'
-import { details, table } from './table.ts'
+import { count, date, details, duration, el, percent, section, size, svg, table } from './dom.ts'
 
 /** Builds that the bars show. */
 const BARS_MAX = 100
