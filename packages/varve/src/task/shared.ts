@@ -1,6 +1,6 @@
 /** What every run of a task depends on: its inputs, files and installed packages. */
 import { VarveError } from '../errors.ts'
-import { upward } from '../health/upward.ts'
+import { upward } from '../health/trust.ts'
 import { digestOf, digestOfFile } from '../inputs/digest.ts'
 import { type Disk, digestNow, hostDisk, isPlugged, namesBelow } from '../inputs/input.ts'
 import type { Root } from '../inputs/root.ts'
