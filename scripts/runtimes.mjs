@@ -13,7 +13,7 @@ import { writePackage } from './pack.mjs'
 import { expectFailed, runChecks, STEPS } from './platforms/run.mjs'
 import { at, isMain, targetDir } from './common/root.mjs'
 import { setup } from './setup.mjs'
-import { run, runMain, step, StepFailed } from './common/steps.mjs'
+import { run, runMain, step, stepEach } from './common/steps.mjs'
 import { writeTable } from './common/table.mjs'
 import { npm } from './common/tools.mjs'
 
@@ -170,15 +170,13 @@ if (isMain(import.meta)) {
     if (chosen.length === 0) throw new Error(`no runtime has '${options.only}' in its name`)
     /** @type {string[][]} */
     const rows = []
-    let failed = 0
-    for (const row of chosen) {
-      await step(row.name, async () => rows.push(await runRow(row))).catch((error) => {
-        if (!(error instanceof StepFailed)) throw error
-        failed++
-      })
-    }
     await step(`Node.js ${NODE[18]} is refused`, expectRefused)
-    if (failed > 0) throw new StepFailed(`${failed} runtimes failed`)
+    await stepEach(
+      'runtimes',
+      chosen,
+      ({ name }) => name,
+      async (row) => rows.push(await runRow(row)),
+    )
     if (options.only === undefined)
       await writeTable('docs/platforms.md', 'runtimes', [['runtime', 'native', 'WebAssembly', 'in memory'], ...rows])
   })

@@ -1,8 +1,11 @@
 // @ts-check
-// Runs `checks.mjs` in a project and reads what it found.
-import { open, readFile, rm } from 'node:fs/promises'
+// Runs `checks.mjs` in a project and reads what it found; and Node.js for other platforms.
+import { existsSync } from 'node:fs'
+import { mkdir, open, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { targetDir } from '../common/root.mjs'
 import { CommandFailed, run } from '../common/steps.mjs'
+import { npm } from '../common/tools.mjs'
 
 /** The number of steps in `checks.mjs`. */
 export const STEPS = 13
@@ -45,4 +48,16 @@ export function expectFailed({ passed, failed }, engine, expected = []) {
   throw new Error(
     `${engine}: ${passed.length} steps passed, ${names.join(', ') || 'none'} failed\n${errors.join('\n')}`,
   )
+}
+
+/** The directory of Node.js for another platform, from the npm registry. @param {string} spec */
+export async function nodeOf(spec) {
+  const name = spec.replace(/@.*/, '')
+  const prefix = join(targetDir, 'platforms', 'node', name)
+  const found = join(prefix, 'node_modules', name)
+  if (!existsSync(found)) {
+    await mkdir(prefix, { recursive: true })
+    await npm(['install', '--force', '--ignore-scripts', '--no-save', '--prefix', prefix, spec])
+  }
+  return found
 }
