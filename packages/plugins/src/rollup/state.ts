@@ -57,7 +57,12 @@ const STATEFUL: ReadonlyMap<string, string> = new Map([
 ])
 
 /** Other plugins that `test/suites/known` builds a project with: their hooks show nothing to keep. */
-const TESTED: ReadonlySet<string> = new Set(['vite-plugin-svgr', 'svgr', 'vite-plugin-lingui'])
+const TESTED: ReadonlySet<string> = new Set([
+  '@rolldown/plugin-babel',
+  'vite-plugin-svgr',
+  'svgr',
+  'vite-plugin-lingui',
+])
 
 /** Whether a plugin with this name was tested to keep nothing, whatever its hooks. */
 export function isKnownSafe({ name }: HookedPlugin): boolean {

@@ -135,7 +135,7 @@ function notFound(name: string, plugins: readonly HookedPlugin[]): VarveError {
 function nothingKnown(plugins: readonly HookedPlugin[]): string {
   const others = plugins
     .map(({ name }) => name)
-    .filter((name) => name !== 'varve' && !/^(?:vite:|builtin:|alias$|commonjs$)/.test(name))
+    .filter((name) => name !== 'varve' && !/^(?:vite:|builtin:|native:|alias$|commonjs$)/.test(name))
   const have =
     others.length === 0
       ? "it has none but Vite's own"
