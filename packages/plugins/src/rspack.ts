@@ -12,6 +12,7 @@
  */
 import { createRequire } from 'node:module'
 import type { Compiler } from '@rspack/core'
+import { noteOutput } from 'varve/internal'
 import { installReads } from 'varve/reads'
 import { type CachedOptions, FIELDS } from './build/options.ts'
 import { digest } from './build/digest.ts'
@@ -46,8 +47,12 @@ export class VarveRspackPlugin {
     const logger = compiler.getInfrastructureLogger(NAME)
     const inputs = { tool: `rspack ${compiler.rspack.rspackVersion}` }
     const warn = (text: string): void => logger.warn(text)
-    const info = (text: string): void => logger.info(text)
+    const info = (text: string): void => {
+      if (isLevelHidden(compiler)) process.stderr.write(`[${NAME}] ${text}\n`)
+      else logger.info(text)
+    }
     const build = { tool: 'rspack', root: compiler.context, inputs, warn, info }
+    compiler.hooks.initialize.tap(NAME, () => noteOutput(compiler.outputPath, compiler.context))
     followBuilds(NAME, compiler, cache, build)
     compiler.hooks.thisCompilation.tap(NAME, (compilation) => {
       const hooks = compiler.rspack.NormalModule.getCompilationHooks(compilation)
@@ -62,4 +67,9 @@ export class VarveRspackPlugin {
     compiler.hooks.watchClose.tap(NAME, () => void cache.close())
     compiler.hooks.shutdown.tapPromise(NAME, () => cache.close())
   }
+}
+
+/** Whether the config hides the level 'info' of the log, as that of Rsbuild does. A report was asked for, so it is printed anyway. */
+function isLevelHidden({ options }: Compiler): boolean {
+  return ['none', 'error', 'warn'].includes(options.infrastructureLogging.level ?? 'info')
 }
