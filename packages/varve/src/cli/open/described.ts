@@ -47,8 +47,8 @@ export class Described {
     const titles = recorded.map((name) => {
       const isMeant = (group: string): boolean => (name.length < RECORDED_MAX ? group === name : group.startsWith(name))
       const meant = this.#namespaces.filter((one) => isMeant(groupOf(one.name))).map((one) => this.of(one.name))
-      const titles = meant.flatMap((one) => (one === undefined || one.isInternal === true ? [] : [one.title]))
-      if (titles.length > 0 || meant.some((one) => one !== undefined)) return titles[0] ?? ''
+      const shown = meant.find((one) => one !== undefined && one.isInternal !== true)
+      if (meant.some((one) => one !== undefined)) return shown?.title ?? ''
       return name.startsWith(RECORDS_PREFIX) ? name.slice(RECORDS_PREFIX.length) : name
     })
     return [...new Set(titles)].filter((title) => title !== '')
