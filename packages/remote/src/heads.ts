@@ -20,7 +20,6 @@ import { disk } from './host.ts'
 /** What the names of stored heads begin with. */
 const STORED_HEAD = 'head-'
 
-/** A manifest and its object. */
 export interface FoundManifest extends Fetched {
   readonly manifest: Manifest
 }

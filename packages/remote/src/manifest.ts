@@ -79,7 +79,6 @@ export const DESCRIPTION_MAX: number = 64 << 20
 /** Parts of JSON for one byte of a manifest; a layer has one for every 14. */
 const PARTS = 1 / 8
 
-/** The bytes of a signed manifest. */
 export function encodeManifest(manifest: Manifest, { id, secret }: SigningKey): Uint8Array {
   const header = Buffer.concat([MAGIC, Buffer.from(id, 'hex')])
   const body = Buffer.from(JSON.stringify(manifest))
@@ -182,7 +181,6 @@ function isChunk(value: unknown): value is Chunk {
 //   a delta of 4                      3 <= 4, 5 <= 4 + 3, 20 > 12, 90 > 32: both are merged with it
 //   sizes after                       12      20   90
 
-/** The size of a layer. */
 export type Size = Pick<RemoteLayer, 'bytes' | 'entries' | 'deletes'>
 
 /** A layer that takes the place of others. */

@@ -36,7 +36,6 @@ interface Open extends Explained {
   readonly leave: () => void
 }
 
-/** The calls of one plugin. */
 export class Calls {
   readonly #options: CachedOptions
   readonly #reads: PluginReads
@@ -62,7 +61,6 @@ export class Calls {
     this.#reads = new PluginReads(options, (reason) => this.count(reason))
   }
 
-  /** Whether a cache is open. */
   get isOpen(): boolean {
     return this.#open !== undefined
   }
@@ -114,7 +112,6 @@ export class Calls {
     if (isPaused) this.#reads.end()
   }
 
-  /** The reads of the plugin. */
   get reads(): PluginReads {
     return this.#reads
   }

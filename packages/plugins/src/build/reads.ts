@@ -21,7 +21,6 @@ const servers: Map<string, ReadScope> = new Map()
 /** Why scopes were stopped. */
 const stops: WeakMap<ReadScope, string> = new WeakMap()
 
-/** The reads of one plugin. */
 export class PluginReads {
   readonly #options: CachedOptions
   readonly #count: (reason: string) => void

@@ -11,7 +11,6 @@ import { valueParts } from '../build/parts.ts'
 import { projectRoot } from '../build/root.ts'
 import { cachedLoad, type Loading, type RunUncached, refusals } from './load.ts'
 
-/** The plugin with a cache around it. */
 export function wrapPlugin(plugin: Plugin, { stateless = false, ...options }: CachedOptions & StatelessOption): Plugin {
   const modules = callers()
   return {

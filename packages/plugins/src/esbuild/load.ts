@@ -10,7 +10,6 @@ import { foldersFor, LEADS_TO_OWN, leadsToFiles } from '../build/leads.ts'
 import { Uncacheable } from '../build/shape.ts'
 import { type Entry, entryShape } from './entry.ts'
 
-/** The result of a callback. */
 export type Loaded = OnLoadResult | null | undefined
 export type Load = (args: OnLoadArgs) => Loaded | Promise<Loaded>
 

@@ -127,13 +127,11 @@ function pathsBelow(folder: string): string[] {
   return entries.map((entry) => join(folder, entry))
 }
 
-/** One call to a method of the context. */
 export type ContextCall =
   | { readonly method: 'emitFile'; readonly args: readonly unknown[] }
   | ({ readonly method: 'emitWarning'; readonly loaderIndex: number } & PlainError)
   | { readonly method: 'addBuildDependency'; readonly path: string }
 
-/** An error as plain data. */
 interface PlainError {
   readonly message: string
   readonly name: string

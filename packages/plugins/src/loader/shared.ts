@@ -36,7 +36,6 @@ interface AnyCompiler extends BuildingCompiler {
   getInfrastructureLogger(name: string): Logger
 }
 
-/** Attaches `context` to `cache`. */
 export function attach(context: ChainContext, cache: LoaderCache): void {
   attached.set(context, cache)
 }

@@ -39,7 +39,6 @@ export interface Tool {
   keyParts?(root: Root): Parts
 }
 
-/** A description of one call of a hook. */
 export interface HookCall {
   readonly hook: CachedHook
   readonly id: string
@@ -57,7 +56,6 @@ export interface HookCall {
  */
 const changed: Set<string> = new Set()
 
-/** The calls of one plugin. */
 export class PluginCache {
   readonly #plugin: HookedPlugin
   readonly #tool: Tool

@@ -205,7 +205,6 @@ export interface CachedPluginOptions extends CachedOptions, StatelessOption {
   readonly hooks?: readonly CachedHook[] | undefined
 }
 
-/** Hooks that are cached by default. */
 export const HOOKS_DEFAULT: readonly CachedHook[] = ['load', 'transform']
 
 /** The checks of these options. */

@@ -11,7 +11,6 @@ import { plainMap } from '../build/source-map.ts'
 import { type Recorder, runOfTool, runRecorded } from './contexts.ts'
 import { type ContextCall, type Entry, type LogMethod, plainLog, plainReturned } from './entry.ts'
 
-/** A recording of one call. */
 export class Recording implements Recorder {
   readonly original: object
   readonly #methods: ReadonlyMap<PropertyKey, unknown>
@@ -24,7 +23,6 @@ export class Recording implements Recorder {
     this.#methods = new Map(Object.entries(this.#makeMethods()))
   }
 
-  /** Runs the hook with the context that is its `this`. */
   run<T>(work: (context: object) => T): Promise<Awaited<T>> {
     return runRecorded(this, work)
   }

@@ -73,7 +73,6 @@ function renameIn(word: string, length: number, renamed: ReadonlyMap<string, str
   return changed + word.slice(written)
 }
 
-/** The result of one call. */
 interface HookResult {
   readonly hook: CachedHook
   readonly entry: Entry

@@ -22,7 +22,6 @@ const DELAY_MS = 100
 const DELAY_MS_MAX = 5000
 const REPEATED: ReadonlySet<number> = new Set([409, 429, 500, 502, 503, 504])
 
-/** A request. */
 export interface Call extends Pick<Exchange, 'url' | 'method' | 'body'> {
   /** The name of the blob, for messages. */
   readonly name: string
@@ -57,7 +56,6 @@ export interface Explained {
   readonly advice: string
 }
 
-/** An answer with its body. */
 export interface Answer {
   readonly status: number
   readonly headers: Response['headers']

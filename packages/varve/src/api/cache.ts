@@ -55,7 +55,6 @@ const SEAL_FIELDS: Fields<SealOptions> = {
 }
 const COMPACT_FIELDS: Fields<CompactOptions> = { ...WATCH_FIELDS, full: BOOLEAN }
 
-/** What a cache is made of. */
 interface CacheParts {
   readonly options: ResolvedOptions
   readonly opened: OpenedStore

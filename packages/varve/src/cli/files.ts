@@ -64,7 +64,6 @@ export function* manifestsOf(
   }
 }
 
-/** Files and bytes of a manifest. */
 export function totalsOf(manifest: FileManifest): { readonly entries: number; readonly bytes: number } {
   const bytes = manifest.files.filter(isFile).reduce((sum, file) => sum + file.size, 0)
   return { entries: manifest.files.length, bytes }

@@ -16,7 +16,6 @@ import type {
 /** Captured early, because programs replace it. */
 const { parse } = JSON
 
-/** An error of an engine. */
 export class EngineFailure extends Error implements EngineError {
   override name: string = 'EngineFailure'
   readonly code: string

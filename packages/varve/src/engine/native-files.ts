@@ -21,7 +21,6 @@ import { nowMs } from '../host/now.ts'
 import { jsonOf } from '../values/json.ts'
 import { reportOf } from './answers.ts'
 
-/** What the addon exports. */
 export type NativeAddon = typeof addon
 
 export type { NodeStore, Progress }

@@ -23,7 +23,6 @@ const CODES: Readonly<Record<string, string>> = {
 /** Error codes for a file of another type where a directory or file is expected. */
 const BLOCKS: ReadonlySet<string> = new Set(['ENOTDIR', 'EISDIR', 'ENOTEMPTY', 'EEXIST', 'ELOOP'])
 
-/** One open folder. */
 export class TreeFolder {
   readonly #files: typeof fs
   readonly #path: string

@@ -36,7 +36,6 @@ const RACY_NS = 2_000_000_000n
 
 let temporaries = 0
 
-/** Restores entries one by one. */
 export class TreeRestore {
   readonly #files: typeof fs
   readonly #walker: TreeWalker

@@ -39,7 +39,6 @@ export interface WasmFilesStore {
   watcher(control: EngineControl): Watcher
 }
 
-/** Files of one store. */
 export class WasmTrees implements EngineFiles {
   readonly #of: WasmFilesStore
   /** Calls that store, and whether something is kept for the next commit. */

@@ -35,7 +35,6 @@ export type MakeWasmEngine = (placeOf: WasmPlaces, layerHost: LayerHosts) => Pro
 export const STOP = 0
 export const RUNS = 1
 
-/** The order for the worker. */
 export interface CompactOrder {
   readonly directory: string
   readonly full: boolean
@@ -53,5 +52,4 @@ export interface Compacted {
   readonly damage: readonly Damage[]
 }
 
-/** The message of the worker. */
 export type CompactNews = Compacted | { readonly code: string; readonly message: string }

@@ -86,7 +86,6 @@ export function withoutEngine(cause: VarveError): Engine<'none'> {
   }
 }
 
-/** A namespace of one open cache. */
 interface OpenNamespace {
   readonly name: string
   readonly version: string

@@ -162,7 +162,6 @@ const EFFECTS: Readonly<Record<Degraded['mode'], string>> = {
   unsynced: 'the cache is read and written, but its files cannot be synced',
 }
 
-/** The warning that reports it. */
 export function degradedWarning({ mode, code, why, fix }: Degraded): VarveError {
   return new VarveError(code, `${EFFECTS[mode]}: ${why}; ${fix}`)
 }

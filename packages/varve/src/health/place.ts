@@ -38,7 +38,6 @@ export class Place {
     return this.#found.degraded
   }
 
-  /** Checks it. */
   examine(): Examined {
     this.#found = examine(this.dir, this.#name, this.#options)
     this.#identity = this.#identify()

@@ -20,7 +20,6 @@ import type * as path from 'node:path'
 /** What is needed of `node:fs`. */
 export type WalkedFiles = Pick<typeof fs, 'lstatSync' | 'readlinkSync' | 'readFileSync'>
 
-/** One component of a path. */
 export interface Component {
   readonly path: string
   readonly stats: fs.Stats

@@ -79,7 +79,6 @@ export interface BuildFacts extends Omit<BuildRecord, keyof Counts | 'namespaceC
   readonly namespaces: readonly string[]
 }
 
-/** The bytes of a record. */
 export function encodeRecord(facts: BuildFacts, { hits, misses, savedMs, reasons }: Counts): Uint8Array {
   const { name, startMs, durationMs, readBytes, writtenBytes, engine, layers, remote } = facts
   const numbers = [startMs, durationMs, hits, misses, savedMs, readBytes, writtenBytes].map(Math.round)

@@ -50,7 +50,6 @@ export class Tally {
     return this.#sum((each) => each.readBytes)
   }
 
-  /** The counts of this build. */
   get counts(): Counts {
     if (!this.tool.isEmpty) return this.tool
     if (!this.tasks.isEmpty) return this.tasks

@@ -12,7 +12,6 @@ export type OpeningCache = Pick<CacheOptions, 'name' | 'layers' | 'remote' | 're
   readonly dir: string | undefined
 }
 
-/** What is below a cache. */
 export interface LayersBelow {
   readonly layers: readonly string[]
   /** The domain of what is made over them. */

@@ -20,7 +20,6 @@ const PUT_FIELDS: Fields<PutOptions> = {
   },
 }
 
-/** What a namespace is made of. */
 export interface NamespaceParts<V> {
   readonly name: string
   readonly version: string

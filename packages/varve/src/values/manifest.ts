@@ -49,7 +49,6 @@ export interface Blob {
   readonly size: bigint
 }
 
-/** A manifest of these entries. */
 export function manifestOf(files: readonly FileEntry[]): FileManifest {
   return { kind: 'varve-files', version: 1, files }
 }
@@ -94,7 +93,6 @@ function isEntry(value: unknown): value is FileEntry {
   return 'link' in value ? typeof link === 'string' : folder === true
 }
 
-/** Whether an entry is a file. */
 export function isFile(entry: FileEntry): entry is FileItem {
   return 'digest' in entry
 }

@@ -13,7 +13,6 @@ export function visible(text: string): string {
   return text.replace(INVISIBLE, (character) => String.raw`\u{${(character.codePointAt(0) ?? 0).toString(16)}}`)
 }
 
-/** An element of HTML. */
 export function el<Tag extends keyof HTMLElementTagNameMap>(
   tag: Tag,
   attributes: Readonly<Record<string, string>> = {},
@@ -22,7 +21,6 @@ export function el<Tag extends keyof HTMLElementTagNameMap>(
   return filled(document.createElement(tag), attributes, children)
 }
 
-/** An element of SVG. */
 export function svg<Tag extends keyof SVGElementTagNameMap>(
   tag: Tag,
   attributes: Readonly<Record<string, string | number>> = {},

@@ -38,7 +38,6 @@ export interface OpenFolder {
   readonly domain: TrustDomain
 }
 
-/** Whether `dir` is a cache directory. */
 export function isCache(dir: string): boolean {
   const isAuthenticated = hasSecret()
   const folders = filesIn(dir).filter((name) => (isAuthenticated ? SECRET_FOLDER.test(name) : name === FORMAT_FOLDER))

@@ -20,7 +20,6 @@ import { disk } from '../../host/disk.ts'
 /** What begins the ids of modules in the tasks of `@varve/plugins`. */
 const ROOT_MARKS = ['<varve:root>/', '<varve:checkout>/']
 
-/** The record of one id. */
 export interface IdRecord {
   readonly task: string
   readonly id: string
@@ -47,7 +46,6 @@ function taskName({ name }: NamespaceStats): string {
   return name.slice(RECORDS_PREFIX.length)
 }
 
-/** The records of all ids of these tasks. */
 export function* recordsOf(session: Session, tasks: readonly NamespaceStats[]): Generator<IdRecord> {
   for (const entry of entriesOf(session, tasks)) {
     const record = recordIn(entry)

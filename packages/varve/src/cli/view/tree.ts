@@ -39,7 +39,6 @@ export class Tree {
     this.#nodesMax = nodesMax
   }
 
-  /** Adds an entry to a parent of a group. */
   add(group: string, parent: string, weight: Weight): void {
     count(this.#root, weight)
     const node = this.#part(this.#root, group)
@@ -127,7 +126,6 @@ const TOP = '.'
 /** Where an entry is in its group: package or directory, and module. */
 export type Place = readonly [parent: string, module: string]
 
-/** The places of the keys of a namespace. */
 export function placesOf(namespace: string): (key: Key) => Place {
   const isResult = namespace.startsWith(RESULTS_PREFIX)
   return (key) => {
