@@ -69,7 +69,8 @@ async function loadWithMusl(addon) {
   need('musl', MUSL_LOADER)
   const python = join(targetDir, 'cross', 'bin', 'python')
   need("Zig, which 'npm run build -- --all' installs,", python)
-  const [source, program] = [join(place, 'loader.c'), join(place, 'loader')]
+  const source = join(place, 'loader.c')
+  const program = join(place, 'loader')
   await writeFile(source, LOADER)
   await run(python, ['-m', 'ziglang', 'cc', '-target', 'x86_64-linux-musl', '-dynamic', '-o', program, source])
   await run(MUSL_LOADER, [program, addon])

@@ -18,7 +18,9 @@ import { writeTable } from './common/table.mjs'
 import { npm } from './common/tools.mjs'
 
 const NODE = { 18: '18.20.8', 20: '20.20.2', 22: '22.23.3', 24: '24.21.0', 26: '26.10.0' }
-const [BUN, DENO, NCC] = ['1.4.5', '2.9.6', '0.38.4']
+const BUN = '1.4.5'
+const DENO = '2.9.6'
+const NCC = '0.38.4'
 const ENGINES = /** @type {const} */ (['native', 'wasm', 'memory'])
 
 const place = join(targetDir, 'runtimes')
@@ -123,7 +125,8 @@ async function writeProject() {
 
 async function buildExecutables() {
   const config = join(executables, 'sea.json')
-  const [main, output] = [join(executables, 'bundle.cjs'), join(executables, 'node')]
+  const main = join(executables, 'bundle.cjs')
+  const output = join(executables, 'node')
   await writeFile(config, JSON.stringify({ main, output, disableExperimentalSEAWarning: true }))
   await run(node(26), ['--build-sea', config])
   await bundleWithNcc()

@@ -126,10 +126,8 @@ export async function bundle(folder, programs, groups = { open: [], command: [] 
 
   /** @this {import('rolldown').PluginContext} */
   function noteLoaded() {
-    const [infoOf, inSource] = [
-      this.getModuleInfo.bind(this),
-      (/** @type {string} */ source) => at(`${folder}/src/${source}`),
-    ]
+    const infoOf = this.getModuleInfo.bind(this)
+    const inSource = (/** @type {string} */ source) => at(`${folder}/src/${source}`)
     addImports(
       loaded,
       Object.keys(points).map((name) => input[name] ?? ''),

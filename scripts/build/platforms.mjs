@@ -15,7 +15,8 @@ import { at, targetDir } from '../common/root.mjs'
  * @property {string} [floor] the oldest version of glibc, or of macOS, on which the addon loads
  */
 
-const [GLIBC, MACOS] = ['2.17', '11.0']
+const GLIBC = '2.17'
+const MACOS = '11.0'
 
 /** @type {readonly Platform[]} */
 export const platforms = [

@@ -22,7 +22,8 @@ export const STEPS = 13
  * @returns {Promise<Checked>}
  */
 export async function runChecks(folder, [program = '', ...args], engine, extra = {}) {
-  const [results, printed] = [join(folder, `${engine}.json`), join(folder, `${engine}.txt`)]
+  const results = join(folder, `${engine}.json`)
+  const printed = join(folder, `${engine}.txt`)
   await rm(results, { force: true })
   const output = await open(printed, 'w')
   try {

@@ -21,7 +21,7 @@ import { readMode, readPrefetch, type RemoteMode } from './remote.ts'
 import { fileURLToPath } from 'node:url'
 import { VarveError } from 'varve'
 import { invalidOption } from './options.ts'
-import type { HttpCredentials } from './stores/authorization.ts'
+import type { HttpCredentials } from './stores/http.ts'
 import { bazel } from './stores/bazel.ts'
 import { directory } from './stores/directory.ts'
 import { githubActions } from './stores/github-actions.ts'
@@ -150,7 +150,8 @@ function s3Of({ url, allowInsecure, set, isWriting }: Given): BlobStore {
 
 /** Undefined for a reader without credentials, as pull requests from forks are: the bucket may be public. */
 function s3Credentials(set: Lookup, isWriting: boolean): S3Credentials | undefined {
-  const [accessKeyId, secretAccessKey] = [set('AWS_ACCESS_KEY_ID'), set('AWS_SECRET_ACCESS_KEY')]
+  const accessKeyId = set('AWS_ACCESS_KEY_ID')
+  const secretAccessKey = set('AWS_SECRET_ACCESS_KEY')
   if (accessKeyId === undefined && secretAccessKey === undefined && !isWriting) return undefined
   return {
     accessKeyId: accessKeyId ?? '',
@@ -174,18 +175,21 @@ function turboOf({ url, allowInsecure, set }: Given): BlobStore {
 }
 
 function actionsOf({ url, set }: Given): BlobStore {
-  const [service, token] = [set('ACTIONS_RESULTS_URL'), set('ACTIONS_RUNTIME_TOKEN')]
+  const service = set('ACTIONS_RESULTS_URL')
+  const token = set('ACTIONS_RUNTIME_TOKEN')
   return githubActions({ url: service, token, ...(url.pathname === '' ? {} : { prefix: url.pathname }) })
 }
 
 function redisOf({ url, allowInsecure, set }: Given): BlobStore {
-  const [password, prefix] = [set('VARVE_REMOTE_PASSWORD'), url.searchParams.get('prefix') ?? undefined]
+  const password = set('VARVE_REMOTE_PASSWORD')
+  const prefix = url.searchParams.get('prefix') ?? undefined
   const credentials = password === undefined ? undefined : { username: set('VARVE_REMOTE_USER'), password }
   return redis({ url: `${url.protocol}//${url.host}${url.pathname}`, prefix, allowInsecure, credentials })
 }
 
 function httpCredentials(set: Lookup): HttpCredentials | undefined {
-  const [token, username] = [set('VARVE_REMOTE_TOKEN'), set('VARVE_REMOTE_USER')]
+  const token = set('VARVE_REMOTE_TOKEN')
+  const username = set('VARVE_REMOTE_USER')
   if (token !== undefined) return { token }
   return username === undefined ? undefined : { username, password: set('VARVE_REMOTE_PASSWORD') ?? '' }
 }

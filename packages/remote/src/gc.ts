@@ -129,7 +129,10 @@ function tooMany({ label }: ListedStore, what: string): VarveError {
 }
 
 async function survey(store: ListedStore, one: Publication): Promise<Survey> {
-  let [objects, bytes, nowMs, sweptMs] = [0, 0, 0, 0]
+  let objects = 0
+  let bytes = 0
+  let nowMs = 0
+  let sweptMs = 0
   const heads: string[] = []
   for await (const { name, size, modified } of listOf(store, one)) {
     objects += 1

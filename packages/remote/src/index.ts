@@ -19,7 +19,7 @@ export { compact, push, type PushOptions, type PushReport, type RemoteCompactOpt
 export type { Remote, RemoteMode, RemoteOptions, RemotePrefetch } from './remote.ts'
 export { revoke, type RevokeReport } from './revoke.ts'
 export type { PushedCache } from './seal.ts'
-export type { CredentialsOption, HttpCredentials } from './stores/authorization.ts'
+export type { CredentialsOption, HttpCredentials } from './stores/http.ts'
 export { bazel, type BazelOptions } from './stores/bazel.ts'
 export { directory } from './stores/directory.ts'
 export { githubActions, type GithubActionsOptions } from './stores/github-actions.ts'

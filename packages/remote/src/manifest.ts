@@ -12,7 +12,7 @@
 import { sign, verify } from 'node:crypto'
 import { VarveError } from 'varve'
 import { AT_ONCE } from './each.ts'
-import { isArray, isCount, isDigest, isObject, isText, parseJson } from './json.ts'
+import { isArray, isCount, isDigest, isObject, isText, parseJson } from './options.ts'
 import type { PublicKey, SigningKey } from './keys.ts'
 import { CHUNK_MAX } from './layer.ts'
 
@@ -102,7 +102,9 @@ export function decodeManifest(bytes: Uint8Array, name: string, keys: readonly P
   if (data.length < SIGNED || data.length > MANIFEST_MAX || !data.subarray(0, MAGIC.length).equals(MAGIC)) {
     throw refuse(`expected ${SIGNED} to ${MANIFEST_MAX} bytes that begin with ${MAGIC.toString()}`)
   }
-  const [header, signature, body] = [data.subarray(0, HEADER), data.subarray(HEADER, SIGNED), data.subarray(SIGNED)]
+  const header = data.subarray(0, HEADER)
+  const signature = data.subarray(HEADER, SIGNED)
+  const body = data.subarray(SIGNED)
   if (keys !== 'none') {
     const id = header.subarray(MAGIC.length).toString('hex')
     const key = keys.find((each) => each.id === id)
@@ -192,7 +194,9 @@ export interface Change {
 
 /** How many of `layers`, the newest first, are merged with `delta`. Together they have at most `bytesMax`. */
 export function countToMerge(layers: readonly Size[], delta: Size, bytesMax: number): number {
-  let [bytes, changes, count] = [delta.bytes, delta.entries + delta.deletes, 0]
+  let bytes = delta.bytes
+  let changes = delta.entries + delta.deletes
+  let count = 0
   for (const [index, layer] of layers.entries()) {
     const isSmall = layer.bytes <= bytes || layer.entries + layer.deletes < changes
     bytes += layer.bytes

@@ -100,7 +100,8 @@ async function send(
   const files = await filesOf(directory)
   const bytes = bytesOf(files)
   const chunks: Chunk[] = []
-  let [done, sentBytes] = [0, 0]
+  let done = 0
+  let sentBytes = 0
   const chunkMax = chunkMaxFor(store)
   await forEachAtOnce(cut({ files, chunkMax }).entries(), async ([index, pieces]) => {
     const chunk = await readChunk(directory, pieces)

@@ -87,7 +87,8 @@ async function sealMerged(
   count: number,
   sealing: Sealing,
 ): Promise<Sealed | undefined> {
-  const [replaces, kept] = [own.slice(0, count), own.slice(count)]
+  const replaces = own.slice(0, count)
+  const kept = own.slice(count)
   const cache = own[0]?.cache ?? ''
   const directory = join(sealing.temporary, 'merged', cache)
   const { entries, deletes } = await open.seal(directory, {

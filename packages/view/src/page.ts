@@ -37,7 +37,8 @@ function nameOf(dir: string): string {
 async function show(view: ViewJson, cache: ViewCacheJson | undefined): Promise<void> {
   if (cache === undefined) return
   document.title = `Varve: ${nameOf(cache.dir)}`
-  const [contents, misses] = [section('contents', 'Contents'), section('misses', 'Misses of the last build')]
+  const contents = section('contents', 'Contents')
+  const misses = section('misses', 'Misses of the last build')
   const progress = el('p', { role: 'status' }, 'Reading the entries …')
   contents.append(progress)
   const rest = [...askSection(cache), layersSection(view, cache), healthSection(view, cache, source)]

@@ -100,7 +100,8 @@ async function answer(
 }
 
 function isSame(given: string, token: string): boolean {
-  const [one, other] = [Buffer.from(given), Buffer.from(token)]
+  const one = Buffer.from(given)
+  const other = Buffer.from(token)
   return one.length === other.length && timingSafeEqual(one, other)
 }
 

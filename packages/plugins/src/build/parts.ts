@@ -156,7 +156,8 @@ export class Explanations {
   put(): void {
     for (const [key, parts] of this.#noted) {
       try {
-        const [before, now] = [this.#partsBefore(key), parts()]
+        const before = this.#partsBefore(key)
+        const now = parts()
         if (before === undefined || partsInWords(before, now) !== undefined) this.#namespace.put(key, now)
         this.#before.set(key, now)
       } catch {

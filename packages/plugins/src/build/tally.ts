@@ -36,7 +36,8 @@ export class Tally {
 
   /** The counts since the last call of this method. */
   takeStats(): Omit<CachedStats, 'name' | 'reads'> {
-    const [uncacheable, reasons] = [Object.fromEntries(this.#uncacheable), Object.fromEntries(this.#reasons)]
+    const uncacheable = Object.fromEntries(this.#uncacheable)
+    const reasons = Object.fromEntries(this.#reasons)
     const stats = { hits: this.#hits, misses: this.#misses, uncacheable, reasons }
     this.#hits = this.#misses = 0
     this.#uncacheable.clear()

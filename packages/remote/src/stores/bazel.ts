@@ -9,8 +9,7 @@
 import { createHash } from 'node:crypto'
 import { VarveError } from 'varve'
 import { checkOptions, checkValues, invalidOption, SERVER } from '../options.ts'
-import { authorizationOf, type CredentialsOption } from './authorization.ts'
-import { type Answer, type Call, send, serverUrl } from './http.ts'
+import { type Answer, authorizationOf, type Call, type CredentialsOption, send, serverUrl } from './http.ts'
 import { type BlobStore, digestIn, tooLarge } from './store.ts'
 import { type WholeBlobs, WholeStore } from './whole.ts'
 
@@ -110,7 +109,10 @@ const EXIT_CODE = [0x20, 0x00]
 const STDOUT_RAW = 5
 
 /** Types of fields: a number, 8 bytes, bytes with their length, 4 bytes. */
-const [NUMBER, FIXED64, BYTES, FIXED32] = [0, 1, 2, 5]
+const NUMBER = 0
+const FIXED64 = 1
+const BYTES = 2
+const FIXED32 = 5
 
 export function encodeActionResult(bytes: Uint8Array): Uint8Array {
   const head = Buffer.from([...EXIT_CODE, (STDOUT_RAW << 3) | (BYTES ?? 0), ...encodeNumber(bytes.length)])

@@ -147,7 +147,8 @@ function tellVariant(variant: Variant, all: readonly Difference[], place: string
   const isLost = place === undefined
   const files = variant.files.map(([name, digest]) => ({ name, digest }))
   const depends = { inputs: dependencies([...variant.inputs, ...variant.added]), env: dependencies(variant.env), files }
-  const [why, holds] = [reasonIn(variant), differences.length === 0 && !isLost]
+  const why = reasonIn(variant)
+  const holds = differences.length === 0 && !isLost
   return {
     timeMs: variant.timeMs,
     holds,

@@ -154,7 +154,8 @@ export class TreeRestore {
     const { O_RDWR, O_CREAT, O_EXCL, O_NOFOLLOW = 0 } = files.constants
     const mode = file.executable === true ? 0o755 : 0o644
     const create = (path: string): number => files.openSync(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode)
-    let [temporary, handle] = ['', -1]
+    let temporary = ''
+    let handle = -1
     try {
       const cloned = this.#clone(folder, file, mode)
       if (cloned !== undefined) {

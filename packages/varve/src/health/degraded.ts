@@ -62,7 +62,8 @@ export interface Examined {
 
 /** Examines `dir`, its directory `name`, and every directory above. */
 export function examine(dir: string, name: string, options: Pick<CacheOptions, 'shared' | 'readOnly'>): Examined {
-  const [files, paths] = [builtin('node:fs'), builtin('node:path')]
+  const files = builtin('node:fs')
+  const paths = builtin('node:path')
   if (files === undefined || paths === undefined) return { degraded: undefined, isThere: true, isExposed: false }
   const { shared: isShared = false, readOnly: isReader = false } = options
   const place = paths.join(dir, name)

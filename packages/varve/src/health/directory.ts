@@ -130,7 +130,8 @@ const BYTES_MAX = 4096
  * in one of them; undefined outside a repository. Touches nothing.
  */
 export function gitDirectory(folder: string): string | undefined {
-  const [files, paths] = [builtin('node:fs'), builtin('node:path')]
+  const files = builtin('node:fs')
+  const paths = builtin('node:path')
   if (files === undefined || paths === undefined) return undefined
   for (const at of upward(folder, files, paths)) {
     const named = paths.join(at, '.git')

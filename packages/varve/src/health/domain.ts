@@ -26,7 +26,8 @@ const TEXT =
 
 /** The domain of a directory of a cache or layer. */
 export function domainOf(dir: string): TrustDomain {
-  const [paths, files] = [builtin('node:path'), builtin('node:fs')]
+  const paths = builtin('node:path')
+  const files = builtin('node:fs')
   if (paths === undefined || files === undefined) return 'trusted'
   const isUntrusted =
     paths.basename(paths.dirname(dir)).endsWith(SUFFIX) ||

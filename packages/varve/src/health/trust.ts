@@ -63,7 +63,8 @@ const LINKS_MAX = 40
 export function* componentsOf(path: string, files: WalkedFiles): Generator<Component, Stopped | undefined> {
   const todo = namesOf(path)
   for (let [at, links] = ['', 0]; ;) {
-    const [here, left] = [at === '' ? '/' : at, todo.length]
+    const here = at === '' ? '/' : at
+    const left = todo.length
     try {
       const stats = files.lstatSync(here, { throwIfNoEntry: false })
       if (stats === undefined) return { path: here, error: undefined, left }

@@ -143,7 +143,8 @@ export class Recorder {
     const writtenBytes = this.#writtenBytes + store.pendingBytes()
     try {
       const layers = store.status().layers.filter(({ problem }) => problem === null).length
-      const [startMs, durationMs] = [this.#startMs, Math.max(0, nowMs() - this.#startMs)]
+      const startMs = this.#startMs
+      const durationMs = Math.max(0, nowMs() - startMs)
       const { readBytes, namespaces } = tally
       const facts = { name, startMs, durationMs, readBytes, writtenBytes, engine, layers, remote, namespaces }
       putRecord(store, this.#key, encodeRecord(facts, tally.counts))

@@ -32,7 +32,9 @@ interface Host {
 }
 
 function host(): Host | undefined {
-  const [files, paths, modules] = [builtin('node:fs'), builtin('node:path'), builtin('node:module')]
+  const files = builtin('node:fs')
+  const paths = builtin('node:path')
+  const modules = builtin('node:module')
   return files === undefined || paths === undefined || modules === undefined ? undefined : { files, paths, modules }
 }
 
@@ -71,7 +73,8 @@ export function packageAt(name: string, from: string): InstalledPackage | undefi
  * INVALID_OPTION if it is missing, or if another user can replace its code.
  */
 export function installedPackage(name: string, importer: string | undefined = codeFile(), point?: string): string {
-  const [urls, paths] = [builtin('node:url'), builtin('node:path')]
+  const urls = builtin('node:url')
+  const paths = builtin('node:path')
   const project = paths?.join(globalThis.process.cwd(), 'package.json')
   const beside = importer?.startsWith('file:') === true ? urls?.fileURLToPath(importer) : importer
   let refused: unknown

@@ -103,7 +103,10 @@ export function importJson(
   return session.run(async (store) => {
     const steps = new Steps(control)
     const number = store.beginImport(options.overwrite ?? false)
-    let [entries, namespaces, commits, bytes] = [0, 0, 0, 0]
+    let entries = 0
+    let namespaces = 0
+    let commits = 0
+    let bytes = 0
     // One commit runs on another thread while the next entries are read.
     let running: Promise<void> = Promise.resolve()
     const commit = async (): Promise<void> => {

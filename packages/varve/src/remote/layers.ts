@@ -48,7 +48,8 @@ export function pathOf(path: string): string {
 
 /** Absolute paths of the layers of a cache, the newest first. */
 export function layersOf({ name, layers }: Pick<CacheOptions, 'name' | 'layers'>): string[] {
-  const [paths, files] = [builtin('node:path'), builtin('node:fs')]
+  const paths = builtin('node:path')
+  const files = builtin('node:fs')
   if (layers !== undefined) return layers.map(pathOf)
   const listed = variable('VARVE_LAYERS')
   if (listed === undefined || paths === undefined || files === undefined) return []
@@ -67,7 +68,8 @@ function trustedLayers(
   folder: string,
   { shared }: Pick<CacheOptions, 'shared'>,
 ): { readonly layers: readonly string[]; readonly warnings: readonly VarveError[] } {
-  const [trusted, warnings]: [string[], VarveError[]] = [[], []]
+  const trusted: string[] = []
+  const warnings: VarveError[] = []
   for (const layer of layers) {
     const { degraded } = examine(layer, folder, { shared, readOnly: true })
     if (degraded?.mode === 'memory') {

@@ -49,7 +49,8 @@ export async function getManyAsync<V>(lookup: Lookup<V>, keys: readonly Key[]): 
   const ends = new Uint32Array(Math.min(keys.length, KEYS_PER_CALL))
   while (found.length < keys.length) {
     const count = packKeys(session.pack, PACK_BYTES, ends, keys, found.length)
-    const [packed, packedEnds] = [session.pack.subarray(0, ends[count - 1]), ends.subarray(0, count)]
+    const packed = session.pack.subarray(0, ends[count - 1])
+    const packedEnds = ends.subarray(0, count)
     try {
       const values = await session.run((store) => store.getManyAsync(namespace, packed, packedEnds), 'none')
       if (values.lengths.includes(MISS)) session.lookForDamage()

@@ -272,7 +272,10 @@ export class Namespace<V> {
   #lookup(): Lookup<V> {
     const decode: Lookup<V>['decode'] = (source, start, end, isOwned) => this.#decode(source, start, end, isOwned)
     const decodeLong: Lookup<V>['decodeLong'] = (value) => this.#decodeLong(value)
-    const [session, tally, namespace, isRaw] = [this.#session, this.#tally, this.#id, this.#codec.isRaw]
+    const session = this.#session
+    const tally = this.#tally
+    const namespace = this.#id
+    const { isRaw } = this.#codec
     return { session, tally, namespace, isRaw, decode, decodeLong, get: (key) => this.get(key) }
   }
 

@@ -137,7 +137,8 @@ function digitAt(hex: string, index: number): number {
 export function byPath(a: { readonly path: string }, b: { readonly path: string }): number {
   if (a.path === b.path) return 0
   for (let i = 0; ; i++) {
-    const [left, right] = [a.path.codePointAt(i), b.path.codePointAt(i)]
+    const left = a.path.codePointAt(i)
+    const right = b.path.codePointAt(i)
     if (left !== right) return (left ?? -1) - (right ?? -1)
   }
 }

@@ -21,7 +21,8 @@ import type { BuildRecord } from 'varve'
 export type Explain = (id: string, task: string) => void
 
 const TASK = 'task:'
-const [HEIGHT_MIN_PX, HEIGHT_MAX_PX] = [280, 460]
+const HEIGHT_MIN_PX = 280
+const HEIGHT_MAX_PX = 460
 
 const MEASURES: readonly (readonly [Measure, string])[] = [
   ['bytes', 'by size'],
@@ -57,7 +58,8 @@ function fit(body: HTMLElement): void {
 /** Shows the end of a path; `focused` selects what then has the focus. */
 type Show = (path: readonly TreeJson[], measure: Measure, focused?: string) => void
 
-const [STEP, PRESSED] = ['[aria-current]', "[aria-pressed='true']"]
+const STEP = '[aria-current]'
+const PRESSED = "[aria-pressed='true']"
 
 function shown(path: readonly TreeJson[], measure: Measure, show: Show, explain: Explain | undefined): Child[] {
   const node = path.at(-1) ?? { name: '', entries: 0, bytes: 0, workMs: 0 }

@@ -56,7 +56,9 @@ function filled<Made extends Element>(
 }
 
 const UNITS = ['KiB', 'MiB', 'GiB', 'TiB']
-const [SECOND_MS, MINUTE_MS, HOUR_MS] = [1000, 60_000, 3_600_000]
+const SECOND_MS = 1000
+const MINUTE_MS = 60_000
+const HOUR_MS = 3_600_000
 
 /** '1,234'. */
 export function count(value: number): string {

@@ -43,7 +43,8 @@ export function* entriesOf(
     for (const page of pagesOf(session, namespace, (store, number, from) =>
       store.scan(number, from, PAGE_BYTES, folders),
     )) {
-      let [keyStart, valueStart] = [0, 0]
+      let keyStart = 0
+      let valueStart = 0
       for (const [index, keyEnd] of page.keyEnds.entries()) {
         const valueEnd = page.valueEnds[index] ?? valueStart
         const key = readKey(page.keys, keyStart, keyEnd)

@@ -72,7 +72,8 @@ export class Made {
     const isListed = this.#reasons.has(reason) || this.#reasons.size < REASONS_MAX
     this.#count += 1
     const namespace = `${RECORDS_PREFIX}${task}`
-    const [tool, path] = [this.#described.of(namespace)?.title, this.#described.subjectOf(namespace, id)?.path]
+    const tool = this.#described.of(namespace)?.title
+    const path = this.#described.subjectOf(namespace, id)?.path
     this.#put(isListed ? reason : 'other reasons', {
       task,
       id,
@@ -219,7 +220,8 @@ function isRecords(namespace: string): boolean {
 
 /** Adds the sums of each folder, and returns the folders. */
 function* addFolders(session: Session, namespace: NamespaceStats, tree: Tree): Generator<number, Folders> {
-  const [group, folders] = [groupOf(namespace.name), new Folders()]
+  const group = groupOf(namespace.name)
+  const folders = new Folders()
   for (const { folder, entries, bytes } of foldersOf(session, namespace)) {
     folders.add(folder)
     tree.add(group, parentOf(folder), { entries, bytes, workMs: 0 })
@@ -240,9 +242,11 @@ function noteMade(session: Session, namespace: NamespaceStats, made: Made): void
 
 /** Adds the records of a task with what their results cost, and returns their folders. */
 function* addRecords(session: Session, namespace: NamespaceStats, tree: Tree, made: Made): Generator<number, Folders> {
-  const [group, folders] = [groupOf(namespace.name), new Folders()]
+  const group = groupOf(namespace.name)
+  const folders = new Folders()
   for (const entry of entriesOf(session, [namespace])) {
-    const [folder, newest] = [folderOf(entry.key), newestOf(entry)]
+    const folder = folderOf(entry.key)
+    const newest = newestOf(entry)
     const record = newest !== undefined && made.has(newest) ? recordIn(entry) : undefined
     if (record !== undefined) made.add(record)
     folders.add(folder)
@@ -273,7 +277,9 @@ function newestOf({ value }: RawEntry): Newest | undefined {
 
 /** Takes all steps, each of a number of entries, and lets other work of the process run between them. */
 async function inSlices(steps: Iterable<number>, total: number, { signal, onProgress }: EngineControl): Promise<void> {
-  let [done, looked, lookedMs] = [0, 0, performance.now()]
+  let done = 0
+  let looked = 0
+  let lookedMs = performance.now()
   for (const entries of steps) {
     done += entries
     if (done - looked < LOOK_ENTRIES) continue
