@@ -82,7 +82,9 @@ function writeRequired(folder, names) {
 export async function bundle(folder, programs, groups = { open: [], command: [] }) {
   const { dependencies, peerDependencies } = manifestOf(folder)
   const installed = Object.keys({ ...dependencies, ...peerDependencies })
-  const [points, generated, dir] = [entryPoints(folder), at(`${folder}/generated/`), at(folder + OUTPUT.slice(1))]
+  const points = entryPoints(folder)
+  const generated = at(`${folder}/generated/`)
+  const dir = at(folder + OUTPUT.slice(1))
   const input = Object.fromEntries(
     Object.entries({ ...points, ...programs }).map(([name, source]) => [name, at(`${folder}/src/${source}`)]),
   )
