@@ -16,7 +16,7 @@ import { sourceMap } from './build/source-map.ts'
 import { ANYTHING, checkOptions, type Fields, TEXT } from './build/validate.ts'
 import { demandsOf, JestDirectory, KeyMaker } from './jest/key.ts'
 import {
-  type Loaded,
+  type WrappedTransformer,
   loadTransformer,
   type TransformedSource,
   type Transformer,
@@ -59,7 +59,7 @@ export default factory
 
 /** The transformer with a cache in front. Its errors pass through and are not cached. */
 function cached(
-  loaded: Loaded,
+  loaded: WrappedTransformer,
   transformerConfig: unknown,
   declared: DeclaredInputs,
   space: OpenNamespace,

@@ -75,7 +75,7 @@ export function remoteFromEnvironment(
 export type Lookup = (name: string) => string | undefined
 
 /** What makes a store of an address. */
-interface Given {
+interface StoreAddress {
   readonly url: URL
   readonly allowInsecure: boolean
   readonly set: Lookup
@@ -84,7 +84,7 @@ interface Given {
 
 /** The parameters that an address may have, and what makes its store, by protocol. */
 const KINDS: Readonly<
-  Record<string, { readonly parameters: readonly string[]; readonly make: (given: Given) => BlobStore }>
+  Record<string, { readonly parameters: readonly string[]; readonly make: (given: StoreAddress) => BlobStore }>
 > = {
   'file:': { parameters: [], make: ({ url }) => directory(fileURLToPath(url)) },
   's3:': { parameters: ['endpoint', 'region'], make: s3Of },
@@ -137,7 +137,7 @@ function unknownParameter(known: readonly string[]): string {
   return `the address in VARVE_REMOTE has an unknown parameter: ${fix}. Credentials are variables of their own`
 }
 
-function s3Of({ url, allowInsecure, set, isWriting }: Given): BlobStore {
+function s3Of({ url, allowInsecure, set, isWriting }: StoreAddress): BlobStore {
   return s3({
     bucket: url.hostname,
     prefix: decodeURIComponent(url.pathname.replace(/^\/+|\/+$/g, '')),
@@ -160,27 +160,27 @@ function s3Credentials(set: Lookup, isWriting: boolean): S3Credentials | undefin
   }
 }
 
-function webdavOf({ url, allowInsecure, set }: Given): BlobStore {
+function webdavOf({ url, allowInsecure, set }: StoreAddress): BlobStore {
   return webdav({ url: url.href, allowInsecure, credentials: httpCredentials(set) })
 }
 
-function bazelOf({ url, allowInsecure, set }: Given): BlobStore {
+function bazelOf({ url, allowInsecure, set }: StoreAddress): BlobStore {
   return bazel({ url: url.href.replace('bazel+', ''), allowInsecure, credentials: httpCredentials(set) })
 }
 
-function turboOf({ url, allowInsecure, set }: Given): BlobStore {
+function turboOf({ url, allowInsecure, set }: StoreAddress): BlobStore {
   const team = url.searchParams.get('team') ?? set('TURBO_TEAM')
   const { href } = new URL(url.pathname === '' ? '/' : url.pathname, url.href.replace('turbo+', ''))
   return turbo({ url: href, team, allowInsecure, token: set('VARVE_REMOTE_TOKEN') ?? set('TURBO_TOKEN') ?? '' })
 }
 
-function actionsOf({ url, set }: Given): BlobStore {
+function actionsOf({ url, set }: StoreAddress): BlobStore {
   const service = set('ACTIONS_RESULTS_URL')
   const token = set('ACTIONS_RUNTIME_TOKEN')
   return githubActions({ url: service, token, ...(url.pathname === '' ? {} : { prefix: url.pathname }) })
 }
 
-function redisOf({ url, allowInsecure, set }: Given): BlobStore {
+function redisOf({ url, allowInsecure, set }: StoreAddress): BlobStore {
   const password = set('VARVE_REMOTE_PASSWORD')
   const prefix = url.searchParams.get('prefix') ?? undefined
   const credentials = password === undefined ? undefined : { username: set('VARVE_REMOTE_USER'), password }

@@ -42,7 +42,7 @@ export interface Publication {
 }
 
 /** The outcome of a publication. */
-export interface Published {
+export interface PublishOutcome {
   readonly outcome: 'published' | 'exists'
   readonly generation: number
   readonly layers: readonly RemoteLayer[]
@@ -59,7 +59,7 @@ export async function publish(
   base: Manifest | undefined,
   sealed: readonly Sealed[],
   { onProgress }: RemoteControl,
-): Promise<Published | undefined> {
+): Promise<PublishOutcome | undefined> {
   await makeHead(one)
   const sweep = await readSweep(one.remote, one.scope, one.signal)
   const sent: Sent[] = []
@@ -147,7 +147,7 @@ async function publishCommit(
   one: Publication,
   base: Manifest | undefined,
   changes: readonly Change[],
-): Promise<Published['outcome'] | undefined> {
+): Promise<PublishOutcome['outcome'] | undefined> {
   const { remote, scope, key, commit, signal } = one
   if (commit === '') return 'published'
   const { store } = remote
@@ -165,7 +165,7 @@ async function publishCommit(
 }
 
 /** What the publisher has relied on. */
-interface Relied {
+interface PublisherBasis {
   readonly sweep: Sweep
   readonly objects: readonly string[]
 }
@@ -174,7 +174,7 @@ interface Relied {
 async function replaceHead(
   one: Publication,
   changes: readonly Change[],
-  { sweep, objects }: Relied,
+  { sweep, objects }: PublisherBasis,
 ): Promise<number | undefined> {
   const { remote, scope, key, commit, signal } = one
   if (!remote.store.capabilities.compareAndSwap) return 0

@@ -10,7 +10,7 @@
 import { setImmediate as atEndOfTurn } from 'node:timers' // not the global one, which test runners replace
 import { type Cache, type Namespace, VarveError } from 'varve'
 import type { Shape } from '../build/shape.ts'
-import { type DataKind, decodeValue, encodeValue, type Stamped } from './value.ts'
+import { type DataKind, decodeValue, encodeValue, type TimedValue } from './value.ts'
 import { Buffer } from 'node:buffer'
 
 /** The parts of an open namespace. */
@@ -37,14 +37,14 @@ export class OpenNamespace {
   }
 
   /** The value that this process has put, or that any process has committed; undefined for a miss. Throws KEY_TOO_LONG. */
-  get(key: string | Uint8Array): Stamped | undefined {
+  get(key: string | Uint8Array): TimedValue | undefined {
     this.#refresh()
     const encoded = this.#parts.space.get(key) ?? this.#lookAgain(() => this.#parts.space.get(key))
     return this.#decode(encoded)
   }
 
   /** The values of many keys, in the order of the keys. */
-  getMany(keys: readonly string[]): (Stamped | undefined)[] {
+  getMany(keys: readonly string[]): (TimedValue | undefined)[] {
     this.#refresh(true)
     return this.#parts.space.getMany(keys).map((encoded) => this.#decode(encoded))
   }
@@ -85,7 +85,7 @@ export class OpenNamespace {
   }
 
   /** The entries whose string keys begin with `prefix`, in no particular order. */
-  *entries(prefix: string): IterableIterator<[key: string, entry: Stamped]> {
+  *entries(prefix: string): IterableIterator<[key: string, entry: TimedValue]> {
     this.#refresh(true)
     for (const [key, encoded] of this.#parts.space.entries()) {
       const entry = typeof key === 'string' && key.startsWith(prefix) ? this.#decode(encoded) : undefined
@@ -142,7 +142,7 @@ export class OpenNamespace {
     }
   }
 
-  #decode(encoded: Uint8Array | undefined): Stamped | undefined {
+  #decode(encoded: Uint8Array | undefined): TimedValue | undefined {
     return encoded === undefined ? undefined : decodeValue(encoded, this.#parts.shape)
   }
 

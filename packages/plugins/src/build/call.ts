@@ -59,7 +59,7 @@ export interface Call<R, E> {
   /** Runs the call. */
   work(): Promise<R>
   /** What to store; undefined for nothing. Throws Uncacheable if the call cannot be replayed. */
-  keep(result: R): Kept | undefined
+  keep(result: R): CallResult | undefined
   /** The shape of an entry that can be replayed. A result of another shape is not stored; a stored value of another shape is a miss. */
   readonly shape: Shape<E>
   /** Whether a replay of this entry would do all that the call would do now; if not, the call runs. All entries are accepted without it. */
@@ -69,7 +69,7 @@ export interface Call<R, E> {
 }
 
 /** What is stored of a call. */
-export interface Kept {
+export interface CallResult {
   /** The entry, as plain data. */
   readonly entry: unknown
   /** Files and directories that the result depends on, found while the call ran. */
@@ -83,14 +83,14 @@ export interface Kept {
 }
 
 /** What the words of a call are made from. */
-export interface Explained {
+export interface CallFacts {
   readonly root: Root
   readonly session: Session
   /** The parts of the inputs that all calls of the plugin share. */
   readonly partsOf: InputParts
 }
 
-type Asked = Pick<Call<unknown, unknown>, 'id' | 'about' | 'parts' | 'inputs'>
+type CallSubject = Pick<Call<unknown, unknown>, 'id' | 'about' | 'parts' | 'inputs'>
 
 /** The parts of the inputs that all calls of a plugin share. */
 export function sharedParts(caller: Caller, options: CachedOptions, root: Root): InputParts {
@@ -104,7 +104,10 @@ export function sharedParts(caller: Caller, options: CachedOptions, root: Root):
 }
 
 /** Words for an input of a call that has changed; undefined for the words of the task. */
-export function explainer(call: Asked, { root, session, partsOf }: Explained): NonNullable<TaskRequest['explain']> {
+export function explainer(
+  call: CallSubject,
+  { root, session, partsOf }: CallFacts,
+): NonNullable<TaskRequest['explain']> {
   return (input, before, after) => {
     if (input === 'code') return `${relative(root.folder, call.about ?? call.id).replaceAll('\\', '/')} changed`
     if (before !== undefined && after !== undefined) return `${input.replace(/^env /, '')} ${before} -> ${after}`
@@ -114,7 +117,7 @@ export function explainer(call: Asked, { root, session, partsOf }: Explained): N
 }
 
 /** Called with a call whose result is stored: the next build compares with the parts of its inputs. */
-export function noteParts({ inputs, parts }: Asked, { root, session, partsOf }: Explained): void {
+export function noteParts({ inputs, parts }: CallSubject, { root, session, partsOf }: CallFacts): void {
   for (const input of [...EXPLAINED, ...Object.keys(inputs)]) {
     const known = parts?.(input, root) ?? partsOf(input, root)
     if (known !== undefined) session.explanations?.note(known.key, known.parts)

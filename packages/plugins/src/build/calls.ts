@@ -6,7 +6,7 @@
  */
 import { relative } from 'node:path'
 import { startWork, type Task, type TaskContext, VarveError } from 'varve'
-import { type Call, type Caller, type Explained, explainer, noteParts, reasonOf, sharedParts } from './call.ts'
+import { type Call, type Caller, type CallFacts, explainer, noteParts, reasonOf, sharedParts } from './call.ts'
 import { type Identity, identityFiles, identityOf } from './identity.ts'
 import type { CachedOptions } from './options.ts'
 import { pack, unpack } from './pack.ts'
@@ -26,7 +26,7 @@ const VARIANTS = 8
 const COMMIT_IDLE_MS = 250
 const WORK_IDLE_MS = 1000
 
-interface Open extends Explained {
+interface Open extends CallFacts {
   readonly session: Session
   readonly inputs: Identity
   readonly root: Root

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { type DeclaredInputs, type Inputs, inputsOf } from '../adapters/inputs.ts'
 import { digestOfTexts, lenientDigest } from '../build/digest.ts'
 import { isInstalled } from '../build/modules.ts'
-import type { Loaded, TransformOptions } from './transformer.ts'
+import type { WrappedTransformer, TransformOptions } from './transformer.ts'
 import { disk, environment } from '../host/files.ts'
 import { valueText } from '../build/identity.ts'
 import { tmpdir } from 'node:os'
@@ -14,14 +14,14 @@ import { tmpdir } from 'node:os'
  * it has none. The key also covers the transformer itself, its options, what else decides its results and what Jest demands of the code.
  */
 export class KeyMaker {
-  readonly #loaded: Loaded
+  readonly #loaded: WrappedTransformer
   readonly #options: string
   readonly #declared: DeclaredInputs
   readonly #base: string
   readonly #inputs: Map<string, Inputs> = new Map()
   readonly #packages: Map<string, string> = new Map()
 
-  constructor(loaded: Loaded, transformerConfig: unknown, declared: DeclaredInputs) {
+  constructor(loaded: WrappedTransformer, transformerConfig: unknown, declared: DeclaredInputs) {
     this.#loaded = loaded
     this.#declared = declared
     this.#options = textOfConfig(transformerConfig)

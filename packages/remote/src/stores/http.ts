@@ -50,7 +50,7 @@ export interface Call extends Pick<Exchange, 'url' | 'method' | 'body'> {
   /** Statuses that the caller handles, unless `explain` knows the answer; all others are errors. */
   readonly expected: readonly number[]
   /** What the answers of this service mean. */
-  readonly explain?: (error: ServerError) => Explained | undefined
+  readonly explain?: (error: ServerError) => ErrorAdvice | undefined
   readonly signal?: AbortSignal | undefined
 }
 
@@ -67,7 +67,7 @@ export interface ServerError {
 }
 
 /** What an error is for the user, and what to do. */
-export interface Explained {
+export interface ErrorAdvice {
   readonly code: 'REMOTE_UNAVAILABLE' | 'REMOTE_DENIED'
   readonly advice: string
 }
@@ -223,7 +223,7 @@ class Budget {
   }
 }
 
-function statusError({ status, word }: ServerError, failed: string, { code, advice }: Explained): VarveError {
+function statusError({ status, word }: ServerError, failed: string, { code, advice }: ErrorAdvice): VarveError {
   const text = `${failed}: status ${status}${word === undefined ? '' : ` (${word})`}`
   return new VarveError(code, `${text}: ${advice}`)
 }
@@ -234,7 +234,7 @@ function wordIn(body: Uint8Array, status: number): string | undefined {
 }
 
 /** The reason for a status if the service gives none. */
-function explainStatus(status: number): Explained {
+function explainStatus(status: number): ErrorAdvice {
   const code = status === 401 || status === 403 ? 'REMOTE_DENIED' : 'REMOTE_UNAVAILABLE'
   const advice =
     code === 'REMOTE_DENIED'

@@ -10,7 +10,7 @@ import { ANY_TEXT, checkOptions, checkValues, invalidOption, SERVER, TEXT } from
 import {
   type Answer,
   type Call,
-  type Explained,
+  type ErrorAdvice,
   fetchedIn,
   getCall,
   headIn,
@@ -301,7 +301,7 @@ const OF_REGION = new Set([
 ])
 
 /** The code and advice of an answer; undefined if the caller knows what it means. */
-function explainS3({ status, word, hasText, headers, aheadMs }: ServerError): Explained | undefined {
+function explainS3({ status, word, hasText, headers, aheadMs }: ServerError): ErrorAdvice | undefined {
   // A web server or a proxy: S3 says with a word that an object does not exist.
   if (status === 404 && hasText && word === undefined) return { code: 'REMOTE_UNAVAILABLE', advice: OTHER_SERVICE }
   // An answer to HEAD has no text. Of a redirect, S3 sends the region.

@@ -12,7 +12,7 @@ import { blockedOr, codeOf, fileFailure, openAny, openStored, type TreeFolder, t
 export type RestoredFile = readonly [string, string, boolean, number, string, string, string]
 
 /** What is remembered of a restore; `crates/bindings/src/restored.rs`. */
-export interface Restored {
+export interface RestoreRecord {
   readonly at: string
   readonly files: readonly RestoredFile[]
 }
@@ -49,7 +49,7 @@ export class TreeRestore {
   /** Whether all that was remembered was enough. */
   isTrusted = true
 
-  constructor(files: typeof fs, walker: TreeWalker, contents: Contents, mode: RestoreMode, remembered: Restored) {
+  constructor(files: typeof fs, walker: TreeWalker, contents: Contents, mode: RestoreMode, remembered: RestoreRecord) {
     this.#files = files
     this.#walker = walker
     this.#contents = contents

@@ -18,7 +18,7 @@ import { jsonOf, parseJson } from '../values/json.ts'
 import { EngineFailure, reportOf } from './answers.ts'
 import { inSlices, watcherOf } from './long-calls.ts'
 import { blockedOr, codeOf, fileFailure, hostFiles, TreeWalker } from './tree-folder.ts'
-import { type Contents, type Restored, TreeRestore } from './tree-restore.ts'
+import { type Contents, type RestoreRecord, TreeRestore } from './tree-restore.ts'
 import { nowMs } from '../host/now.ts'
 
 /** Longest file that is stored, as in the native engine. */
@@ -239,9 +239,9 @@ function notAFile(path: string): EngineFailure {
   )
 }
 
-function restoredOf(text: string): Restored {
+function restoredOf(text: string): RestoreRecord {
   try {
-    const parsed = parseJson(text) as Partial<Restored>
+    const parsed = parseJson(text) as Partial<RestoreRecord>
     if (typeof parsed.at === 'string' && /^\d+$/.test(parsed.at) && Array.isArray(parsed.files))
       return { at: parsed.at, files: parsed.files }
   } catch {} // nothing is known then

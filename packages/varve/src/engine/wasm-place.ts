@@ -9,7 +9,7 @@ export type CompactElsewhere = (
   options: EngineOptions,
   module: WebAssembly.Module,
 ) => Compaction
-type Compaction = Promise<Compacted | undefined> | undefined
+type Compaction = Promise<CompactOutcome | undefined> | undefined
 
 /** Where the files of a cache are. */
 export interface WasmPlace {
@@ -47,9 +47,9 @@ export interface CompactOrder {
 }
 
 /** The outcome of a compaction, and the damage that it detected. */
-export interface Compacted {
+export interface CompactOutcome {
   readonly report: CompactReport
   readonly damage: readonly Damage[]
 }
 
-export type CompactNews = Compacted | { readonly code: string; readonly message: string }
+export type CompactNews = CompactOutcome | { readonly code: string; readonly message: string }

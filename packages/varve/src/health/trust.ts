@@ -28,7 +28,7 @@ export interface Component {
 }
 
 /** Where a walk ended early. */
-export interface Stopped {
+export interface WalkEnd {
   readonly path: string
   /** Why; undefined if the component does not exist. */
   readonly error: unknown
@@ -60,7 +60,7 @@ interface Writers {
 const LINKS_MAX = 40
 
 /** The components of an absolute path, from the root on. A link that is the last one is not followed. */
-export function* componentsOf(path: string, files: WalkedFiles): Generator<Component, Stopped | undefined> {
+export function* componentsOf(path: string, files: WalkedFiles): Generator<Component, WalkEnd | undefined> {
   const todo = namesOf(path)
   for (let [at, links] = ['', 0]; ;) {
     const here = at === '' ? '/' : at

@@ -42,7 +42,7 @@ const RESULTS_MAX = 50
 const DIFFERENCES_MAX = 10
 
 /** Counts results by reason. All reasons beyond the limit count as one. */
-export class Made {
+export class MadeResults {
   readonly #build: BuildRecord | undefined
   readonly #reasons: Map<string, { count: number; workMs: number; results: MadeResultJson[] }> = new Map()
   readonly #described: Described
@@ -134,7 +134,7 @@ export async function contentsOf(
 ): Promise<ContentsJson> {
   const described = await describedIn(session)
   const tree = new Tree()
-  const made = new Made(build, described)
+  const made = new MadeResults(build, described)
   const namespaces = await namespacesOf(session, undefined)
   const divided = described.descriptions.filter(({ parts }) => parts !== undefined)
   const own = new Set(divided.flatMap((each) => each.namespaces))
@@ -231,7 +231,7 @@ function* addFolders(session: Session, namespace: NamespaceStats, tree: Tree): G
 }
 
 /** Notes the results that the build made. Their bytes count as parts of the tool. */
-function noteMade(session: Session, namespace: NamespaceStats, made: Made): void {
+function noteMade(session: Session, namespace: NamespaceStats, made: MadeResults): void {
   if (!isRecords(namespace.name)) return
   for (const entry of entriesOf(session, [namespace])) {
     const newest = newestOf(entry)
@@ -241,7 +241,12 @@ function noteMade(session: Session, namespace: NamespaceStats, made: Made): void
 }
 
 /** Adds the records of a task with what their results cost, and returns their folders. */
-function* addRecords(session: Session, namespace: NamespaceStats, tree: Tree, made: Made): Generator<number, Folders> {
+function* addRecords(
+  session: Session,
+  namespace: NamespaceStats,
+  tree: Tree,
+  made: MadeResults,
+): Generator<number, Folders> {
   const group = groupOf(namespace.name)
   const folders = new Folders()
   for (const entry of entriesOf(session, [namespace])) {
