@@ -8,7 +8,7 @@ import type { BuildRecord } from '../history/record.ts'
 import { Commits } from '../session/commits.ts'
 import { Maintenance } from '../session/maintenance.ts'
 import { Namespace } from '../session/namespace.ts'
-import type { ExportOptions, ImportOptions } from '../json/json.ts'
+import type { ExportOptions, ImportOptions } from '../json/transfer.ts'
 import type {
   CloseOptions,
   CommitOptions,
@@ -209,7 +209,7 @@ export class Cache {
    * await finished(file.end())
    */
   async exportJson(target: ExportTarget, options: ExportOptions = {}): Promise<ExportReport> {
-    const { EXPORT_FIELDS, exportJson } = await import('../json/json.ts')
+    const { EXPORT_FIELDS, exportJson } = await import('../json/transfer.ts')
     checkOptions('exportJson()', options, EXPORT_FIELDS)
     return watched(options, (control) => exportJson(this.#session, target, options, control))
   }
@@ -226,7 +226,7 @@ export class Cache {
    * const { entries } = await cache.importJson(createReadStream('cache.json'))
    */
   async importJson(source: ImportSource, options: ImportOptions = {}): Promise<ImportReport> {
-    const { IMPORT_FIELDS, importJson } = await import('../json/json.ts')
+    const { IMPORT_FIELDS, importJson } = await import('../json/transfer.ts')
     checkOptions('importJson()', options, IMPORT_FIELDS)
     const isRelaxed = this.#options.durability === 'relaxed'
     const committed = ({ maintenanceDue }: CommitReport): void => this.#maintenance.committed(isRelaxed, maintenanceDue)

@@ -1,6 +1,6 @@
 /** `varve import`: imports what `varve export` wrote. */
 import type { Command } from 'commander'
-import { importJson } from '../json/json.ts'
+import { importJson } from '../json/transfer.ts'
 import type { CommitReport } from '../engine/engine.ts'
 import { VarveError } from '../errors.ts'
 import type { ImportSource } from '../json/streams.ts'
