@@ -47,6 +47,7 @@ const STATELESS: ReadonlyMap<string, KnownPlugin> = new Map([
   ['vite:react-swc', { hooks: ['load', 'transformIndexHtml'], why: 'its own module and its script are constants' }],
   ['solid', { hooks: ['load'], why: 'its own module is a constant' }],
   ['babel', { hooks: ['load', 'closeBundle'], why: 'its own module are helpers; `closeBundle` ends its workers' }],
+  ['@rolldown/plugin-babel', { hooks: ['closeBundle'], why: '`closeBundle` ends its workers' }],
   ['esbuild', { hooks: ['renderChunk'], why: 'it minifies the chunk that it gets' }],
   ['@mdx-js/rollup', { hooks: [], why: 'it has one hook' }],
 ])
