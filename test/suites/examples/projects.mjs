@@ -62,7 +62,6 @@ export const EXAMPLES = [
   },
   {
     name: 'nx',
-    isMovable: true,
     title: 'An Nx workspace with Vite',
     cached: 'Babel with the React Compiler',
     output: 'packages/shop/dist',
