@@ -14,7 +14,7 @@ import { runMain, step } from './common/steps.mjs'
 
 /** @typedef {import('./common/stamps.mjs').Built & { title: string, needs?: readonly string[], make: () => Promise<void> }} Target */
 
-const RUST = ['Cargo.toml', 'Cargo.lock', 'rust-toolchain.toml', 'crates', 'scripts/build'] // cargo decides which crates matter
+const RUST = ['Cargo.toml', 'Cargo.lock', 'rust-toolchain.toml', 'crates'] // cargo decides which crates matter
 const TYPESCRIPT = ['tsconfig.base.json', 'tsconfig.json', 'package-lock.json', 'scripts/build']
 
 /** @type {readonly Target[]} */
@@ -22,14 +22,14 @@ export const targets = [
   {
     name: 'native',
     title: 'build: engine, native',
-    inputs: RUST,
+    inputs: [...RUST, 'scripts/build/native.mjs'],
     outputs: [addonPath, nativeTypesPath],
     make: buildNative,
   },
   {
     name: 'wasm',
     title: 'build: engine, WebAssembly',
-    inputs: [...RUST, 'scripts/bindgen'],
+    inputs: [...RUST, 'scripts/bindgen', 'scripts/build/wasm.mjs'],
     outputs: wasmPaths,
     make: buildWasm,
   },

@@ -6,7 +6,7 @@ import { packageFolders } from './build/packages.mjs'
 import { checkConsumer } from './check/consumer.mjs'
 import { at } from './common/root.mjs'
 import { setup } from './setup.mjs'
-import { run, runMain, Skipped, step, StepFailed } from './common/steps.mjs'
+import { run, runMain, stepEach } from './common/steps.mjs'
 import { checkCrates, checkPackages } from './check/advisories.mjs'
 import { checkLicences } from './check/licences.mjs'
 import { checkNotices } from './check/notices.mjs'
@@ -14,7 +14,8 @@ import { cargo, rustEnv, toolPath, tsc } from './common/tools.mjs'
 import { checkUnplanted } from './check/unplanted.mjs'
 
 const WASM = ['--target', 'wasm32-unknown-unknown']
-const DENY = ['--', '--deny', 'warnings']
+/** Each block of `unsafe` states what it relies on. */
+const DENY = ['--', '--deny', 'warnings', '--deny', 'clippy::undocumented_unsafe_blocks']
 
 /** Libraries for JavaScript only: clippy would report their exports as dead code in a test build. */
 const BINDINGS = ['varve-node', 'varve-wasm']
@@ -63,17 +64,10 @@ const STEPS = [
 
 await runMain(async () => {
   await setup()
-  let failed = 0
-  /** @type {string[]} */
-  const skipped = []
-  for (const [name, work] of STEPS) {
-    await step(name, work).catch((error) => {
-      if (error instanceof Skipped) return void skipped.push(`${name}: ${error.message}`)
-      if (!(error instanceof StepFailed)) throw error
-      failed++
-    })
-  }
-  // Skipped steps come last, so that they are noticed: they were not checked.
-  for (const line of skipped) process.stderr.write(`\n  SKIPPED ${line}\n`)
-  if (failed > 0) throw new StepFailed(`${failed} checks failed`)
+  await stepEach(
+    'checks',
+    STEPS,
+    ([name]) => name,
+    ([, work]) => work(),
+  )
 })

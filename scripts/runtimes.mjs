@@ -13,12 +13,14 @@ import { writePackage } from './pack.mjs'
 import { expectFailed, runChecks, STEPS } from './platforms/run.mjs'
 import { at, isMain, targetDir } from './common/root.mjs'
 import { setup } from './setup.mjs'
-import { run, runMain, step, StepFailed } from './common/steps.mjs'
+import { run, runMain, step, stepEach } from './common/steps.mjs'
 import { writeTable } from './common/table.mjs'
 import { npm } from './common/tools.mjs'
 
 const NODE = { 18: '18.20.8', 20: '20.20.2', 22: '22.23.3', 24: '24.21.0', 26: '26.10.0' }
-const [BUN, DENO, NCC] = ['1.4.5', '2.9.6', '0.38.4']
+const BUN = '1.4.5'
+const DENO = '2.9.6'
+const NCC = '0.38.4'
 const ENGINES = /** @type {const} */ (['native', 'wasm', 'memory'])
 
 const place = join(targetDir, 'runtimes')
@@ -123,7 +125,8 @@ async function writeProject() {
 
 async function buildExecutables() {
   const config = join(executables, 'sea.json')
-  const [main, output] = [join(executables, 'bundle.cjs'), join(executables, 'node')]
+  const main = join(executables, 'bundle.cjs')
+  const output = join(executables, 'node')
   await writeFile(config, JSON.stringify({ main, output, disableExperimentalSEAWarning: true }))
   await run(node(26), ['--build-sea', config])
   await bundleWithNcc()
@@ -170,15 +173,13 @@ if (isMain(import.meta)) {
     if (chosen.length === 0) throw new Error(`no runtime has '${options.only}' in its name`)
     /** @type {string[][]} */
     const rows = []
-    let failed = 0
-    for (const row of chosen) {
-      await step(row.name, async () => rows.push(await runRow(row))).catch((error) => {
-        if (!(error instanceof StepFailed)) throw error
-        failed++
-      })
-    }
     await step(`Node.js ${NODE[18]} is refused`, expectRefused)
-    if (failed > 0) throw new StepFailed(`${failed} runtimes failed`)
+    await stepEach(
+      'runtimes',
+      chosen,
+      ({ name }) => name,
+      async (row) => rows.push(await runRow(row)),
+    )
     if (options.only === undefined)
       await writeTable('docs/platforms.md', 'runtimes', [['runtime', 'native', 'WebAssembly', 'in memory'], ...rows])
   })

@@ -3,7 +3,7 @@
 //
 //   versitygw (S3), bazel-remote, toxiproxy    built with Go into target/servers
 //   turborepo-remote-cache, @actions/cache     npm ci in target/servers/node, with the lock file of test/remote/servers/node
-//   nginx (WebDAV), redis-server               scripts/programs/install.mjs; otherwise they have to be there
+//   nginx (WebDAV), redis-server               scripts/programs.mjs; otherwise they have to be there
 //   minio (a cluster of four)                  with `--long` only: built with Go, which takes 3 minutes of CPU time
 //
 // What is missing is skipped, loudly; in CI (variable `CI`) it is a failure.
@@ -11,7 +11,7 @@ import { existsSync } from 'node:fs'
 import { copyFile, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isInstalled } from './common/install.mjs'
-import { installPackages } from './programs/install.mjs'
+import { installPackages } from './programs.mjs'
 import { at } from './common/root.mjs'
 import { run, runMain, Skipped, step, StepFailed } from './common/steps.mjs'
 import { npm } from './common/tools.mjs'

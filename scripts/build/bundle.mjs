@@ -82,7 +82,9 @@ function writeRequired(folder, names) {
 export async function bundle(folder, programs, groups = { open: [], command: [] }) {
   const { dependencies, peerDependencies } = manifestOf(folder)
   const installed = Object.keys({ ...dependencies, ...peerDependencies })
-  const [points, generated, dir] = [entryPoints(folder), at(`${folder}/generated/`), at(folder + OUTPUT.slice(1))]
+  const points = entryPoints(folder)
+  const generated = at(`${folder}/generated/`)
+  const dir = at(folder + OUTPUT.slice(1))
   const input = Object.fromEntries(
     Object.entries({ ...points, ...programs }).map(([name, source]) => [name, at(`${folder}/src/${source}`)]),
   )
@@ -126,10 +128,8 @@ export async function bundle(folder, programs, groups = { open: [], command: [] 
 
   /** @this {import('rolldown').PluginContext} */
   function noteLoaded() {
-    const [infoOf, inSource] = [
-      this.getModuleInfo.bind(this),
-      (/** @type {string} */ source) => at(`${folder}/src/${source}`),
-    ]
+    const infoOf = this.getModuleInfo.bind(this)
+    const inSource = (/** @type {string} */ source) => at(`${folder}/src/${source}`)
     addImports(
       loaded,
       Object.keys(points).map((name) => input[name] ?? ''),

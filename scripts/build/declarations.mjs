@@ -91,9 +91,11 @@ function statementsOf(text, { parseSync, Visitor }) {
   if (errors[0] !== undefined) throw new Error(`declarations cannot be read: ${errors[0].message}`)
   let end = 0
   return program.body.map((node) => {
-    const [start, listed] = [end, 'specifiers' in node ? node.specifiers : []]
+    const start = end
+    const listed = 'specifiers' in node ? node.specifiers : []
     end = node.end
-    const [first, last] = [listed[0] ?? node, listed.at(-1) ?? node]
+    const first = listed[0] ?? node
+    const last = listed.at(-1) ?? node
     const path = 'source' in node && node.source !== null ? node.source.value : undefined
     const parts = listed.map((specifier) => ({ ...partOfList(specifier, path), text: textAt(specifier) }))
     return {

@@ -15,7 +15,7 @@ const PROGRAMS = { 'packages/varve': { cli: 'cli/main.ts' } }
 
 /** Sources that both engines load, and those that most commands load. */
 const GROUPS = {
-  open: ['engine/answer.ts', 'engine/packed.ts'],
+  open: ['engine/answers.ts'],
   command: ['cli/program.ts', 'cli/open/folder.ts', 'cli/open/entries.ts'],
 }
 

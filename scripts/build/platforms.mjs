@@ -1,9 +1,9 @@
 // @ts-check
 // The platforms with an addon, in the only list of them. Each is a package `@varve/<platform>` that contains the addon, and that the
 // published `varve` declares as an optional dependency in exactly its own version. npm installs the one for the machine.
+import { readFileSync } from 'node:fs'
 import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { repositoryFields } from '../release/repository.mjs'
 import { at, targetDir } from '../common/root.mjs'
 
 /**
@@ -15,7 +15,8 @@ import { at, targetDir } from '../common/root.mjs'
  * @property {string} [floor] the oldest version of glibc, or of macOS, on which the addon loads
  */
 
-const [GLIBC, MACOS] = ['2.17', '11.0']
+const GLIBC = '2.17'
+const MACOS = '11.0'
 
 /** @type {readonly Platform[]} */
 export const platforms = [
@@ -44,6 +45,19 @@ export const crossAddon = ({ name }) => join(targetDir, 'platforms', name, ADDON
 /** What the published `varve` adds to its manifest. @param {string} version */
 export const optionalDependencies = (version) =>
   Object.fromEntries(platforms.map(({ name }) => [`@varve/${name}`, version]))
+
+/** The address of the repository, which has its only place in the manifest of the root. @type {{ readonly url: string }} */
+const { url } = JSON.parse(readFileSync(at('package.json'), 'utf8')).repository
+
+/**
+ * What a published manifest has beside that of the sources. npm accepts the provenance of a package only if `repository.url` is the
+ * repository whose workflow published it.
+ * @param {string} directory of the package in the repository
+ */
+export function repositoryFields(directory) {
+  const page = url.replace(/^git\+|\.git$/g, '')
+  return { homepage: `${page}#readme`, bugs: { url: `${page}/issues` }, repository: { type: 'git', url, directory } }
+}
 
 /**
  * Writes the package of a platform.

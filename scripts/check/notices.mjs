@@ -111,7 +111,8 @@ function textsOf({ name: crate, manifest_path: manifest, license, authors }) {
 
 /** The text of each file of notices. @returns {Promise<readonly (readonly [file: string, text: string])[]>} */
 async function notices() {
-  const [varve, view] = ['packages/varve', 'packages/view']
+  const varve = 'packages/varve'
+  const view = 'packages/view'
   return [
     [`${varve}/${NAME}`, textOf(HEAD, [...(await linkedCrates()), ...bundledPackages(varve)])],
     [`${view}/${NAME}`, textOf(VIEW_HEAD, bundledPackages(view))],

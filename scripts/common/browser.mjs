@@ -1,7 +1,7 @@
 // @ts-check
 // Headless Chromium: that of the system, because playwright-core brings none.
 import { chromium } from 'playwright-core'
-import { pathForTest, pathOf } from '../programs/installed.mjs'
+import { pathForTest, pathOf } from '../programs.mjs'
 
 /** Whether tests of a page can run. Without Chromium they are skipped; in continuous integration that is an error. */
 export const hasBrowser = () => pathForTest('chromium') !== undefined

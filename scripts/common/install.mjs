@@ -29,7 +29,8 @@ export function firstDifference(wanted, installed) {
   const unwanted = Object.keys(installed).find((folder) => wanted[folder] === undefined)
   if (unwanted !== undefined) return unwanted
   return Object.keys(wanted).find((folder) => {
-    const [want, have] = [wanted[folder], installed[folder]]
+    const want = wanted[folder]
+    const have = installed[folder]
     if (!folder.includes('node_modules/') || want === undefined) return false
     if (have === undefined) return !want.optional
     return want.version !== have.version || want.integrity !== have.integrity

@@ -71,6 +71,29 @@ export async function step(name, work) {
 }
 
 /**
+ * Runs all steps, also after one that fails. Skipped ones are listed at the end, so that they are noticed. Throws StepFailed if any failed.
+ * @template T
+ * @param {string} what the steps are, in the message
+ * @param {readonly T[]} items
+ * @param {(item: T) => string} nameOf
+ * @param {(item: T) => unknown} work
+ */
+export async function stepEach(what, items, nameOf, work) {
+  let failed = 0
+  /** @type {string[]} */
+  const skipped = []
+  for (const item of items) {
+    await step(nameOf(item), () => work(item)).catch((error) => {
+      if (error instanceof Skipped) return void skipped.push(`${nameOf(item)}: ${error.message}`)
+      if (!(error instanceof StepFailed)) throw error
+      failed++
+    })
+  }
+  for (const line of skipped) screen.write(`\n  SKIPPED ${line}\n`)
+  if (failed > 0) throw new StepFailed(`${failed} ${what} failed`)
+}
+
+/**
  * Runs a command from the root, without a shell. Returns its output, or throws an error that has it.
  * @param {string} command
  * @param {readonly string[]} args

@@ -29,11 +29,9 @@ export function tableOf(rows) {
 
 /** What the builds show, in one sentence. @param {readonly Row[]} rows */
 export function sentenceOf(rows) {
-  const [without, warm, change] = [
-    secondsOf(rows, 'none', 'warm'),
-    secondsOf(rows, 'varve', 'warm'),
-    secondsOf(rows, 'varve', 'change'),
-  ]
+  const without = secondsOf(rows, 'none', 'warm')
+  const warm = secondsOf(rows, 'varve', 'warm')
+  const change = secondsOf(rows, 'varve', 'change')
   const same = rows.every(({ identical }) => identical) ? 'all bundles are the same' : 'BUNDLES DIFFER'
   const sentence = `A build without a cache took ${without} s, with Varve ${warm} s, and ${change} s after a change of one file; ${same}.`
   return wrapped(sentence, COLUMNS).join('\n')

@@ -1,8 +1,11 @@
 // @ts-check
-// Runs `checks.mjs` in a project and reads what it found.
-import { open, readFile, rm } from 'node:fs/promises'
+// Runs `checks.mjs` in a project and reads what it found; and Node.js for other platforms.
+import { existsSync } from 'node:fs'
+import { mkdir, open, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { targetDir } from '../common/root.mjs'
 import { CommandFailed, run } from '../common/steps.mjs'
+import { npm } from '../common/tools.mjs'
 
 /** The number of steps in `checks.mjs`. */
 export const STEPS = 13
@@ -19,7 +22,8 @@ export const STEPS = 13
  * @returns {Promise<Checked>}
  */
 export async function runChecks(folder, [program = '', ...args], engine, extra = {}) {
-  const [results, printed] = [join(folder, `${engine}.json`), join(folder, `${engine}.txt`)]
+  const results = join(folder, `${engine}.json`)
+  const printed = join(folder, `${engine}.txt`)
   await rm(results, { force: true })
   const output = await open(printed, 'w')
   try {
@@ -45,4 +49,16 @@ export function expectFailed({ passed, failed }, engine, expected = []) {
   throw new Error(
     `${engine}: ${passed.length} steps passed, ${names.join(', ') || 'none'} failed\n${errors.join('\n')}`,
   )
+}
+
+/** The directory of Node.js for another platform, from the npm registry. @param {string} spec */
+export async function nodeOf(spec) {
+  const name = spec.replace(/@.*/, '')
+  const prefix = join(targetDir, 'platforms', 'node', name)
+  const found = join(prefix, 'node_modules', name)
+  if (!existsSync(found)) {
+    await mkdir(prefix, { recursive: true })
+    await npm(['install', '--force', '--ignore-scripts', '--no-save', '--prefix', prefix, spec])
+  }
+  return found
 }

@@ -72,7 +72,8 @@ export async function tryManager(manager, folder, registry) {
 
 /** @param {string} folder @param {string} registry */
 async function makeProject(folder, registry) {
-  const [project, home] = [join(folder, 'project'), join(folder, 'home')]
+  const project = join(folder, 'project')
+  const home = join(folder, 'home')
   for (const directory of [project, home]) await mkdir(directory, { recursive: true })
   await writeFile(
     join(project, 'package.json'),

@@ -34,7 +34,8 @@ export async function npmRegistry() {
 
 /** @param {string} folder an empty directory @returns {Promise<Registry>} */
 export async function startRegistry(folder) {
-  const [settings, config] = [join(folder, 'verdaccio.yaml'), join(folder, 'npmrc')]
+  const settings = join(folder, 'verdaccio.yaml')
+  const config = join(folder, 'npmrc')
   // JSON is YAML, too.
   await writeFile(settings, JSON.stringify(settingsOf(folder, await npmRegistry())))
   const { runServer } = createRequire(join(tools, 'verdaccio/package.json'))('verdaccio')

@@ -1,8 +1,7 @@
 // @ts-check
 // The decisions of a release: what has to agree before it starts.
 import { describe, expect, it } from 'vitest'
-import { optionalDependencies } from '../build/platforms.mjs'
-import { repositoryFields } from './repository.mjs'
+import { optionalDependencies, repositoryFields } from '../build/platforms.mjs'
 import { changelogProblems, manifestProblems, packedProblems, sourceProblems } from './versions.mjs'
 
 describe('a release', () => {

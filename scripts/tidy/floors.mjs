@@ -49,7 +49,8 @@ function checkLibrary(source) {
 
 /** Checks the number of floors and rooms. @returns {Finding[]} */
 function checkHouse() {
-  const [floors, rooms] = [CORE_FLOORS.length, CORE_FLOORS.flat().length]
+  const floors = CORE_FLOORS.length
+  const rooms = CORE_FLOORS.flat().length
   if (floors <= CORE_FLOORS_MAX && rooms <= CORE_ROOMS_MAX) return []
   const message = `core has ${rooms} rooms on ${floors} floors; at most ${CORE_ROOMS_MAX} and ${CORE_FLOORS_MAX}`
   return [{ path: 'scripts/tidy/rules.mjs', line: 1, message }]

@@ -3,6 +3,7 @@
 // import `varve` and the types of their bundler, and one module chooses the engine.
 import { readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
+import { parseSync } from 'oxc-parser'
 import { ENGINE_FOLDER, ENGINE_INTERFACES, ENGINE_LOADER, ENGINE_USERS, ENGINES } from './rules.mjs'
 import { lineOf } from './source.mjs'
 
@@ -86,22 +87,24 @@ function bundlers(root) {
 }
 
 /**
- * Static and dynamic imports and re-exports with a literal name.
- * @param {Source} source
+ * Imports and re-exports, types and dynamic imports included, whose name is a literal.
+ * @param {Pick<Source, 'text' | 'path'>} source
  * @returns {Import[]}
  */
-export function readImports({ code, text }) {
-  return [...code.matchAll(/(?:\bfrom\s*|(?<![.\w])(?:import|require)\s*\(?\s*)(['"])/g)].map((match) => {
-    const start = match.index + match[0].length
-    const end = code.indexOf(match[1] ?? '', start)
-    const statement = code.slice(code.lastIndexOf('\n', lastKeyword(code, match.index)) + 1, match.index)
-    const isType = /^\s*(?:import|export)\s+type\b/.test(statement)
-    return { from: text.slice(start, end), line: lineOf(code, match.index), isType }
+export function readImports({ text, path }) {
+  const { staticImports, staticExports, dynamicImports } = parseSync(path, text).module
+  const isType = (/** @type {readonly { isType: boolean }[]} */ entries) =>
+    entries.length > 0 && entries.every((entry) => entry.isType)
+  const found = [
+    ...staticImports.map(({ moduleRequest, entries }) => ({ at: moduleRequest, isType: isType(entries) })),
+    ...staticExports.flatMap(({ entries }) => {
+      const request = entries[0]?.moduleRequest ?? undefined
+      return request === undefined ? [] : [{ at: request, isType: isType(entries) }]
+    }),
+    ...dynamicImports.map(({ moduleRequest }) => ({ at: moduleRequest, isType: false })),
+  ]
+  return found.flatMap(({ at: { start, end }, isType: isOfType }) => {
+    const name = /^(['"])(.*)\1$/.exec(text.slice(start, end))?.[2]
+    return name === undefined ? [] : [{ from: name, line: lineOf(text, start), isType: isOfType }]
   })
-}
-
-/** The start of the statement that contains a `from`. @param {string} code @param {number} index */
-function lastKeyword(code, index) {
-  const before = code.slice(0, index)
-  return Math.max(before.lastIndexOf('import'), before.lastIndexOf('export'), 0)
 }

@@ -4,38 +4,6 @@
 /** Directories without source code of this project. */
 export const SKIPPED_FOLDERS = new Set(['.git', '.demo', 'coverage', 'dist', 'generated', 'node_modules', 'target'])
 
-/** The only files that may contain `unsafe`; a star matches the rest of a path. */
-export const UNSAFE_FILES = [
-  'crates/disk/src/map.rs', // maps of immutable files
-  'crates/disk/src/guard.rs', // the handler that turns a fault in a map into a miss
-  'crates/disk/src/guard/table.rs', // the table that this handler reads without a lock
-  'crates/disk/src/platform/*', // calls of an operating system that std lacks
-  'crates/disk/tests/contract/truncated.rs', // a map of another library, to prove that the guard ignores it
-  'crates/node/src/hot.rs', // what runs for each entry, by hand on Node-API
-  'crates/node/src/memory.rs', // memory of JavaScript
-  'bench/engine/src/measure.rs', // the CPU time of the process
-  'bench/engine/src/workloads/open.rs', // files dropped from the system's cache
-  'bench/rivals/rust/src/subjects/lmdb.rs', // a rival whose interface requires it
-  'bench/engine/tests/guard/allocator.rs', // an allocator that counts: GlobalAlloc has no safe form
-]
-
-/** Which crates a crate may use. */
-export const CRATE_ARROWS = new Map([
-  ['varve-core', []],
-  ['varve-archive', ['varve-core']],
-  ['varve-disk', ['varve-core', 'varve-archive']],
-  ['varve-bindings', ['varve-core', 'varve-archive']],
-  ['varve-node', ['varve-core', 'varve-archive', 'varve-disk', 'varve-bindings']],
-  ['varve-wasm', ['varve-core', 'varve-archive', 'varve-bindings']],
-  ['varve-bindgen', []],
-  ['varve-safety', ['varve-core', 'varve-archive']],
-  ['varve-bench', ['varve-core', 'varve-archive', 'varve-disk', 'varve-bindings']],
-  ['varve-bench-rivals', ['varve-bench']],
-])
-
-/** The most dependencies of a crate. */
-export const DEPENDENCIES_MAX = new Map([['varve-core', 5]]) // one of them, the scheduler of a test feature, is never shipped
-
 /**
  * Rooms of core by floor, from the top down: a room uses those on lower floors only, so no two use each other. At most
  * 12 floors and 21 rooms.
@@ -91,7 +59,7 @@ export const LIBRARY_FLOORS = [
   ['inputs', 'options'],
   ['remote/remote', 'values'],
   ['checks', 'health/domain', 'host/installed'],
-  ['errors', 'health/trust', 'health/upward'],
+  ['errors', 'health/trust'],
   ['host', 'reports', 'task/names'],
 ]
 
@@ -102,5 +70,5 @@ export const CORE_ROOMS_MAX = 21
 export const ENGINE_FOLDER = 'packages/varve/src/engine/'
 export const ENGINES = ['native.ts', 'wasm.ts']
 export const ENGINE_LOADER = 'load.ts'
-export const ENGINE_INTERFACES = ['engine.ts', 'files.ts'] // what an engine is; anything may import them
+export const ENGINE_INTERFACES = ['engine.ts'] // what an engine is; anything may import it
 export const ENGINE_USERS = [ENGINE_LOADER, 'compact-worker.ts'] // the worker is that engine's other thread

@@ -108,6 +108,18 @@ describe('a cache of plugins', () => {
     await build.close()
   })
 
+  it('history shows no name for a plugin with a long one, of which its record has the beginning', async () => {
+    const folder = makeFolder()
+    const name = '@company/rollup-plugin-shout'
+    writeFileSync(join(folder, 'main.js'), '1')
+    const plugin = { name, transform: (code: string) => ({ code: `${code}\n`, map: null }) }
+    const dir = join(folder, 'cache')
+    await (
+      await rollup({ input: join(folder, 'main.js'), plugins: [cached(plugin, { cacheKey: 1, root: folder, dir })] })
+    ).close()
+    expect(run('history', '--dir', dir)).toMatch(RegExp(` ${name}$`, 'm'))
+  })
+
   it('ls and why of a plugin show the mark of the root, and digests', () => {
     expect(run('ls')).toBe('src/b.js\nsrc/main.js\n')
     expect(run('ls', '--task')).toBe('shout  src/b.js\nshout  src/main.js\n')

@@ -121,12 +121,12 @@ function codeOf(path: string): string {
 it.each(ENGINES)('a cache loads the code for files and for JSON at the first call that needs it: %s', (engine) => {
   const out = execFileSync(process.execPath, [PROGRAM, makeFolder(), engine], { encoding: 'utf8' })
   const { main, files, json }: Record<'main' | 'files' | 'json', readonly string[]> = JSON.parse(out)
-  const isLazy = (path: string): boolean => /^(trees|native-files|wasm-files|export|import|transfer)/.test(path)
+  const isLazy = (path: string): boolean => /^(trees|native-files|wasm-files|transfer|streams)/.test(path)
   expect(main).toContain('index.js')
   expect(main.filter(isLazy)).toEqual([])
   expect(files.filter(isLazy)).toContain('trees.js')
-  expect(files.filter((path) => path.startsWith('export'))).toEqual([])
-  expect(json.filter(isLazy)).toContain('export.js')
+  expect(files.filter((path) => path.startsWith('transfer'))).toEqual([])
+  expect(json.filter(isLazy)).toContain('transfer.js')
   // Each module costs time: 4 with the native engine, 12 with WebAssembly.
   expect(main.length).toBeLessThanOrEqual(12)
 })

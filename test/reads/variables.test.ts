@@ -142,6 +142,13 @@ onEngine('native', (subject) => {
     }
   })
 
+  it('variables that Nx and Turborepo set for each run are inputs of work that lists all, and NX_PUBLIC_* are not', async () => {
+    const list = (): unknown => Object.keys(process.env)
+    for (const name of ['NX_TASK_HASH', 'NX_SKIP_NX_CACHE', 'TURBO_HASH'])
+      expect(await isMiss(subject, list, () => (process.env[name] = 'set')), name).toBe(false)
+    expect(await isMiss(subject, list, () => (process.env['NX_PUBLIC_API'] = 'set'))).toBe(true)
+  })
+
   it('the package debug, which Babel loads, looks only for variables with its prefix', async () => {
     const work = (): unknown => {
       for (const path of Object.keys(require.cache)) if (/[\\/]debug[\\/]/.test(path)) delete require.cache[path]

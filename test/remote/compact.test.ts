@@ -5,12 +5,12 @@ import { join } from 'node:path'
 import { compact, pull, push, verifyRemote } from '@varve/remote'
 import { openCache, VarveError } from 'varve'
 import { describe, expect, it } from 'vitest'
-import type * as change from '../../packages/remote/src/change.ts'
+import type * as change from '../../packages/remote/src/manifest.ts'
 import { ENGINES } from '../engines.ts'
 import { randomOf } from '../random.ts'
 import { type Entries, Machine, MemoryStore, watched } from './machines.ts'
 
-const PATH = new URL('../../packages/remote/src/change.ts', import.meta.url).href
+const PATH = new URL('../../packages/remote/src/manifest.ts', import.meta.url).href
 const { countToMerge, layersWith }: typeof change = await import(PATH)
 
 const many = (prefix: string, count: number): Entries =>

@@ -4,6 +4,7 @@ import { filesContract } from './files.ts'
 import { inFlightContract } from './in-flight.ts'
 import { inputsContract } from './inputs.ts'
 import { rootContract } from './root.ts'
+import { sharedContract } from './shared.ts'
 import { storeContract } from './store.ts'
 import { runManyContract } from './run-many.ts'
 import { onEngine } from './subject.ts'
@@ -15,6 +16,7 @@ for (const engine of ['native', 'wasm'] as const) {
     inputsContract(subject)
     filesContract(subject)
     rootContract(subject)
+    sharedContract(subject)
     runManyContract(subject)
     inFlightContract(subject)
     cyclesContract(subject)

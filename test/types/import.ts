@@ -46,6 +46,11 @@ await openCache({ name: 'consumer', key: 'secret' })
 await cache.task('texts', { codec: 'text' }).run({ id: 'a.ts' }, () => why.differences.length)
 // @ts-expect-error a request has no such field
 await task.run({ id: 'a.ts', input: {} }, () => ({ code }))
+cache.task('shared', { sharedFiles: ['config.json'], packages: ['marked'] })
+// @ts-expect-error files of all runs have another name
+cache.task('shared', { files: ['config.json'] })
+// @ts-expect-error packages are a list of names
+cache.task('shared', { packages: 'marked' })
 // @ts-expect-error a number is not a text
 texts.put('key', 1)
 // @ts-expect-error there is no such option

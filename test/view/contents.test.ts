@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { openCache, type Stats } from 'varve'
 import type { TreeJson } from 'varve/cli-json'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type * as place from '../../packages/varve/src/cli/view/places.ts'
 import type * as sources from '../../packages/varve/src/cli/view/source.ts'
 import type * as trees from '../../packages/varve/src/cli/view/tree.ts'
 import type * as records from '../../packages/varve/src/task/record.ts'
@@ -13,9 +12,8 @@ import { ENGINES } from '../engines.ts'
 import { makeFolder } from '../folders.ts'
 
 const of = (name: string): string => new URL(`../../packages/varve/src/cli/view/${name}.ts`, import.meta.url).href
-const { placesOf }: typeof place = await import(of('places'))
 const { ViewSource }: typeof sources = await import(of('source'))
-const { Tree }: typeof trees = await import(of('tree'))
+const { placesOf, Tree }: typeof trees = await import(of('tree'))
 const { newestIn }: typeof records = await import(
   new URL('../../packages/varve/src/task/record.ts', import.meta.url).href
 )

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type * as entries from '../../packages/varve/src/cli/open/entries.ts'
 import type * as folder from '../../packages/varve/src/cli/open/folder.ts'
 import type * as chosen from '../../packages/varve/src/cli/view/contents.ts'
-import type * as place from '../../packages/varve/src/cli/view/places.ts'
+import type * as place from '../../packages/varve/src/cli/view/tree.ts'
 import { ENGINES } from '../engines.ts'
 import { makeFolder } from '../folders.ts'
 
@@ -13,7 +13,7 @@ const of = (name: string): string => new URL(`../../packages/varve/src/cli/${nam
 const { entriesOf, foldersOf, keysOf, namespacesOf }: typeof entries = await import(of('open/entries'))
 const { inspect }: typeof folder = await import(of('open/folder'))
 const { Folders }: typeof chosen = await import(of('view/contents'))
-const { folderOf }: typeof place = await import(of('view/places'))
+const { folderOf }: typeof place = await import(of('view/tree'))
 
 type Key = string | Uint8Array
 

@@ -11,7 +11,7 @@ import type { Browser } from 'playwright-core'
 import { PNG } from 'pngjs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { hasBrowser, startBrowser } from '../../scripts/common/browser.mjs'
-import { pathForTest } from '../../scripts/programs/installed.mjs'
+import { pathForTest } from '../../scripts/programs.mjs'
 import { PICTURES, pictureData, take } from '../../scripts/screenshots/pictures.mjs'
 import { makeFolder } from '../folders.ts'
 

@@ -151,6 +151,7 @@ class BabelCache<Options extends object> implements CachedBabel<Options> {
 
 /** Absolute path of the file that options name. */
 function fileOf(options: object | undefined): string | undefined {
-  const [cwd, filename]: unknown[] = [Reflect.get(options ?? {}, 'cwd'), Reflect.get(options ?? {}, 'filename')]
+  const cwd: unknown = Reflect.get(options ?? {}, 'cwd')
+  const filename: unknown = Reflect.get(options ?? {}, 'filename')
   return typeof filename === 'string' ? resolve(typeof cwd === 'string' ? cwd : '', filename) : undefined
 }

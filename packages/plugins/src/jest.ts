@@ -11,19 +11,17 @@ import { DECLARED_FIELDS, type DeclaredInputs } from './adapters/inputs.ts'
 import { LazyNamespace } from './adapters/lazy-namespace.ts'
 import type { OpenNamespace } from './adapters/open-namespace.ts'
 import { ADAPTER_FIELDS, type AdapterOptions } from './adapters/options.ts'
-import { hasFields, nullable, type Shape, isText } from './build/shape.ts'
+import { hasFields, isText, nullable, type Shape } from './build/shape.ts'
 import { sourceMap } from './build/source-map.ts'
 import { ANYTHING, checkOptions, type Fields, TEXT } from './build/validate.ts'
-import { JestDirectory } from './jest/cleared.ts'
-import { demandsOf, KeyMaker } from './jest/key.ts'
+import { demandsOf, JestDirectory, KeyMaker } from './jest/key.ts'
 import {
-  type Loaded,
+  type WrappedTransformer,
   loadTransformer,
   type TransformedSource,
   type Transformer,
   type TransformOptions,
 } from './jest/transformer.ts'
-
 export type { TransformedSource, Transformer, TransformOptions } from './jest/transformer.ts'
 
 /** Options of the transformer, the second part of Jest's `transform` entry. */
@@ -61,7 +59,7 @@ export default factory
 
 /** The transformer with a cache in front. Its errors pass through and are not cached. */
 function cached(
-  loaded: Loaded,
+  loaded: WrappedTransformer,
   transformerConfig: unknown,
   declared: DeclaredInputs,
   space: OpenNamespace,

@@ -10,7 +10,7 @@ import { EventEmitter } from 'node:events'
 import type { VarveError } from 'varve'
 import { LazyNamespace } from './adapters/lazy-namespace.ts'
 import { ADAPTER_FIELDS, type AdapterOptions } from './adapters/options.ts'
-import { type Stamped, TIME_MAX_MS } from './adapters/value.ts'
+import { type TimedValue, TIME_MAX_MS } from './adapters/value.ts'
 import { checkOptions } from './build/validate.ts'
 
 /** Options of `new VarveKeyv(options)`. */
@@ -135,8 +135,8 @@ const expiryOf = (ttl = 0): number => {
   return ttl > 0 && timeMs <= TIME_MAX_MS ? timeMs : 0
 }
 
-const isExpired = (entry: Stamped): boolean => entry.timeMs !== 0 && Date.now() > entry.timeMs
+const isExpired = (entry: TimedValue): boolean => entry.timeMs !== 0 && Date.now() > entry.timeMs
 
 /** The value of an entry; undefined if it has expired. It stays, as its removal could remove what another process sets meanwhile. */
-const valueOf = (entry: Stamped | undefined): unknown =>
+const valueOf = (entry: TimedValue | undefined): unknown =>
   entry === undefined || isExpired(entry) ? undefined : entry.value

@@ -8,13 +8,13 @@
  */
 import type { Plugin } from 'rolldown'
 import { installReads } from 'varve/reads'
-import type { CachedPluginOptions } from './rollup/options.ts'
+import type { CachedPluginOptions } from './rollup/hooks.ts'
 import { plainTool, wrapPlugin } from './rollup/tool.ts'
 
 export { CONFIG_FILES } from './build/identity.ts'
 export type { CachedOptions, CachedStats } from './build/options.ts'
 export type { CachedHook } from './rollup/hooks.ts'
-export type { CachedPluginOptions } from './rollup/options.ts'
+export type { CachedPluginOptions } from './rollup/hooks.ts'
 
 // Before a config creates its plugins, so that all that it reads is recorded. In a shared module this would run for each entry point.
 installReads()

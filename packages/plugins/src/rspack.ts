@@ -12,15 +12,14 @@
  */
 import { createRequire } from 'node:module'
 import type { Compiler } from '@rspack/core'
+import { noteOutput } from 'varve/internal'
 import { installReads } from 'varve/reads'
 import { type CachedOptions, FIELDS } from './build/options.ts'
 import { digest } from './build/digest.ts'
 import { checkOptions } from './build/validate.ts'
-import { followBuilds } from './loader/builds.ts'
+import { attach, followBuilds } from './loader/shared.ts'
 import { LoaderCache } from './loader/cache.ts'
 import type { ChainContext } from './loader/context.ts'
-import { attach } from './loader/shared.ts'
-
 export { CONFIG_FILES } from './build/identity.ts'
 export type { CachedOptions, CachedStats } from './build/options.ts'
 
@@ -48,8 +47,12 @@ export class VarveRspackPlugin {
     const logger = compiler.getInfrastructureLogger(NAME)
     const inputs = { tool: `rspack ${compiler.rspack.rspackVersion}` }
     const warn = (text: string): void => logger.warn(text)
-    const info = (text: string): void => logger.info(text)
+    const info = (text: string): void => {
+      if (isLevelHidden(compiler)) process.stderr.write(`[${NAME}] ${text}\n`)
+      else logger.info(text)
+    }
     const build = { tool: 'rspack', root: compiler.context, inputs, warn, info }
+    compiler.hooks.initialize.tap(NAME, () => noteOutput(compiler.outputPath, compiler.context))
     followBuilds(NAME, compiler, cache, build)
     compiler.hooks.thisCompilation.tap(NAME, (compilation) => {
       const hooks = compiler.rspack.NormalModule.getCompilationHooks(compilation)
@@ -64,4 +67,9 @@ export class VarveRspackPlugin {
     compiler.hooks.watchClose.tap(NAME, () => void cache.close())
     compiler.hooks.shutdown.tapPromise(NAME, () => cache.close())
   }
+}
+
+/** Whether the config hides the level 'info' of the log, as that of Rsbuild does. A report was asked for, so it is printed anyway. */
+function isLevelHidden({ options }: Compiler): boolean {
+  return ['none', 'error', 'warn'].includes(options.infrastructureLogging.level ?? 'info')
 }

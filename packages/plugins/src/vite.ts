@@ -8,18 +8,14 @@
  */
 import type { Plugin } from 'vite'
 import { installReads } from 'varve/reads'
-import { runBefore } from './rollup/hooks.ts'
-import type { CachedPluginOptions } from './rollup/options.ts'
+import { type CachedPluginOptions, runBefore } from './rollup/hooks.ts'
 import { wrapPlugin } from './rollup/tool.ts'
 import { ViteTool } from './vite/config.ts'
-import { makeVarve, type VarveViteOptions } from './vite/named.ts'
-import { watchRequests } from './vite/requests.ts'
-import { addToKeys } from './vite/vitest.ts'
-
+import { addToKeys, makeVarve, type VarveViteOptions, watchRequests } from './vite/named.ts'
 export { CONFIG_FILES } from './build/identity.ts'
 export type { CachedOptions, CachedStats } from './build/options.ts'
 export type { CachedHook } from './rollup/hooks.ts'
-export type { CachedPluginOptions } from './rollup/options.ts'
+export type { CachedPluginOptions } from './rollup/hooks.ts'
 export type { PluginChoice, VarveViteOptions } from './vite/named.ts'
 
 // Before a config creates its plugins, so that all that it reads is recorded. In a shared module this would run for each entry point.

@@ -8,7 +8,7 @@
  */
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import { isObject, isText } from './json.ts'
+import { isObject, isText } from './options.ts'
 import { disk } from './host.ts'
 
 const COMMITS = 16

@@ -4,7 +4,7 @@
  *   1. The collector writes `v1/<domain>/clock`, whose time is the store's present time, and lists the domain. A list is read as a stream, once for
  *      its heads and time and once for garbage, because a store may have, or claim, any number of objects.
  *   2. It marks what the heads of all scopes name: layers and their chunks. A head or description that it cannot verify ends it.
- *   3. What is not marked and older than the grace is written to the sweep. Publishers then do not rely on it (`sweep.ts`).
+ *   3. What is not marked and older than the grace is written to the sweep. Publishers then do not rely on it (`publish.ts`).
  *   4. It replaces each head by one with the same layers and a new generation, and marks what these name.
  *   5. It removes what is still not marked, and writes an empty sweep.
  *
@@ -17,12 +17,11 @@ import { readManifest } from './heads.ts'
 import { bytesOf } from './layer.ts'
 import type { Manifest } from './manifest.ts'
 import { AGE_MS, BOOLEAN, checkCall, CONTROL, type Field } from './options.ts'
-import { type Publication, updateHead } from './publish.ts'
+import { encodeSweep, type Publication, readSweep, sweepName, SWEPT_MAX, updateHead } from './publish.ts'
 import { readDescription, type RemoteControl } from './pull.ts'
 import { asPublisher } from './push.ts'
 import { chunkName, layerName, type Remote, type Scope } from './remote.ts'
 import type { BlobStore, Listed } from './stores/store.ts'
-import { encodeSweep, readSweep, sweepName, SWEPT_MAX } from './sweep.ts'
 
 /** Options of `gc`. */
 export interface RemoteGcOptions extends RemoteControl {
@@ -130,7 +129,10 @@ function tooMany({ label }: ListedStore, what: string): VarveError {
 }
 
 async function survey(store: ListedStore, one: Publication): Promise<Survey> {
-  let [objects, bytes, nowMs, sweptMs] = [0, 0, 0, 0]
+  let objects = 0
+  let bytes = 0
+  let nowMs = 0
+  let sweptMs = 0
   const heads: string[] = []
   for await (const { name, size, modified } of listOf(store, one)) {
     objects += 1

@@ -1,6 +1,6 @@
 /** Shares caches of Varve between machines: stores, signed manifests, push and pull. */
 export { remoteDoctor, type RemoteDoctorOptions, type RemoteDoctorReport } from './doctor.ts'
-export type { RemoteFinding } from './doctor/finding.ts'
+export type { RemoteFinding } from './doctor.ts'
 export { type Environment, type EnvironmentOptions, remoteFromEnvironment } from './environment.ts'
 export {
   type RemoteLayerReport,
@@ -19,14 +19,14 @@ export { compact, push, type PushOptions, type PushReport, type RemoteCompactOpt
 export type { Remote, RemoteMode, RemoteOptions, RemotePrefetch } from './remote.ts'
 export { revoke, type RevokeReport } from './revoke.ts'
 export type { PushedCache } from './seal.ts'
-export type { CredentialsOption, HttpCredentials } from './stores/authorization.ts'
+export type { CredentialsOption, HttpCredentials } from './stores/http.ts'
 export { bazel, type BazelOptions } from './stores/bazel.ts'
 export { directory } from './stores/directory.ts'
 export { githubActions, type GithubActionsOptions } from './stores/github-actions.ts'
 export { redis, type RedisOptions } from './stores/redis.ts'
 export type { RedisCredentials } from './stores/redis-client.ts'
 export { s3, type S3Options } from './stores/s3.ts'
-export type { S3Credentials } from './stores/sigv4.ts'
+export type { S3Credentials } from './stores/s3.ts'
 export type {
   BlobStore,
   Capabilities,

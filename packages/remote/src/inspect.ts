@@ -72,7 +72,8 @@ export async function verifyRemote(remote: Remote, options: PullOptions = {}): P
     const named = namedIn(await manifestsOf(remote, commits, signal))
     const total = bytesOf(named.map(({ layer }) => layer))
     const problems: string[] = []
-    let [chunks, bytes] = [0, 0]
+    let chunks = 0
+    let bytes = 0
     const reported = async <T>(work: Promise<T>): Promise<T | undefined> => {
       try {
         return await work

@@ -59,7 +59,6 @@ export function chunkMaxFor({ label, capabilities: { bytesMax } }: Pick<BlobStor
   throw new VarveError('INVALID_OPTION', `${label} takes blobs of at most ${bytesMax} bytes; layers need ${CHUNK_MIN}`)
 }
 
-/** The pieces of each chunk. */
 export function cut({ files, chunkMax = CHUNK_MAX }: Pick<Description, 'files' | 'chunkMax'>): Piece[][] {
   const ownChunk = Math.min(OWN_CHUNK, chunkMax)
   const chunks: Piece[][] = []

@@ -12,7 +12,7 @@
 import { sign, verify } from 'node:crypto'
 import { VarveError } from 'varve'
 import { AT_ONCE } from './each.ts'
-import { isArray, isCount, isDigest, isObject, isText, parseJson } from './json.ts'
+import { isArray, isCount, isDigest, isObject, isText, parseJson } from './options.ts'
 import type { PublicKey, SigningKey } from './keys.ts'
 import { CHUNK_MAX } from './layer.ts'
 
@@ -60,7 +60,7 @@ export interface Manifest {
 }
 
 /** Most layers that a manifest names in `merged` and `revoked`. */
-export const MERGED_MAX = 256
+const MERGED_MAX = 256
 export const REVOKED_MAX = 10_000
 
 /** Most chunks of a layer that a manifest names. */
@@ -79,7 +79,6 @@ export const DESCRIPTION_MAX: number = 64 << 20
 /** Parts of JSON for one byte of a manifest; a layer has one for every 14. */
 const PARTS = 1 / 8
 
-/** The bytes of a signed manifest. */
 export function encodeManifest(manifest: Manifest, { id, secret }: SigningKey): Uint8Array {
   const header = Buffer.concat([MAGIC, Buffer.from(id, 'hex')])
   const body = Buffer.from(JSON.stringify(manifest))
@@ -103,7 +102,9 @@ export function decodeManifest(bytes: Uint8Array, name: string, keys: readonly P
   if (data.length < SIGNED || data.length > MANIFEST_MAX || !data.subarray(0, MAGIC.length).equals(MAGIC)) {
     throw refuse(`expected ${SIGNED} to ${MANIFEST_MAX} bytes that begin with ${MAGIC.toString()}`)
   }
-  const [header, signature, body] = [data.subarray(0, HEADER), data.subarray(HEADER, SIGNED), data.subarray(SIGNED)]
+  const header = data.subarray(0, HEADER)
+  const signature = data.subarray(HEADER, SIGNED)
+  const body = data.subarray(SIGNED)
   if (keys !== 'none') {
     const id = header.subarray(MAGIC.length).toString('hex')
     const key = keys.find((each) => each.id === id)
@@ -170,4 +171,70 @@ function sumOf(layers: readonly RemoteLayer[], field: 'bytes' | 'descriptionByte
 
 function isChunk(value: unknown): value is Chunk {
   return isObject(value) && isDigest(value['sha256']) && isCount(value['bytes']) && value['bytes'] <= CHUNK_MAX
+}
+
+// What a publication changes in the layers of a scope, without effects.
+//
+// Each layer stays larger than all newer layers of its cache together, in bytes and in entries. A publication that would break this
+// merges the newest layers with its own into one. So a cache has few layers, each entry is written again only as often as the sizes
+// double, and at most half of the entries are hidden by newer ones.
+//
+//   sizes before, the newest first    3   5   20   90
+//   a delta of 4                      3 <= 4, 5 <= 4 + 3, 20 > 12, 90 > 32: both are merged with it
+//   sizes after                       12      20   90
+
+export type Size = Pick<RemoteLayer, 'bytes' | 'entries' | 'deletes'>
+
+/** A layer that takes the place of others. */
+export interface Change {
+  readonly layer: RemoteLayer
+  /** The layers that it contains: some that follow each other, of the same cache. None: it is put on top. */
+  readonly replaces: readonly RemoteLayer[]
+}
+
+/** How many of `layers`, the newest first, are merged with `delta`. Together they have at most `bytesMax`. */
+export function countToMerge(layers: readonly Size[], delta: Size, bytesMax: number): number {
+  let bytes = delta.bytes
+  let changes = delta.entries + delta.deletes
+  let count = 0
+  for (const [index, layer] of layers.entries()) {
+    const isSmall = layer.bytes <= bytes || layer.entries + layer.deletes < changes
+    bytes += layer.bytes
+    changes += layer.entries + layer.deletes
+    if (bytes > bytesMax) break
+    if (isSmall) count = index + 1
+  }
+  return count
+}
+
+/** Layers with these changes. Undefined if a layer that is replaced is not there any more: another publisher has merged it. */
+export function layersWith(layers: readonly RemoteLayer[], changes: readonly Change[]): RemoteLayer[] | undefined {
+  let changed = [...layers]
+  for (const { layer, replaces } of changes) {
+    if (changed.some((known) => isSame(known, layer))) continue
+    const own = changed.filter(({ cache }) => cache === layer.cache)
+    const first = own.findIndex((known) => replaces[0] !== undefined && isSame(known, replaces[0]))
+    if (replaces.length > 0 && (first === -1 || !replaces.every((each, index) => isSame(own[first + index], each))))
+      return undefined
+    const at = Math.max(
+      0,
+      changed.findIndex((known) => isSame(known, replaces[0])),
+    )
+    changed = [
+      ...changed.slice(0, at),
+      layer,
+      ...changed.slice(at).filter((known) => !replaces.some((each) => isSame(known, each))),
+    ]
+  }
+  return changed
+}
+
+/** Whether both are one layer. */
+export function isSame(one: RemoteLayer | undefined, other: RemoteLayer | undefined): boolean {
+  return one !== undefined && one.sha256 === other?.sha256 && one.cache === other.cache
+}
+
+/** What `merged` of a layer has that contains these. */
+export function mergedOf(layers: readonly RemoteLayer[]): string[] {
+  return layers.flatMap(({ sha256, merged = [] }) => [sha256.slice(0, 16), ...merged]).slice(0, MERGED_MAX)
 }

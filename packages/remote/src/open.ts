@@ -10,9 +10,8 @@
  */
 import { basename, dirname } from 'node:path'
 import { type AttachedLayers, type CacheRemote, type PublishedCache, VarveError } from 'varve'
-import { readStoredHead, writeStoredHead } from './heads.ts'
+import { dropDamaged, readStoredHead, writeStoredHead } from './heads.ts'
 import { bytesOf } from './layer.ts'
-import { dropDamaged } from './local.ts'
 import { fetchLayers, manifestsOf, namedIn, type NamedLayer, pathOf, type ScopeManifest, usableOf } from './pull.ts'
 import { push } from './push.ts'
 import {

@@ -1,17 +1,17 @@
-/** Checks of arguments and options that all functions share. */
+/** Checks of arguments and options that all functions share, and of JSON from a store. */
 import { VarveError } from 'varve'
 
 /** What an option may hold, in words and as a check. Undefined is always allowed and means the default. */
 export type Field = readonly [expected: string, accepts: (value: unknown) => boolean]
 
-const isText = (value: unknown): boolean => typeof value === 'string' && value !== ''
+const isFilledText = (value: unknown): boolean => typeof value === 'string' && value !== ''
 
 /** The longest time of a timer. */
 export const MS_MAX: number = 2 ** 31 - 1
 
 export const BOOLEAN: Field = ['true or false', (value) => typeof value === 'boolean']
-export const TEXT: Field = ['a string', isText]
-export const TEXTS: Field = ['an array of strings', (value) => Array.isArray(value) && value.every(isText)]
+export const TEXT: Field = ['a string', isFilledText]
+export const TEXTS: Field = ['an array of strings', (value) => Array.isArray(value) && value.every(isFilledText)]
 export const MS: Field = [
   `milliseconds, a number from 1 to ${MS_MAX}`,
   (value) => typeof value === 'number' && value >= 1 && value <= MS_MAX,
@@ -67,4 +67,34 @@ export function checkCall(
     throw new VarveError('INVALID_ARGUMENT', `${call}() takes what openRemote() returns as its first argument`)
   checkOptions(`${call}()`, options, Object.keys(fields))
   checkValues(options, fields)
+}
+
+/** Objects, arrays and members take up to 20 times the memory of their bytes. Throws SyntaxError if there are more than `partsMax`. */
+export function parseJson(bytes: Uint8Array, partsMax: number): unknown {
+  let parts = 0
+  for (const byte of bytes) if (byte === 0x7b || byte === 0x5b || byte === 0x2c) parts += 1
+  if (parts > partsMax) throw new SyntaxError(`the JSON has more than ${partsMax} parts`)
+  return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString())
+}
+
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+export function isArray(value: unknown): value is readonly unknown[] {
+  return Array.isArray(value)
+}
+
+export function isText(value: unknown): value is string {
+  return typeof value === 'string'
+}
+
+/** A whole number of things or bytes. */
+export function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && Number(value) >= 0
+}
+
+/** SHA-256 in hex. */
+export function isDigest(value: unknown): value is string {
+  return typeof value === 'string' && /^[0-9a-f]{64}$/.test(value)
 }

@@ -1,7 +1,7 @@
 /**
  * Publishes changes of a scope:
  *
- *   1. The publisher makes sure that there is a head, and reads the sweep (`sweep.ts`).
+ *   1. The publisher makes sure that there is a head, and reads the sweep (below).
  *   2. It writes chunks, then descriptions, then the manifest of the commit, then the head: in this order no manifest names an
  *      object that does not exist. All but the head are create-only, so equal work by two publishers is stored once.
  *      A store without a head has only manifests of commits: a publisher of another cache of the same commit replaces that one.
@@ -12,16 +12,25 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { VarveError } from 'varve'
-import { type Change, layersWith, mergedOf } from './change.ts'
+import {
+  type Change,
+  type Chunk,
+  DESCRIPTION_MAX,
+  encodeManifest,
+  FIRST_MAX,
+  layersWith,
+  type Manifest,
+  mergedOf,
+  type RemoteLayer,
+} from './manifest.ts'
 import { forEachAtOnce } from './each.ts'
 import { readHead, readManifest } from './heads.ts'
 import type { SigningKey } from './keys.ts'
 import { bytesOf, chunkMaxFor, cut, digestOf, encodeDescription, FILES_MAX, filesOf, readChunk } from './layer.ts'
-import { type Chunk, DESCRIPTION_MAX, encodeManifest, FIRST_MAX, type Manifest, type RemoteLayer } from './manifest.ts'
 import { install, type RemoteControl } from './pull.ts'
-import { chunkName, headName, layerName, manifestName, type Remote, type Scope } from './remote.ts'
+import { chunkName, type Domain, headName, layerName, manifestName, type Remote, type Scope } from './remote.ts'
 import type { Sealed } from './seal.ts'
-import { readSweep, type Sweep } from './sweep.ts'
+import { randomUUID } from 'node:crypto'
 
 /** What all steps of a publication need. */
 export interface Publication {
@@ -33,7 +42,7 @@ export interface Publication {
 }
 
 /** The outcome of a publication. */
-export interface Published {
+export interface PublishOutcome {
   readonly outcome: 'published' | 'exists'
   readonly generation: number
   readonly layers: readonly RemoteLayer[]
@@ -50,7 +59,7 @@ export async function publish(
   base: Manifest | undefined,
   sealed: readonly Sealed[],
   { onProgress }: RemoteControl,
-): Promise<Published | undefined> {
+): Promise<PublishOutcome | undefined> {
   await makeHead(one)
   const sweep = await readSweep(one.remote, one.scope, one.signal)
   const sent: Sent[] = []
@@ -91,7 +100,8 @@ async function send(
   const files = await filesOf(directory)
   const bytes = bytesOf(files)
   const chunks: Chunk[] = []
-  let [done, sentBytes] = [0, 0]
+  let done = 0
+  let sentBytes = 0
   const chunkMax = chunkMaxFor(store)
   await forEachAtOnce(cut({ files, chunkMax }).entries(), async ([index, pieces]) => {
     const chunk = await readChunk(directory, pieces)
@@ -137,7 +147,7 @@ async function publishCommit(
   one: Publication,
   base: Manifest | undefined,
   changes: readonly Change[],
-): Promise<Published['outcome'] | undefined> {
+): Promise<PublishOutcome['outcome'] | undefined> {
   const { remote, scope, key, commit, signal } = one
   if (commit === '') return 'published'
   const { store } = remote
@@ -155,7 +165,7 @@ async function publishCommit(
 }
 
 /** What the publisher has relied on. */
-interface Relied {
+interface PublisherBasis {
   readonly sweep: Sweep
   readonly objects: readonly string[]
 }
@@ -164,7 +174,7 @@ interface Relied {
 async function replaceHead(
   one: Publication,
   changes: readonly Change[],
-  { sweep, objects }: Relied,
+  { sweep, objects }: PublisherBasis,
 ): Promise<number | undefined> {
   const { remote, scope, key, commit, signal } = one
   if (!remote.store.capabilities.compareAndSwap) return 0
@@ -253,4 +263,56 @@ function isUnchanged({ layers }: Manifest, before: Manifest): boolean {
       return sha256 === before.layers[index]?.sha256 && cache === before.layers[index]?.cache
     })
   )
+}
+
+// The sweep of a domain: the object by which garbage collection and publishers agree, so that none removes what another names.
+//
+//   v1/<domain>/sweep    <random id> <milliseconds that the collector may take>
+//                        a line for each object that it is about to remove; none if it has ended
+//
+// Collector and publisher read and write in opposite orders, so one of them sees the other:
+//
+//   1. The publisher makes sure that a head exists, reads the sweep, and writes its objects. It skips objects that exist.
+//   2. Before each attempt to replace the head, it reads the head, then the sweep. If the sweep has changed, the objects of step 1 may be
+//      gone, and it begins again. If the sweep names one of its objects, it publishes nothing.
+//   3. The collector writes the sweep, then replaces every head by one with the same layers and a new generation. A publisher that
+//      was first is in the head that it reads; one that comes later has a conflict, reads again, and sees the sweep.
+//   4. The collector removes what the sweep names and no head does, and writes an empty sweep.
+
+/** What a sweep has when it was read. */
+export interface Sweep {
+  /** Undefined if there was never one. */
+  readonly etag: string | undefined
+  /** Milliseconds that its collector may take. */
+  readonly budgetMs: number
+  readonly names: ReadonlySet<string>
+}
+
+/** Most objects of one sweep. */
+export const SWEPT_MAX = 50_000
+const SWEEP_BYTES_MAX: number = 16 << 20
+
+export function sweepName(domain: Domain): string {
+  return `v1/${domain}/sweep`
+}
+
+/** The sweep of a domain. A store that cannot replace a head has none, because there is no garbage collection. */
+export async function readSweep(
+  { store }: Remote,
+  { domain }: Pick<Scope, 'domain'>,
+  signal: AbortSignal,
+): Promise<Sweep> {
+  const found = store.capabilities.compareAndSwap
+    ? await store.get(sweepName(domain), { bytesMax: SWEEP_BYTES_MAX, signal })
+    : undefined
+  const [first = '', ...names] = Buffer.from(found?.bytes ?? [])
+    .toString()
+    .split('\n', SWEPT_MAX + 2) // the object is not signed
+    .filter((line) => line !== '')
+  return { etag: found?.etag, budgetMs: Number(first.split(' ')[1]) || 0, names: new Set(names) }
+}
+
+/** The bytes of a sweep, which differ from those of every other one. */
+export function encodeSweep(names: readonly string[], budgetMs: number): Uint8Array {
+  return new Uint8Array(Buffer.from([`${randomUUID()} ${budgetMs}`, ...names, ''].join('\n')))
 }

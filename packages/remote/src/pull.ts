@@ -9,16 +9,15 @@
  *   2. For all layers that it lacks, it gets the descriptions and chunks, and verifies every digest before it writes. The first chunks of a
  *      layer, which the manifest names, are asked for together with its description: a small layer takes one round trip after the head.
  *   3. It renames the finished directory. So a layer with its name is complete, whenever the process ends.
- *   4. What no head names any more is removed later (`local.ts`), and what is revoked at once.
+ *   4. What no head names any more is removed later (`heads.ts`), and what is revoked at once.
  */
 import { randomUUID } from 'node:crypto'
 import { dirname, join } from 'node:path'
 import { VarveError } from 'varve'
 import { allEnded, Gate } from './each.ts'
 import { ioError } from './error-code.ts'
-import { readNewest } from './heads.ts'
+import { dropUnused, readNewest, remove } from './heads.ts'
 import { bytesOf, cut, decodeDescription, type Description, digestOf, FILES_MAX, writeChunk } from './layer.ts'
-import { dropUnused, remove } from './local.ts'
 import { type Chunk, DESCRIPTION_MAX, type Manifest, type RemoteLayer } from './manifest.ts'
 import { checkCall, CONTROL, type Field, TEXTS } from './options.ts'
 import { chunkName, layerName, type Remote, type Scope, withinBudget } from './remote.ts'

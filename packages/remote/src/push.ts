@@ -6,11 +6,10 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { VarveError } from 'varve'
-import { isSame } from './change.ts'
+import { isSame, type Manifest, type RemoteLayer } from './manifest.ts'
 import { readManifest } from './heads.ts'
-import type { Manifest, RemoteLayer } from './manifest.ts'
 import { BOOLEAN, checkCall, CONTROL, type Field, invalidOption, TEXT, TEXTS } from './options.ts'
-import { publish, type Publication, updateHead } from './publish.ts'
+import { type Publication, publish, updateHead } from './publish.ts'
 import { fetchLayers, manifestsOf, MissingObject, namedIn, type NamedLayer, type RemoteControl } from './pull.ts'
 import { manifestName, type Remote, type Scope, withinBudget } from './remote.ts'
 import {
@@ -18,8 +17,8 @@ import {
   type PushedCache,
   sealDelta,
   type Sealed,
-  sealLayers,
   type Sealing,
+  sealLayers,
   withTemporary,
 } from './seal.ts'
 

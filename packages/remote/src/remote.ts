@@ -144,10 +144,8 @@ export function checkRemote(options: RemoteOptions): Remote {
   if (store === undefined) throw invalidOption("option 'store'", STORE[0])
   if (typeof dir !== 'string' || dir === '')
     throw invalidOption("option 'dir'", "the path of a directory, for example 'node_modules/.cache/remote'")
-  const [mode, prefetch] = [
-    readMode("option 'mode'", options.mode),
-    readPrefetch("option 'prefetch'", options.prefetch),
-  ]
+  const mode = readMode("option 'mode'", options.mode)
+  const prefetch = readPrefetch("option 'prefetch'", options.prefetch)
   const secret = signingKey === undefined ? undefined : readSigningKey("option 'signingKey'", signingKey)
   if (mode === 'read-write' && secret === undefined) {
     throw new VarveError(

@@ -2,14 +2,13 @@
  * Seals what a publication adds to a scope:
  *
  *   1. A cache is opened over all layers that readers have, and sealed since them: its delta. Without a delta nothing is added.
- *   2. If the delta is to be merged with the newest layers (`change.ts`), the same cache is sealed since the other layers instead.
+ *   2. If the delta is to be merged with the newest layers (`manifest.ts`), the same cache is sealed since the other layers instead.
  *
  * A layer that cannot be read whole is never merged, because what it has would be lost for all.
  */
 import { join } from 'node:path'
 import { type Cache, type CacheOptions, openCache, VarveError } from 'varve'
-import { countToMerge } from './change.ts'
-import type { RemoteLayer } from './manifest.ts'
+import { countToMerge, type RemoteLayer } from './manifest.ts'
 import { bytesOf } from './layer.ts'
 import { type NamedLayer, pathOf } from './pull.ts'
 import type { Remote } from './remote.ts'
@@ -88,7 +87,8 @@ async function sealMerged(
   count: number,
   sealing: Sealing,
 ): Promise<Sealed | undefined> {
-  const [replaces, kept] = [own.slice(0, count), own.slice(count)]
+  const replaces = own.slice(0, count)
+  const kept = own.slice(count)
   const cache = own[0]?.cache ?? ''
   const directory = join(sealing.temporary, 'merged', cache)
   const { entries, deletes } = await open.seal(directory, {

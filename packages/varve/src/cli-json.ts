@@ -1,8 +1,5 @@
 /** Types of the JSON that `varve <command> --json` writes: one value to standard output. */
-import type { CacheJson, RemoteLayerJson } from './cli-json/caches.ts'
-import type { ContentsJson } from './cli-json/contents.ts'
-import type { RecordJson } from './cli-json/records.ts'
-import type { StoredContent } from './engine/files.ts'
+import type { StoredContent } from './engine/engine.ts'
 import type { ErrorCode } from './errors.ts'
 import type { TrustDomain } from './health/domain.ts'
 import type { FileManifest } from './values/manifest.ts'
@@ -19,11 +16,9 @@ import type {
   TopItem,
   VerifyReport,
 } from './reports.ts'
+import type { Difference } from './task/why.ts'
 
-export type { CacheJson, RemoteLayerJson } from './cli-json/caches.ts'
-export type { DependencyJson, RecordJson, VariantJson } from './cli-json/records.ts'
 export type { CacheReader, DescribeCache, Description, Part, ReadEntry, Subject } from './cli-json/description.ts'
-export type { ContentsJson, MadeJson, MadeReasonJson, MadeResultJson, TreeJson } from './cli-json/contents.ts'
 
 /** The `format` of every value. It changes if a field is removed or changes its meaning, not if one is added. */
 export const CLI_JSON_FORMAT = 1
@@ -306,4 +301,122 @@ export interface RemoteKeygenJson extends FormatJson {
 
 export interface ErrorJson extends FormatJson {
   readonly error: { readonly code: ErrorCode; readonly message: string }
+}
+
+export interface CacheJson {
+  readonly dir: string
+  /** Names of tools in its history, the last one first. */
+  readonly tools: readonly string[]
+  /** Names of its namespaces. */
+  readonly namespaces: readonly string[]
+  readonly entries: number
+  readonly bytes: number
+  /** When a build last wrote to it or recorded what it read, in milliseconds since 1970; 0 if unknown. */
+  readonly usedMs: number
+  /** Why it could not be opened; its counts are 0. Null if it was. */
+  readonly problem: string | null
+}
+
+/** A layer of a remote. */
+export interface RemoteLayerJson {
+  /** Name of the cache. */
+  readonly cache: string
+  readonly sha256: string
+  /** Bytes of its files; `descriptionBytes` are those of the list of them. */
+  readonly bytes: number
+  readonly descriptionBytes: number
+  /** Its first chunks, at most 8. */
+  readonly first: readonly { readonly sha256: string; readonly bytes: number }[]
+  readonly entries: number
+  readonly deletes: number
+  /** First 16 digits of the layers that were merged into it, the newest ones. */
+  readonly merged?: readonly string[] | undefined
+}
+
+/** What the entries of a cache are about. */
+export interface ContentsJson {
+  /** The whole cache: parts by namespace or task, in these by package or directory, in these by module. */
+  readonly tree: TreeJson
+  readonly made: MadeJson
+}
+
+/** Entries with something in common. */
+export interface TreeJson {
+  /** Null for the parts that are too many to be listed. */
+  readonly name: string | null
+  /** The name as users know it, if that is another one. */
+  readonly title?: string
+  readonly entries: number
+  /** Bytes of keys and values before compression. */
+  readonly bytes: number
+  /** Milliseconds that the newest results took when they were made: what a build saves if all of them are hits. */
+  readonly workMs: number
+  /** The largest parts come first. */
+  readonly parts?: readonly TreeJson[]
+}
+
+/** The results of tasks that the last recorded build made. */
+export interface MadeJson {
+  readonly count: number
+  /** The most frequent reasons come first. */
+  readonly reasons: readonly MadeReasonJson[]
+}
+
+/** Results that were made for one reason. */
+export interface MadeReasonJson {
+  readonly reason: string
+  readonly count: number
+  readonly workMs: number
+  /** The costliest results come first. */
+  readonly results: readonly MadeResultJson[]
+}
+
+/** A result that was made because none was stored, or because something differs from the nearest older one. */
+export interface MadeResultJson {
+  readonly task: string
+  readonly id: string
+  /** The tool or plugin of the task and what the id is about, if it is a task of a plugin. */
+  readonly tool?: string
+  readonly path?: string
+  /** In milliseconds since 1970. */
+  readonly timeMs: number
+  readonly workMs: number
+  /** Some of the differences from the nearest older result. */
+  readonly differences: readonly Difference[]
+}
+
+/** The stored results of an id. */
+export interface RecordJson {
+  readonly task: string
+  readonly id: string
+  /** The newest result comes first. */
+  readonly variants: readonly VariantJson[]
+  /** How the two newest results differ; `before` is the older one. */
+  readonly between: readonly Difference[]
+}
+
+export interface VariantJson {
+  /** Time of the result, in milliseconds since 1970. */
+  readonly timeMs: number
+  /** Whether a run with the same inputs would hit: files and environment are unchanged, and the result is stored. */
+  readonly holds: boolean
+  /** Whether the result was evicted or is damaged. */
+  readonly isLost: boolean
+  /** Path of the layer that has the result; null if the cache itself has it, or it is lost. */
+  readonly layer: string | null
+  /** Why its work was done, with short values: `'NODE_ENV development -> production'`. Older records do not have it. */
+  readonly why?: string
+  readonly differences: readonly Difference[]
+  /** Variables that are not set here, which the build may set itself. They are assumed to be as they were. */
+  readonly assumed: readonly DependencyJson[]
+  readonly inputs: readonly DependencyJson[]
+  /** Environment variables. */
+  readonly env: readonly DependencyJson[]
+  readonly files: readonly DependencyJson[]
+}
+
+/** Something that a result depends on. `'missing'` and `'undefined'` are digests, too, and a short value is its own: `'="production"'`. */
+export interface DependencyJson {
+  readonly name: string
+  readonly digest: string
 }

@@ -150,7 +150,8 @@ const SYSTEM: ReadonlyMap<unknown, ErrorCode> = new Map([
 /** Makes a VarveError from what an engine threw, with its code if that is an ErrorCode, otherwise with INTERNAL. */
 export function toVarveError(error: unknown): VarveError {
   if (error instanceof VarveError) return error
-  const [code, text] = [codeOf(error), textOf(error)]
+  const code = codeOf(error)
+  const text = textOf(error)
   if (isErrorCode(code)) return new VarveError(code, text, { cause: error })
   const system = SYSTEM.get(errorCode(error)) ?? (isOfSystem(error) ? 'IO' : undefined)
   if (system !== undefined) return new VarveError(system, text, { cause: error })

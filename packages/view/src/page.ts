@@ -1,12 +1,10 @@
 /** The program of the page. It asks its source for the caches and shows one of them. */
 import type { BuildRecord } from 'varve'
 import type { ContentsJson, ViewCacheJson, ViewJson } from 'varve/cli-json'
-import { contentsSection } from './page/contents.ts'
-import { el, section } from './page/dom.ts'
+import { contentsSection, missesSection } from './page/contents.ts'
+import { count, date, duration, el, percent, section, size } from './page/dom.ts'
 import { openExplanation } from './page/explain.ts'
-import { count, date, duration, percent, size } from './page/format.ts'
 import { healthSection, layersSection } from './page/health.ts'
-import { missesSection } from './page/misses.ts'
 import { type PageSource, pageSource } from './page/source.ts'
 import { historySection } from './page/timeline.ts'
 
@@ -39,7 +37,8 @@ function nameOf(dir: string): string {
 async function show(view: ViewJson, cache: ViewCacheJson | undefined): Promise<void> {
   if (cache === undefined) return
   document.title = `Varve: ${nameOf(cache.dir)}`
-  const [contents, misses] = [section('contents', 'Contents'), section('misses', 'Misses of the last build')]
+  const contents = section('contents', 'Contents')
+  const misses = section('misses', 'Misses of the last build')
   const progress = el('p', { role: 'status' }, 'Reading the entries …')
   contents.append(progress)
   const rest = [...askSection(cache), layersSection(view, cache), healthSection(view, cache, source)]

@@ -5,12 +5,30 @@
  *   2. its path begins with the token of this run, which only the terminal shows
  *   3. it reads: GET or HEAD
  */
+import type { ContentsJson, RecordJson, ViewJson } from 'varve/cli-json'
+import type { VerifyReport } from 'varve'
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { documentOf } from './document.ts'
-import type { Control, Source } from './source.ts'
+
+/** How a call is followed and stopped. */
+export interface Control {
+  readonly signal: AbortSignal | undefined
+  readonly onProgress: ((done: number, total: number) => void) | undefined
+}
+
+/** The caches; `dir` is that of one of them. */
+export interface Source {
+  overview(): Promise<ViewJson>
+  contents(dir: string, control: Control): Promise<ContentsJson>
+  verify(dir: string, control: Control): Promise<VerifyReport>
+  why(
+    dir: string,
+    ids: readonly { readonly task?: string | undefined; readonly id: string }[],
+  ): Promise<readonly RecordJson[]>
+}
 
 export interface ServeOptions {
   /** 0 is any free port. */
@@ -82,7 +100,8 @@ async function answer(
 }
 
 function isSame(given: string, token: string): boolean {
-  const [one, other] = [Buffer.from(given), Buffer.from(token)]
+  const one = Buffer.from(given)
+  const other = Buffer.from(token)
   return one.length === other.length && timingSafeEqual(one, other)
 }
 

@@ -1,7 +1,6 @@
 /** Code that names the file of its own module: it becomes relative only where another path in its place changes nothing else. */
 import { describe, expect, it } from 'vitest'
-import { isPlainPath, OwnPath } from '../../../packages/plugins/dist/build/own-path.js'
-import { Root } from '../../../packages/plugins/dist/build/root.js'
+import { isPlainPath, OwnPath, Root } from '../../../packages/plugins/dist/build/root.js'
 
 const PATH = '/home/me/one/src/App.vue'
 const NO_POSITIONS = { mappings: 'AAAA;;' }

@@ -1,4 +1,4 @@
-/** A build of the working directory with the caching loader: `node loaders.mjs rspack|loader <options>`. Prints what the tool logs. */
+/** A build of the working directory with the caching loader: `node loaders.mjs rspack|loader <options> [level of the log]`. Prints what the tool logs. */
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { VarveRspackPlugin } from '@varve/plugins/rspack'
@@ -6,7 +6,7 @@ import { rspack } from '@rspack/core'
 import webpack from 'webpack'
 
 const folder = process.cwd()
-const [tool, json = '{}'] = process.argv.slice(2)
+const [tool, json = '{}', level = 'info'] = process.argv.slice(2)
 const options = { ...JSON.parse(json), dir: 'cache' }
 const loader = fileURLToPath(import.meta.resolve('@varve/plugins/loader'))
 const config = {
@@ -15,7 +15,7 @@ const config = {
   entry: './main.js',
   output: { path: join(folder, 'dist') },
   cache: false,
-  infrastructureLogging: { level: 'info', stream: process.stdout },
+  infrastructureLogging: { level, stream: process.stdout },
 }
 /** @param {unknown} first */
 const rules = (first) => ({ rules: [{ test: /\.js$/, use: [first, join(folder, 'loader.cjs')] }] })

@@ -1,6 +1,6 @@
 // @ts-check
 // One build by Rspack, with a loader that does all that can be replayed.
-import { rmSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { VarveRspackPlugin } from '@varve/plugins/rspack'
@@ -30,6 +30,7 @@ await report(async () => {
     plugins: order.isCached ? [new VarveRspackPlugin(options)] : [],
     ...order.config,
   })
+  existsSync(compiler.outputPath) // Rsbuild looks for it, to empty it
   if (order.watches) {
     // A file that changed a moment before its loaders run might change again unseen, and would not be kept.
     compiler.watch({ aggregateTimeout: 200 }, () => noteEnd())

@@ -22,6 +22,14 @@ describe('VarveRspackPlugin', () => {
   scenarios(build, MODULES + 2)
   watchScenario(build)
 
+  it('whether a program that looks for its output finds any from the last build is no input', async () => {
+    const folder = makeApplication()
+    const config = { output: { path: join(folder, 'out') } }
+    expect((await build(folder, { config })).ran.length).toBe(MODULES + 2)
+    expect(existsSync(join(folder, 'out'))).toBe(true)
+    expect((await build(folder, { config })).ran).toEqual([])
+  })
+
   it('an Rspack loader runs again when a file appears below a watched folder or at a missing path', slow, async () => {
     const folder = makeApplication()
     mkdirSync(join(folder, 'watched', 'deep'), { recursive: true })

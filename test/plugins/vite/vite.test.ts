@@ -118,7 +118,7 @@ describe('varve, in Vite', () => {
   })
 
   it.each([
-    [['vite:css', 'commonjs'], "it has none but Vite's own. Remove varve()"],
+    [['vite:css', 'native:reporter', 'commonjs'], "it has none but Vite's own. Remove varve()"],
     [['vite:css', 'mine', 'yours'], "it has 'mine', 'yours'. Name the slow ones: varve({ plugins: ['mine'] })"],
   ])('varve() that knows none of the plugins warns once: %j', async (names, expected) => {
     const begin = resolveConfig(names, 'auto')

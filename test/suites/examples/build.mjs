@@ -4,8 +4,8 @@
 import assert from 'node:assert'
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { cp, mkdir, readdir, readFile, rm } from 'node:fs/promises'
-import { join, relative, sep } from 'node:path'
+import { cp, mkdir, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { basename, dirname, join, relative, sep } from 'node:path'
 import { addonPath, hostPlatform } from '../../../scripts/build/native.mjs'
 import { platforms } from '../../../scripts/build/platforms.mjs'
 import { packAll } from '../../../scripts/pack.mjs'
@@ -14,8 +14,8 @@ import { run } from '../../../scripts/common/steps.mjs'
 
 /** @typedef {import('./projects.mjs').Example} Example */
 /** @typedef {'without' | 'cold' | 'warm'} Way */
-/** @typedef {{ files: string[], hits: number, misses: number, cpuSeconds: number }} Built
- * `hits` and `misses` of all caches in this build; CPU time of all its processes */
+/** @typedef {{ files: string[], hits: number, misses: number, cpuSeconds: number, printed: string }} Built
+ * `hits` and `misses` of all caches in this build; CPU time of all its processes; what it printed */
 
 export const WAYS = /** @type {const} */ (['without', 'cold', 'warm'])
 
@@ -48,7 +48,7 @@ export async function installExample({ name }, project, tarballs) {
 /** The environment of a build. @param {string} project @param {Way} way */
 export function environmentOf(project, way) {
   const { NODE_ENV: _, ...env } = process.env
-  return { ...env, ...QUIET, ...(way === 'without' && { WITHOUT_VARVE: '1' }), VARVE_DIR: cachesOf(project), VARVE_HISTORY: 'always' }
+  return { ...env, ...QUIET, ...(way === 'without' && { WITHOUT_VARVE: '1' }), VARVE_DIR: cachesOf(project), VARVE_HISTORY: 'always', VARVE_REPORT: '1' }
 }
 
 /** The directory for caches of a project: beside it, because some tools list the files of a project. @param {string} project */
@@ -98,7 +98,28 @@ export async function build(example, project, way) {
   const [user = 0, system = 0] = (printed.trim().split('\n').at(-1) ?? '').split(' ').map(Number)
   const { hits, misses } = await countsOf(project)
   const files = await filesOf(example, project)
-  return { files, hits: hits - before.hits, misses: misses - before.misses, cpuSeconds: user + system }
+  return { files, hits: hits - before.hits, misses: misses - before.misses, cpuSeconds: user + system, printed }
+}
+
+/**
+ * Moves the folder around a project, with its caches, and builds there: the output, the report, the history and `why` are those of a build that
+ * took everything from the cache. Returns the new place of the project.
+ * @param {Example} example @param {string} project @param {Built} warm
+ */
+export async function buildMoved(example, project, warm) {
+  const around = dirname(project)
+  await rename(around, `${around}-moved`)
+  const moved = join(`${around}-moved`, basename(project))
+  const built = await build(example, moved, 'warm')
+  assert.deepEqual(built.files, warm.files, 'a build in another folder writes other files')
+  assert.deepEqual([built.hits, built.misses], [warm.hits, 0], 'a build in another folder misses')
+  assert.match(built.printed, /varve: (\d+) of \1 modules from cache/)
+  const varve = (/** @type {string[]} */ ...args) =>
+    run(process.execPath, [join(moved, 'node_modules/varve/dist/bundle/cli.js'), ...args], { cwd: moved, env: environmentOf(moved, 'warm') })
+  assert.doesNotMatch(await varve('history', '--limit', '1'), /task:|reads:|packs/)
+  const [page = ''] = example.pages
+  assert.match(await varve('why', page), /a hit/)
+  return moved
 }
 
 /** Builds three times, and compares. @param {Example} example @param {string} project */

@@ -10,7 +10,7 @@ import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { setup } from '../../../scripts/setup.mjs'
 import { runMain, step, StepFailed } from '../../../scripts/common/steps.mjs'
-import { buildThrice, installExample, packVarve, WAYS } from './build.mjs'
+import { buildMoved, buildThrice, installExample, packVarve, WAYS } from './build.mjs'
 import { EXAMPLES } from './projects.mjs'
 
 const HEAD = ['example', 'misses of a cold build', 'hits of a warm build', 'misses', 'CPU seconds without Varve, cold, warm']
@@ -22,12 +22,13 @@ const HEAD = ['example', 'misses of a cold build', 'hits of a warm build', 'miss
  * @param {readonly string[]} tarballs
  */
 async function tryExample(example, folder, tarballs) {
-  const project = join(folder, example.name)
+  const project = join(folder, example.name, 'project')
   await step(`${example.name}: install`, () => installExample(example, project, tarballs))
   const built = await step(`${example.name}: build`, () => buildThrice(example, project))
-  const { check } = example
+  const { check, isMovable = false } = example
   if (check !== undefined) await step(`${example.name}: its other promises`, () => check(project))
   const { cold, warm } = built
+  if (isMovable) await step(`${example.name}: in another folder`, () => buildMoved(example, project, warm))
   return [example.name, cold.misses, warm.hits, warm.misses, WAYS.map((way) => built[way].cpuSeconds.toFixed(1)).join(', ')]
 }
 

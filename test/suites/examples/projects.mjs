@@ -16,6 +16,7 @@ import { checkCachedHandler } from './nitro.mjs'
  * @property {readonly string[]} pages sources, named after orders, that `bench/examples` multiplies
  * @property {number} copies of them, so that a build takes longer than a start
  * @property {string} cached what Varve caches in it
+ * @property {boolean} [isMovable] whether a build in another folder takes everything from the cache
  * @property {(project: string) => Promise<void>} [check] what else its README promises
  */
 
@@ -24,9 +25,10 @@ const DATE = /\d{4}-\d\d-\d\dT[\d:.]+Z/g
 
 /** @type {readonly Example[]} */
 export const EXAMPLES = [
-  { name: 'vue-vite', title: 'Vue with Vite', cached: "Vue's compiler", output: 'dist', pages: ['src/pages/Orders.vue'], copies: 100 },
+  { name: 'vue-vite', isMovable: true, title: 'Vue with Vite', cached: "Vue's compiler", output: 'dist', pages: ['src/pages/Orders.vue'], copies: 100 },
   {
     name: 'react-vite',
+    isMovable: true,
     title: 'React with Vite',
     cached: 'Babel with the React Compiler',
     output: 'dist',
@@ -43,10 +45,28 @@ export const EXAMPLES = [
   },
   {
     name: 'webpack-typescript',
+    isMovable: true,
     title: 'webpack with TypeScript',
     cached: 'all of webpack',
     output: 'dist',
     pages: ['src/reports/orders.ts'],
+    copies: 100,
+  },
+  {
+    name: 'rsbuild',
+    title: 'React with Rsbuild',
+    cached: 'Babel with the React Compiler',
+    output: 'dist',
+    pages: ['src/pages/Orders.jsx'],
+    copies: 100,
+  },
+  {
+    name: 'nx',
+    title: 'An Nx workspace with Vite',
+    cached: 'Babel with the React Compiler',
+    output: 'packages/shop/dist',
+    leftovers: ['.nx'],
+    pages: ['packages/ui/src/Orders.jsx'],
     copies: 100,
   },
   {

@@ -68,6 +68,18 @@ export const PROJECTS = {
     files: { 'src/main.js': entry('app.jsx'), 'src/app.jsx': JSX },
     edit: ['src/app.jsx', 'WORD', 'word'],
   },
+  'rolldown-babel': {
+    tool: 'vite',
+    plugin: '@rolldown/plugin-babel',
+    imports: "import babel from '@rolldown/plugin-babel'",
+    make: "babel({ plugins: ['babel-plugin-react-compiler'] })",
+    external: [...REACT, 'react/compiler-runtime'],
+    files: {
+      'src/main.js': entry('app.jsx'),
+      'src/app.jsx': `const App = (props) => <p>{props.titles.map((title) => title + ' of WORD')}</p>\nexport default App\n`,
+    },
+    edit: ['src/app.jsx', 'WORD', 'word'],
+  },
   solid: {
     tool: 'vite',
     plugin: 'solid',

@@ -23,7 +23,7 @@ export interface Inputs {
 }
 
 /** The inputs that this process first found. A changed one remains changed. */
-interface Held {
+interface FirstInputs {
   readonly digest: string
   /** Names of environment variables, which a global setup of Jest may set while the process runs. */
   readonly variables: readonly string[]
@@ -31,7 +31,7 @@ interface Held {
   isChanged: boolean
 }
 
-const held: Map<string, Held> = new Map()
+const held: Map<string, FirstInputs> = new Map()
 
 /** Part of the keys of a process whose inputs have changed: only Jest's own cache has entries for them, of no use to others. */
 const PROCESS = randomUUID()
@@ -78,7 +78,7 @@ export function inputsOf(source: Source): Inputs {
   return { digest: digestOfTexts([digest, ...values, first.isChanged ? PROCESS : '']), areFirst: !first.isChanged }
 }
 
-function lookAt({ transformers = [], folders, config = '', env = [], files = [] }: Source): Held {
+function lookAt({ transformers = [], folders, config = '', env = [], files = [] }: Source): FirstInputs {
   const roots = folders.map((folder) => new Root(folder))
   const configs = folders.flatMap((folder) => [
     ...CONFIG_FILES.map((name) => join(folder, name)),

@@ -5,8 +5,7 @@
 import { type Cache, type CacheOptions, openCache, VarveError } from 'varve'
 import { isAnything, type Shape } from '../build/shape.ts'
 import { closeBeforeExit, isClosed } from '../build/before-exit.ts'
-import { MemoryNamespace } from './memory.ts'
-import { OpenNamespace } from './open-namespace.ts'
+import { MemoryNamespace, OpenNamespace } from './open-namespace.ts'
 import type { AdapterOptions } from './options.ts'
 import type { DataKind } from './value.ts'
 

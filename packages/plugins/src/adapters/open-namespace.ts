@@ -10,8 +10,8 @@
 import { setImmediate as atEndOfTurn } from 'node:timers' // not the global one, which test runners replace
 import { type Cache, type Namespace, VarveError } from 'varve'
 import type { Shape } from '../build/shape.ts'
-import type { MemoryNamespace } from './memory.ts'
-import { type DataKind, decodeValue, encodeValue, type Stamped } from './value.ts'
+import { type DataKind, decodeValue, encodeValue, type TimedValue } from './value.ts'
+import { Buffer } from 'node:buffer'
 
 /** The parts of an open namespace. */
 export interface Parts {
@@ -37,14 +37,14 @@ export class OpenNamespace {
   }
 
   /** The value that this process has put, or that any process has committed; undefined for a miss. Throws KEY_TOO_LONG. */
-  get(key: string | Uint8Array): Stamped | undefined {
+  get(key: string | Uint8Array): TimedValue | undefined {
     this.#refresh()
     const encoded = this.#parts.space.get(key) ?? this.#lookAgain(() => this.#parts.space.get(key))
     return this.#decode(encoded)
   }
 
   /** The values of many keys, in the order of the keys. */
-  getMany(keys: readonly string[]): (Stamped | undefined)[] {
+  getMany(keys: readonly string[]): (TimedValue | undefined)[] {
     this.#refresh(true)
     return this.#parts.space.getMany(keys).map((encoded) => this.#decode(encoded))
   }
@@ -85,7 +85,7 @@ export class OpenNamespace {
   }
 
   /** The entries whose string keys begin with `prefix`, in no particular order. */
-  *entries(prefix: string): IterableIterator<[key: string, entry: Stamped]> {
+  *entries(prefix: string): IterableIterator<[key: string, entry: TimedValue]> {
     this.#refresh(true)
     for (const [key, encoded] of this.#parts.space.entries()) {
       const entry = typeof key === 'string' && key.startsWith(prefix) ? this.#decode(encoded) : undefined
@@ -142,7 +142,7 @@ export class OpenNamespace {
     }
   }
 
-  #decode(encoded: Uint8Array | undefined): Stamped | undefined {
+  #decode(encoded: Uint8Array | undefined): TimedValue | undefined {
     return encoded === undefined ? undefined : decodeValue(encoded, this.#parts.shape)
   }
 
@@ -168,3 +168,43 @@ export class OpenNamespace {
 function toWarning(error: unknown): VarveError {
   return error instanceof VarveError ? error : new VarveError('INTERNAL', String(error), { cause: error })
 }
+
+type Key = string | Uint8Array
+
+/** An in-memory namespace with the methods that an adapter uses. */
+export class MemoryNamespace {
+  /** Entries by the bytes of their key, as one character each. */
+  readonly #entries: Map<string, [key: Key, value: Uint8Array]> = new Map()
+
+  get(key: Key): Uint8Array | undefined {
+    const found = this.#entries.get(nameOf(key))
+    return found && new Uint8Array(found[1]) // a copy, because callers may modify what they get
+  }
+
+  getMany(keys: readonly Key[]): (Uint8Array | undefined)[] {
+    return keys.map((key) => this.get(key))
+  }
+
+  has(key: Key): boolean {
+    return this.#entries.has(nameOf(key))
+  }
+
+  put(key: Key, value: Uint8Array): void {
+    this.#entries.set(nameOf(key), [key, value])
+  }
+
+  delete(key: Key): void {
+    this.#entries.delete(nameOf(key))
+  }
+
+  /** The entries that there are when the loop begins. */
+  *entries(): IterableIterator<[key: Key, value: Uint8Array]> {
+    for (const [key, value] of Array.from(this.#entries.values())) yield [key, new Uint8Array(value)]
+  }
+
+  *keys(): IterableIterator<Key> {
+    for (const [key] of this.#entries.values()) yield key
+  }
+}
+
+const nameOf = (key: Key): string => Buffer.from(key).toString('latin1')

@@ -69,7 +69,6 @@ export interface AdapterOptions {
   readonly onWarning?: ((warning: VarveError) => void) | undefined
 }
 
-/** Fields of AdapterOptions. */
 export const ADAPTER_FIELDS: Fields<AdapterOptions> = {
   name: TEXT,
   dir: TEXT,

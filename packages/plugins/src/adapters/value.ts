@@ -30,7 +30,7 @@ export const TIME_MAX_MS = 8.64e15
 export type DataKind = 'json' | 'clone'
 
 /** A value and the time that was put with it. */
-export interface Stamped {
+export interface TimedValue {
   readonly value: unknown
   /** Milliseconds since 1970; 0 = none. */
   readonly timeMs: number
@@ -45,7 +45,7 @@ export function encodeValue(value: unknown, timeMs: number, dataKind: DataKind):
 }
 
 /** The value of `encoded`, which may share its memory; undefined if it does not have the shape. */
-export function decodeValue(encoded: Uint8Array, shape: Shape<unknown>): Stamped | undefined {
+export function decodeValue(encoded: Uint8Array, shape: Shape<unknown>): TimedValue | undefined {
   if (encoded.length < HEADER_BYTES) return undefined
   const bytes = Buffer.from(encoded.buffer, encoded.byteOffset, encoded.length)
   const timeMs = bytes.readDoubleLE(1)

@@ -9,9 +9,9 @@ import {
   objectOf,
   optional,
   type Shape,
+  Uncacheable,
 } from '../build/shape.ts'
 import { plainMap, type SourceMap, sourceMap } from '../build/source-map.ts'
-import { Uncacheable } from '../build/uncacheable.ts'
 
 /** What `transformAsync` of Babel resolves with, as far as it is stored. */
 export interface BabelResult {

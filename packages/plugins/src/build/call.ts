@@ -1,10 +1,13 @@
-/** What a tool describes for the cache: the plugin that makes calls, and each of its calls. */
+/** What a tool describes for the cache, the plugin that makes calls and each of its calls, and in words why a call was a miss. */
 import type { ReadCall } from 'varve/reads'
-import type { Identity } from './identity.ts'
-import type { OwnPath } from './own-path.ts'
+import { EXPLAINED, type Identity, identityParts } from './identity.ts'
+import type { OwnPath, Root } from './root.ts'
 import type { Parts } from './parts.ts'
-import type { Root } from './root.ts'
 import type { Shape } from './shape.ts'
+import { relative } from 'node:path'
+import type { TaskContext, TaskRequest } from 'varve'
+import type { CachedOptions } from './options.ts'
+import type { Session } from './session.ts'
 
 /** The parts of an input, if there are any; `key` distinguishes inputs of one name. */
 export type InputParts = (
@@ -56,7 +59,7 @@ export interface Call<R, E> {
   /** Runs the call. */
   work(): Promise<R>
   /** What to store; undefined for nothing. Throws Uncacheable if the call cannot be replayed. */
-  keep(result: R): Kept | undefined
+  keep(result: R): CallResult | undefined
   /** The shape of an entry that can be replayed. A result of another shape is not stored; a stored value of another shape is a miss. */
   readonly shape: Shape<E>
   /** Whether a replay of this entry would do all that the call would do now; if not, the call runs. All entries are accepted without it. */
@@ -66,7 +69,7 @@ export interface Call<R, E> {
 }
 
 /** What is stored of a call. */
-export interface Kept {
+export interface CallResult {
   /** The entry, as plain data. */
   readonly entry: unknown
   /** Files and directories that the result depends on, found while the call ran. */
@@ -77,4 +80,52 @@ export interface Kept {
   readonly isBound?: boolean | undefined
   /** The path that the code in the entry may name, if that is allowed. */
   readonly own?: OwnPath | undefined
+}
+
+/** What the words of a call are made from. */
+export interface CallFacts {
+  readonly root: Root
+  readonly session: Session
+  /** The parts of the inputs that all calls of the plugin share. */
+  readonly partsOf: InputParts
+}
+
+type CallSubject = Pick<Call<unknown, unknown>, 'id' | 'about' | 'parts' | 'inputs'>
+
+/** The parts of the inputs that all calls of a plugin share. */
+export function sharedParts(caller: Caller, options: CachedOptions, root: Root): InputParts {
+  const own = identityParts(options, root)
+  return (input) => {
+    const parts = own[input]
+    return (
+      caller.parts?.(input, root) ?? (parts && { key: input === 'packages' ? input : `${input} ${caller.name}`, parts })
+    )
+  }
+}
+
+/** Words for an input of a call that has changed; undefined for the words of the task. */
+export function explainer(
+  call: CallSubject,
+  { root, session, partsOf }: CallFacts,
+): NonNullable<TaskRequest['explain']> {
+  return (input, before, after) => {
+    if (input === 'code') return `${relative(root.folder, call.about ?? call.id).replaceAll('\\', '/')} changed`
+    if (before !== undefined && after !== undefined) return `${input.replace(/^env /, '')} ${before} -> ${after}`
+    const known = call.parts?.(input, root) ?? partsOf(input, root)
+    return known && session.explanations?.words(known.key, known.parts)
+  }
+}
+
+/** Called with a call whose result is stored: the next build compares with the parts of its inputs. */
+export function noteParts({ inputs, parts }: CallSubject, { root, session, partsOf }: CallFacts): void {
+  for (const input of [...EXPLAINED, ...Object.keys(inputs)]) {
+    const known = parts?.(input, root) ?? partsOf(input, root)
+    if (known !== undefined) session.explanations?.note(known.key, known.parts)
+  }
+}
+
+/** The reason of a miss for the record of the build, which has the words of inputs and variables: all modules have the same. */
+export function reasonOf({ reason, why }: TaskContext): string {
+  if (reason === 'input code') return 'file'
+  return /^(?:input|env) /.test(reason) ? `changed ${why.replace(/ changed$/, '')}` : reason
 }

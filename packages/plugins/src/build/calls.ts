@@ -6,22 +6,18 @@
  */
 import { relative } from 'node:path'
 import { startWork, type Task, type TaskContext, VarveError } from 'varve'
-import type { Call, Caller } from './call.ts'
-import { identityFiles, identityOf, type Identity } from './identity.ts'
+import { type Call, type Caller, type CallFacts, explainer, noteParts, reasonOf, sharedParts } from './call.ts'
+import { type Identity, identityFiles, identityOf } from './identity.ts'
 import type { CachedOptions } from './options.ts'
 import { pack, unpack } from './pack.ts'
-import { isPlainPath, PLAIN_ROOT } from './own-path.ts'
-import { NOT_STORED } from './progress.ts'
+import { isPlainPath, PLAIN_ROOT, projectRoot, type Root } from './root.ts'
+import { NOT_STORED, Tally } from './tally.ts'
 import { PluginReads } from './reads.ts'
 import { reportOf } from './report.ts'
-import { projectRoot, type Root } from './root.ts'
 import { localModules } from './modules.ts'
 import { changedInput, Idle, isNews, ServerInputs } from './server.ts'
-import { Session } from './session.ts'
-import { Tally } from './tally.ts'
-import { Uncacheable } from './uncacheable.ts'
-import type { Warn } from './warnings.ts'
-import { type Explained, explainer, noteParts, reasonOf, sharedParts } from './words.ts'
+import { Session, type Warn } from './session.ts'
+import { Uncacheable } from './shape.ts'
 
 /** Limit of the results stored for one id: client and server, modes, branches. */
 const VARIANTS = 8
@@ -30,7 +26,7 @@ const VARIANTS = 8
 const COMMIT_IDLE_MS = 250
 const WORK_IDLE_MS = 1000
 
-interface Open extends Explained {
+interface Open extends CallFacts {
   readonly session: Session
   readonly inputs: Identity
   readonly root: Root
@@ -40,7 +36,6 @@ interface Open extends Explained {
   readonly leave: () => void
 }
 
-/** The calls of one plugin. */
 export class Calls {
   readonly #options: CachedOptions
   readonly #reads: PluginReads
@@ -66,7 +61,6 @@ export class Calls {
     this.#reads = new PluginReads(options, (reason) => this.count(reason))
   }
 
-  /** Whether a cache is open. */
   get isOpen(): boolean {
     return this.#open !== undefined
   }
@@ -118,7 +112,6 @@ export class Calls {
     if (isPaused) this.#reads.end()
   }
 
-  /** The reads of the plugin. */
   get reads(): PluginReads {
     return this.#reads
   }

@@ -24,7 +24,6 @@ export function lenientDigest(value: unknown, change: (text: string) => string):
   return digestWith({ isLenient: true, change }, value, '')
 }
 
-/** The digest of a list of texts. */
 export function digestOfTexts(texts: readonly string[]): string {
   return digest(texts, 'texts')
 }

@@ -10,8 +10,7 @@ import { createRequire, isBuiltin } from 'node:module'
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { changedMsOf, COARSE_TICK_MS, isFile, lookAt, namesOf, stampOf, textOf } from './files.ts'
-import { namedAnywhereIn, namedIn } from './named.ts'
-import { variablesIn } from './variables.ts'
+import { namedAnywhereIn, namedIn, variablesIn } from './named.ts'
 import { disk } from '../host/files.ts'
 
 /** An import with a literal specifier, which is the second group. */
@@ -75,7 +74,7 @@ interface Named {
 const namedByFile: Map<string, Named> = new Map()
 
 /** What one walk has found, so that it looks once for what many modules import. */
-interface Found {
+interface WalkMemory {
   /** Files by the absolute path that a module imports, or by directory and package. */
   readonly imports: Map<string, readonly string[]>
   /** Where packages are, by their paths in `node_modules`. */
@@ -163,7 +162,7 @@ export function namedModules(config: string, folder: string): string[] {
   return namedIn(config).flatMap((specifier) => filesOf(specifier, folder, found))
 }
 
-function emptyFound(): Found {
+function emptyFound(): WalkMemory {
   return { imports: new Map(), packages: new Map(), manifests: new Map() }
 }
 
@@ -181,7 +180,7 @@ function configOf(path: string): string[] {
   )
 }
 
-function filesOf(specifier: string, from: string, found: Found): readonly string[] {
+function filesOf(specifier: string, from: string, found: WalkMemory): readonly string[] {
   if (isBuiltin(specifier)) return []
   const isPath = /^(?:\.{1,2}(?:\/|$)|\/|file:)/.test(specifier)
   const path = specifier.startsWith('file:') ? pathOfUrl(specifier) : resolve(from, specifier)
@@ -193,7 +192,7 @@ function filesOf(specifier: string, from: string, found: Found): readonly string
 }
 
 /** The files of a text that may be no import. A directory does not count: a config names those of sources, too. */
-function filesNamed(specifier: string, from: string, found: Found): readonly string[] {
+function filesNamed(specifier: string, from: string, found: WalkMemory): readonly string[] {
   if (!/^[./]/.test(specifier)) return filesOf(specifier, from, found)
   return ENDS.filter((end) => !end.startsWith('/'))
     .map((end) => `${resolve(from, specifier)}${end}`)
@@ -210,7 +209,7 @@ export function fileAt(path: string): string[] {
 }
 
 /** The files that a package names for itself: `imports` of its manifest (`#lib/one`), or `exports` under its own name. */
-function ownFiles(specifier: string, from: string, { manifests }: Found): string[] {
+function ownFiles(specifier: string, from: string, { manifests }: WalkMemory): string[] {
   for (let folder = from; ; folder = dirname(folder)) {
     const fields = once(manifests, folder, () => manifestIn(folder))
     if (fields === undefined) {
@@ -248,7 +247,7 @@ function manifestIn(folder: string): object | undefined {
 }
 
 /** The entry points of a package that is a link into the project; the manifest of an installed package, which stands for its version. */
-function entriesOf(specifier: string, from: string, { packages }: Found): string[] {
+function entriesOf(specifier: string, from: string, { packages }: WalkMemory): string[] {
   const name = nameIn(specifier)
   if (OWN_PACKAGES.has(name)) return []
   for (let folder = from; ; folder = dirname(folder)) {

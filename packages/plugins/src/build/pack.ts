@@ -10,7 +10,7 @@
  */
 import { isUtf8 } from 'node:buffer'
 import { isPlainData } from './digest.ts'
-import { Uncacheable } from './uncacheable.ts'
+import { Uncacheable } from './shape.ts'
 
 /** Texts of at least this length become parts. */
 const TEXT_LENGTH_MIN = 200

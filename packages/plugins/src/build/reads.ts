@@ -2,7 +2,7 @@
 import { type ReadCall, ReadScope } from 'varve/reads'
 import { localModules } from './modules.ts'
 import type { CachedOptions, CachedStats } from './options.ts'
-import type { Warn } from './warnings.ts'
+import type { Warn } from './session.ts'
 
 /** The code whose reads are recorded. */
 interface Reader {
@@ -21,7 +21,6 @@ const servers: Map<string, ReadScope> = new Map()
 /** Why scopes were stopped. */
 const stops: WeakMap<ReadScope, string> = new WeakMap()
 
-/** The reads of one plugin. */
 export class PluginReads {
   readonly #options: CachedOptions
   readonly #count: (reason: string) => void

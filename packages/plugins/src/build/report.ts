@@ -5,7 +5,7 @@
  *
  * With a remote, it goes on with what the build got from there, and what that took:
  *
- *   ; remote: 1,998 lookups answered by 3 layers, 12.3 MB fetched in 0.8 s
+ *   ; remote: results from 3 layers, 12.3 MB fetched in 0.8 s
  */
 import type { BuildCounts, RemoteReport } from 'varve'
 import { disk, environment } from '../host/files.ts'
@@ -85,7 +85,7 @@ export function lineOf({ hits, misses, reasons = {}, savedMs = 0 }: BuildCounts,
 
 /** What a remote has given, as a phrase. A problem has its own warning. */
 export function remoteLineOf({ state, layers, fetchedBytes, waitMs, hits }: RemoteReport): string {
-  const parts = [layers === 0 ? 'no layers' : `${countOf(hits, 'lookup')} answered by ${countOf(layers, 'layer')}`]
+  const parts = [layers === 0 ? 'no layers' : `${hits === 0 ? 'nothing' : 'results'} from ${countOf(layers, 'layer')}`]
   if (fetchedBytes > 0) parts.push(`${megabytesOf(fetchedBytes)} fetched in ${durationOf(waitMs)}`)
   else if (state === 'current') parts.push(`nothing new, ${durationOf(waitMs)} waited`)
   if (state === 'offline') parts.push('not asked')

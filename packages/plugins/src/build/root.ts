@@ -1,14 +1,14 @@
 /**
  * Stores paths inside the project relative to its root, so that another checkout finds the same entries. In fields that are
  * known to hold paths, a mark replaces the root, and another one the checkout around it, as in a monorepo. If the root occurs elsewhere, such as in code, the entry is valid for that root
- * only: a replacement would break source maps and anything else derived from the code. `own-path.ts` has the exception.
+ * only: a replacement would break source maps and anything else derived from the code. `OwnPath` is the exception.
  */
 import { dirname, join, resolve } from 'node:path'
 import { isPlainData } from './digest.ts'
 import { isFile, textOf } from './files.ts'
-import type { OwnPath } from './own-path.ts'
-import { Uncacheable } from './uncacheable.ts'
+import { Uncacheable } from './shape.ts'
 import { disk } from '../host/files.ts'
+import { hasPositions } from './source-map.ts'
 
 const MARK = '<varve:root>'
 const CHECKOUT_MARK = '<varve:checkout>'
@@ -241,4 +241,54 @@ function slashed(path: string): string {
 
 function escape(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
+}
+
+// Code that names the file of its own module, as MDX does in a development server:
+//
+//   fileName: "/checkout/src/page.mdx",
+//
+// It becomes relative only if that cannot change anything else: the path is plain, so that every literal spells it alike; it is at the
+// start of a literal; and the source map has no position on that line, because the columns behind a path depend on its length.
+
+/** The input of an entry whose code names the root: whether the root is plain, too. */
+export const PLAIN_ROOT = 'plain root'
+
+/** Whether every literal spells this path without escapes. */
+export function isPlainPath(path: string): boolean {
+  return /^\/[\w./@+-]*$/.test(path)
+}
+
+/** Makes the code of one module relative. */
+export class OwnPath {
+  readonly #path: string
+  readonly #map: unknown
+  #isUsed = false
+
+  /** `path`: absolute path of the module's file. `map`: the source map of the code. */
+  constructor(path: string, map: unknown) {
+    this.#path = path
+    this.#map = map
+  }
+
+  /** Whether the code had the path. */
+  get isUsed(): boolean {
+    return this.#isUsed
+  }
+
+  /** The code with what `change` makes of the path in these places, or unchanged if any place does not allow that. */
+  relative(code: string, change: (path: string) => string): string {
+    if (!isPlainPath(this.#path) || !code.includes(this.#path)) return code
+    const lines = code.split('\n')
+    for (const [index, line] of lines.entries()) {
+      if (!line.includes(this.#path)) continue
+      const pieces = line.split(this.#path)
+      const isLiteral = pieces
+        .slice(0, -1)
+        .every((piece, at) => piece.endsWith('"') && /^["?]/.test(pieces[at + 1] ?? ''))
+      if (!isLiteral || hasPositions(this.#map, index)) return code
+      lines[index] = pieces.join(change(this.#path))
+    }
+    this.#isUsed = true
+    return lines.join('\n')
+  }
 }

@@ -2,14 +2,13 @@
  * The open cache of a build. There is one per directory and process; the plugins that use it share it, and the last one closes
  * it. A failure here never fails a build: it costs misses and a warning.
  */
-import { type Cache, openCache, type Task, type TaskOptions } from 'varve'
+import { type Cache, openCache, type Task, type TaskOptions, type VarveError } from 'varve'
 import { isCpuTime } from 'varve/internal'
-import { Explanations } from './explanations.ts'
+import { Explanations } from './parts.ts'
 import { type CachedOptions, cacheFolder } from './options.ts'
-import { Progress } from './progress.ts'
+import { Progress } from './tally.ts'
 import { reportBuild, type ReportOption } from './report.ts'
 import type { Root } from './root.ts'
-import { type Warn, Warnings } from './warnings.ts'
 
 /** Version of the layout of entries. */
 const LAYOUT = '2'
@@ -119,5 +118,33 @@ export class Session {
       this.warnings.failed('cannot be opened, so the build continues without it', error)
     }
     return this.#cache
+  }
+}
+
+/** Reports a warning through the tool's own logger. */
+export type Warn = (text: string) => void
+
+/** Reports each kind of warning once. */
+export class Warnings {
+  readonly #warn: Warn
+  readonly #reported: Set<string> = new Set()
+
+  constructor(warn: Warn) {
+    this.#warn = warn
+  }
+
+  /** Reports a failure. `problem` continues the words 'the cache'. */
+  failed(problem: string, error: unknown): void {
+    this.once(problem, `the cache ${problem}: ${error instanceof Error ? error.message : String(error)}`)
+  }
+
+  /** Reports a warning of the engine: an `onWarning` of `openCache`. */
+  readonly report = ({ code, message }: VarveError): void => this.once(code, message)
+
+  /** Reports a warning of this kind once. */
+  once(kind: string, text: string): void {
+    if (this.#reported.has(kind)) return
+    this.#reported.add(kind)
+    this.#warn(text)
   }
 }

@@ -92,3 +92,12 @@ export function nullable<T>(shape: Shape<T>): Shape<T | null | undefined> {
 export function withCheck<T>(shape: Shape<T>, holds: (value: T) => boolean): Shape<T> {
   return (value): value is T => shape(value) && holds(value)
 }
+
+/** Thrown inside a task whose result cannot be stored or replayed. */
+export class Uncacheable extends Error {
+  /** @param reason a few words, the same for all calls of its kind, because statistics count by it */
+  constructor(reason: string) {
+    super(reason)
+    this.name = 'Uncacheable'
+  }
+}

@@ -101,7 +101,8 @@ const isBelow = (value: number, count: number): boolean => value >= 0 && value <
 const DIGITS = new Uint8Array(128).fill(64)
 for (const [value, letter] of [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'].entries())
   DIGITS[letter.charCodeAt(0)] = value
-const [COMMA, SEMICOLON] = [44, 59]
+const COMMA = 44
+const SEMICOLON = 59
 
 /** Limits of a number in `mappings`: 30 bits, of which one is the sign. */
 const SHIFT_MAX = 25
@@ -109,8 +110,14 @@ const POSITION_MAX = 2 ** 30
 
 /** Checks `mappings`: each segment has 1, 4 or 5 base64 numbers, each relative to the previous one. A hot loop. */
 function areMappings(mappings: string, { sources, names }: Counts): boolean {
-  let [column, source, row, place, name] = [0, 0, 0, 0, 0]
-  let [field, value, shift] = [0, 0, 0]
+  let column = 0
+  let source = 0
+  let row = 0
+  let place = 0
+  let name = 0
+  let field = 0
+  let value = 0
+  let shift = 0
   for (let at = 0; at < mappings.length; at++) {
     const code = mappings.charCodeAt(at)
     if (code === COMMA || code === SEMICOLON) {

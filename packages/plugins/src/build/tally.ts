@@ -1,5 +1,5 @@
-/** Counts the calls of one plugin: the statistics of a build, and the time that its hits have saved. */
-import type { Task } from 'varve'
+/** Counts the calls of one plugin, with the time that its hits have saved, and the modules of a build. */
+import type { BuildCounts, Task } from 'varve'
 import { isCpuTime } from 'varve/internal'
 import type { CachedStats } from './options.ts'
 
@@ -36,7 +36,8 @@ export class Tally {
 
   /** The counts since the last call of this method. */
   takeStats(): Omit<CachedStats, 'name' | 'reads'> {
-    const [uncacheable, reasons] = [Object.fromEntries(this.#uncacheable), Object.fromEntries(this.#reasons)]
+    const uncacheable = Object.fromEntries(this.#uncacheable)
+    const reasons = Object.fromEntries(this.#reasons)
     const stats = { hits: this.#hits, misses: this.#misses, uncacheable, reasons }
     this.#hits = this.#misses = 0
     this.#uncacheable.clear()
@@ -54,5 +55,51 @@ export class Tally {
       this.#tasks.set(task, now)
     }
     return Math.max(0, savedMs)
+  }
+}
+
+/** What the reasons of calls begin with that cannot be cached. */
+export const NOT_STORED = 'not stored: '
+
+/** The modules of one build. */
+export class Progress {
+  /** For each module the first reason of a miss; undefined if all its results came from the cache. */
+  readonly #modules: Map<string, string | undefined> = new Map()
+  /** Calls that were not cached, by reason. */
+  readonly #uncached: Map<string, number> = new Map()
+  #savedMs = 0
+
+  /** Notes a result of a module. `reason` is that of a miss. */
+  note(module: string, reason?: string): void {
+    this.#modules.set(module, this.#modules.get(module) ?? reason)
+  }
+
+  /** Adds calls that were not cached, by reason. */
+  uncached(reasons: Readonly<Record<string, number>>): void {
+    for (const [reason, count] of Object.entries(reasons))
+      this.#uncached.set(reason, (this.#uncached.get(reason) ?? 0) + count)
+  }
+
+  /** Adds time that the results from the cache took when they were made. */
+  saved(ms: number): void {
+    this.#savedMs += ms
+  }
+
+  /** The counts since the last call of this method. If no call was cached, they are those of the calls, with the reasons. */
+  take(): BuildCounts {
+    const reasons: Record<string, number> = {}
+    let misses = 0
+    const add = (reason: string, count: number): void => {
+      misses += count
+      reasons[reason] = (reasons[reason] ?? 0) + count
+    }
+    for (const reason of this.#modules.values()) if (reason !== undefined) add(reason, 1)
+    const hits = this.#modules.size - misses
+    if (this.#modules.size === 0) for (const [reason, count] of this.#uncached) add(`${NOT_STORED}${reason}`, count)
+    const counts = { hits, misses, reasons, savedMs: this.#savedMs }
+    this.#modules.clear()
+    this.#uncached.clear()
+    this.#savedMs = 0
+    return counts
   }
 }

@@ -2,17 +2,16 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { isAbsolute } from 'node:path'
 import type { OnLoadArgs, OnLoadResult } from 'esbuild'
-import type { Kept } from '../build/call.ts'
+import type { CallResult } from '../build/call.ts'
 import type { Calls } from '../build/calls.ts'
 import { digest } from '../build/digest.ts'
 import { isFile, textOf } from '../build/files.ts'
 import { foldersFor, LEADS_TO_OWN, leadsToFiles } from '../build/leads.ts'
-import { Uncacheable } from '../build/uncacheable.ts'
+import { Uncacheable } from '../build/shape.ts'
 import { type Entry, entryShape } from './entry.ts'
 
-/** The result of a callback. */
-export type Loaded = OnLoadResult | null | undefined
-export type Load = (args: OnLoadArgs) => Loaded | Promise<Loaded>
+export type CallbackResult = OnLoadResult | null | undefined
+export type Load = (args: OnLoadArgs) => CallbackResult | Promise<CallbackResult>
 
 /** Reasons against caching that are found while a callback runs, by call. */
 export const refusals: AsyncLocalStorage<string[]> = new AsyncLocalStorage()
@@ -40,7 +39,7 @@ export function cachedLoad(load: Load, { calls, runUncached, folder, isStateless
     }
     const { path, namespace, suffix, with: attributes } = args
     const reasons: string[] = []
-    return calls.run<Loaded, Entry>({
+    return calls.run<CallbackResult, Entry>({
       kind: 'load',
       id: path,
       inputs: { call: digest({ namespace, suffix, with: attributes }, 'args') },
@@ -67,7 +66,7 @@ function reasonOf({ path, namespace, pluginData }: OnLoadArgs): string | undefin
 }
 
 /** Whether esbuild can load without the plugin what the contents import. */
-function isSelfContained(loaded: Loaded, path: string, folder: string): boolean {
+function isSelfContained(loaded: CallbackResult, path: string, folder: string): boolean {
   const { contents = '', resolveDir } = loaded ?? {}
   const code = typeof contents === 'string' ? contents : Buffer.from(contents).toString('latin1')
   const source = textOf(path, typeof contents === 'string' ? 'utf8' : 'latin1') ?? ''
@@ -76,7 +75,7 @@ function isSelfContained(loaded: Loaded, path: string, folder: string): boolean 
 }
 
 /** What to store; undefined for a callback that leaves the file to other plugins, which is cheaper to run again. */
-function keep(loaded: Loaded, reasons: readonly string[]): Kept | undefined {
+function keep(loaded: CallbackResult, reasons: readonly string[]): CallResult | undefined {
   if (loaded === null || loaded === undefined || loaded.contents === undefined) return undefined
   const [reason] = reasons
   if (reason !== undefined) throw new Uncacheable(reason)

@@ -1,26 +1,28 @@
-/** The keys of a transformer's entries. */
+/** The keys of a transformer's entries, which also change when `jest --clearCache` has run. */
 import { createHash } from 'node:crypto'
 import { dirname, join } from 'node:path'
+import { makeDirectory } from 'varve/internal'
 import { type DeclaredInputs, type Inputs, inputsOf } from '../adapters/inputs.ts'
-import { lenientDigest } from '../build/digest.ts'
+import { digestOfTexts, lenientDigest } from '../build/digest.ts'
 import { isInstalled } from '../build/modules.ts'
-import type { Loaded, TransformOptions } from './transformer.ts'
+import type { WrappedTransformer, TransformOptions } from './transformer.ts'
 import { disk, environment } from '../host/files.ts'
 import { valueText } from '../build/identity.ts'
+import { tmpdir } from 'node:os'
 
 /**
  * Makes the key of an entry, as Jest's own cache does: from the transformer's own key, or from all inputs of the transformer if
  * it has none. The key also covers the transformer itself, its options, what else decides its results and what Jest demands of the code.
  */
 export class KeyMaker {
-  readonly #loaded: Loaded
+  readonly #loaded: WrappedTransformer
   readonly #options: string
   readonly #declared: DeclaredInputs
   readonly #base: string
   readonly #inputs: Map<string, Inputs> = new Map()
   readonly #packages: Map<string, string> = new Map()
 
-  constructor(loaded: Loaded, transformerConfig: unknown, declared: DeclaredInputs) {
+  constructor(loaded: WrappedTransformer, transformerConfig: unknown, declared: DeclaredInputs) {
     this.#loaded = loaded
     this.#declared = declared
     this.#options = textOfConfig(transformerConfig)
@@ -79,4 +81,35 @@ export function demandsOf(options: TransformOptions): string {
       .filter(([name]) => name === 'instrument' || name.startsWith('supports'))
       .sort(),
   )
+}
+
+// `jest --clearCache` removes Jest's cache directory and loads no transformer, so the next run finds out:
+//
+//   <cacheDirectory>/varve            is gone after the directory was cleared
+//   <temporary directory>/varve-jest-<digest of its path>    stays then, and is gone on a fresh machine, which has cleared nothing
+
+/** Jest's cache directory, as this process found it. */
+export class JestDirectory {
+  readonly #mark: string
+  readonly #witness: string
+
+  constructor(folder: string) {
+    this.#mark = join(folder, 'varve')
+    this.#witness = join(tmpdir(), `varve-jest-${digestOfTexts([folder])}`)
+  }
+
+  /** Whether it was cleared since the last call of `note` on this machine. */
+  get wasCleared(): boolean {
+    return !disk.existsSync(this.#mark) && disk.existsSync(this.#witness)
+  }
+
+  /** Called when no entry from before is left. Without a directory to write to, clearing goes unnoticed. */
+  note(): void {
+    try {
+      makeDirectory(disk, dirname(this.#mark))
+      for (const path of [this.#mark, this.#witness]) if (!disk.existsSync(path)) disk.writeFileSync(path, '')
+    } catch {
+      // Read-only, as in a sandbox.
+    }
+  }
 }

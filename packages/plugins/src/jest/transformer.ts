@@ -38,14 +38,14 @@ export interface Transformer {
 }
 
 /** A transformer, its main file, and the name and version of its package. */
-export interface Loaded {
+export interface WrappedTransformer {
   readonly transformer: Transformer
   readonly file: string
   readonly package: string
 }
 
 /** Loads a transformer by name or path, as Jest does. Throws INVALID_OPTION if there is none. */
-export async function loadTransformer(name: string, config: unknown): Promise<Loaded> {
+export async function loadTransformer(name: string, config: unknown): Promise<WrappedTransformer> {
   const file = resolveFrom(process.cwd(), name)
   const module: unknown = await import(pathToFileURL(file).href)
   const exported = unwrap(unwrap(module))

@@ -16,15 +16,11 @@ import { callers, isInstalled } from '../build/modules.ts'
 import type { CachedOptions } from '../build/options.ts'
 import { type Parts, valueParts } from '../build/parts.ts'
 import { Root } from '../build/root.ts'
-import type { Warn } from '../build/warnings.ts'
+import type { Warn } from '../build/session.ts'
 import { plainMap } from '../build/source-map.ts'
 import { runForeign } from '../host/files.ts'
 import type { ChainContext, Result } from './context.ts'
-import { addDependencies, dependenciesOf, watchedBy } from './dependencies.ts'
-import { type Entry, entryShape } from './entry.ts'
-import { Recording, replayCalls } from './record.ts'
-import { settingsOf, settingsParts } from './settings.ts'
-import { type Run, surroundLoader } from './surround.ts'
+import { addDependencies, dependenciesOf, type Entry, entryShape, Recording, replayCalls, watchedBy } from './entry.ts'
 
 /** Thrown instead of running the chain, which the tool runs between pitch and normal. */
 class Miss extends Error {}
@@ -285,4 +281,83 @@ function startOf({ data }: ChainContext): number {
 /** The options of a loader: the object, or the query of its request. */
 function optionsOf({ options, query }: { readonly options?: unknown; readonly query: string }): unknown {
   return options ?? query
+}
+
+/** Options of the output that loaders read. Where the output goes decides no module. */
+const OUTPUT = [
+  'environment',
+  'uniqueName',
+  'publicPath',
+  'module',
+  'hashFunction',
+  'hashDigest',
+  'hashDigestLength',
+  'hashSalt',
+]
+
+const known: WeakMap<object, string> = new WeakMap()
+
+/**
+ * The digest of what `this.resolve` finds, of the code that the output may contain, and of what the config adds to the context of all
+ * loaders. Empty in a process without a compiler. A function in these options counts as its kind.
+ */
+export function settingsOf(context: ChainContext, toRelative: (text: string) => string): string {
+  const options = optionsIn(context)
+  if (options === undefined) return ''
+  const made = known.get(options) ?? lenientDigest(deciding(options), toRelative)
+  known.set(options, made)
+  return made
+}
+
+/** The parts of that digest. */
+function settingsParts(context: ChainContext, toRelative: (text: string) => string): Parts {
+  return valueParts(deciding(optionsIn(context) ?? {}), toRelative)
+}
+
+function deciding(options: object): Readonly<Record<string, unknown>> {
+  const output = objectIn(options, 'output') ?? {}
+  const read = OUTPUT.map((name): [string, unknown] => [name, Reflect.get(output, name)])
+  return {
+    resolve: Reflect.get(options, 'resolve'),
+    loader: Reflect.get(options, 'loader'),
+    output: Object.fromEntries(read),
+  }
+}
+
+function optionsIn(context: ChainContext): object | undefined {
+  return objectIn(objectIn(context, '_compiler'), 'options')
+}
+
+function objectIn(value: object | undefined, name: string): object | undefined {
+  const found: unknown = value === undefined ? undefined : Reflect.get(value, name)
+  return typeof found === 'object' && found !== null ? found : undefined
+}
+
+// Runs the functions of loaders inside of what surrounds their chain. webpack calls them from the callback of the loader before, so
+// they are inside anyway. Rspack calls them from its native code, once to pitch and once for the results, with objects of its own.
+
+/** Calls work, and returns its result. */
+export type Run = <T>(work: () => T) => T
+
+/** Replaces the functions of a loader, also those that the tool sets when it has loaded the loader. False if the tool does not allow that. */
+function surroundLoader(loader: object, run: Run): boolean {
+  return ['pitch', 'normal'].every((name) => surroundFunction(loader, name, run))
+}
+
+function surroundFunction(loader: object, name: string, run: Run): boolean {
+  const surrounded = (given: unknown): unknown => {
+    if (typeof given !== 'function') return given
+    return function (this: unknown, ...args: unknown[]): unknown {
+      return run(() => Reflect.apply(given, this, args))
+    }
+  }
+  let current = surrounded(Reflect.get(loader, name))
+  return Reflect.defineProperty(loader, name, {
+    configurable: true,
+    enumerable: true,
+    get: () => current,
+    set: (given: unknown) => {
+      current = surrounded(given)
+    },
+  })
 }

@@ -1,6 +1,5 @@
 /** The public part of the loader context of webpack and Rspack that this project uses. */
 
-/** A loader of the chain. */
 export interface ChainLoader {
   readonly path: string
   readonly query: string
@@ -40,7 +39,6 @@ export interface ChainContext {
   emitWarning(warning: Error): void
 }
 
-/** The `this` of a loader. */
 export interface LoaderContext extends ChainContext {
   async(): LoaderCallback
   getOptions(): object

@@ -1,25 +1,30 @@
-/** The entry of a chain of loaders. With any other value, webpack, Rspack or a later loader would fail the build. */
+/**
+ * The entry of a chain of loaders: its results, its dependencies, and its calls to the loader context, which a hit repeats. With a value
+ * of another shape, webpack, Rspack or a later loader would fail the build.
+ */
 import {
+  either,
+  exactly,
   isAbsolutePath,
   isBytes,
   isDictionary,
-  either,
-  exactly,
   isIndex,
+  isPath,
+  isText,
   listOf,
   nullable,
   objectOf,
   optional,
-  isPath,
   type Shape,
-  isText,
   tupleOf,
+  Uncacheable,
   withCheck,
 } from '../build/shape.ts'
-import { sourceMap } from '../build/source-map.ts'
-import type { Result } from './context.ts'
-import type { Dependencies } from './dependencies.ts'
-import type { ContextCall } from './record.ts'
+import { plainMap, sourceMap } from '../build/source-map.ts'
+import type { ChainContext, Result } from './context.ts'
+import { join } from 'node:path'
+import { changedMsOf, COARSE_TICK_MS } from '../build/files.ts'
+import { disk } from '../host/files.ts'
 
 /** The stored result of a chain. */
 export interface Entry extends Result {
@@ -64,4 +69,144 @@ export function entryShape(loaders: number): Shape<Entry> {
     dependencies,
     calls: listOf(callOf(loaders)),
   })
+}
+
+/** Limit of the files that a chain depends on. Checking more would cost more than the loaders. */
+const FILES_MAX = 10_000
+
+/** Time in which two writes may get the same timestamp: a tick of the system clock. */
+const TICK_MS = 20
+
+/** Absolute paths, by kind of dependency. */
+export interface Dependencies {
+  readonly files: readonly string[]
+  readonly folders: readonly string[]
+  readonly missing: readonly string[]
+}
+
+/** The dependencies that have been reported so far. */
+export function dependenciesOf(context: ChainContext): Dependencies {
+  return {
+    files: [...new Set(context.getDependencies())].sort(),
+    folders: [...new Set(context.getContextDependencies())].sort(),
+    missing: [...new Set(context.getMissingDependencies?.() ?? [])].sort(),
+  }
+}
+
+/** Reports dependencies again. */
+export function addDependencies(context: ChainContext, { files, folders, missing }: Dependencies): void {
+  for (const path of files) context.addDependency(path)
+  for (const path of folders) context.addContextDependency(path)
+  for (const path of missing) context.addMissingDependency(path)
+}
+
+/**
+ * All files that the result depends on, including those below directories. Throws Uncacheable if one has changed since
+ * `startMs`, because the loaders may have read its previous content.
+ */
+export function watchedBy({ files, folders, missing }: Dependencies, startMs: number): string[] {
+  const watched = [...files, ...missing, ...folders.flatMap((folder) => [folder, ...pathsBelow(folder)])]
+  if (watched.length > FILES_MAX) throw new Uncacheable('depends on folders with too many files')
+  for (const path of watched) {
+    if (isYoung(path, startMs)) throw new Uncacheable('depends on a file that changes')
+  }
+  return watched
+}
+
+/** Whether a file may have changed after `startMs`. */
+function isYoung(path: string, startMs: number): boolean {
+  const stats = disk.statSync(path, { throwIfNoEntry: false })
+  if (stats === undefined) return false
+  const tickMs = stats.ctimeMs % 1000 === 0 ? COARSE_TICK_MS : TICK_MS
+  return changedMsOf(stats) > startMs - tickMs
+}
+
+function pathsBelow(folder: string): string[] {
+  if (disk.statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) return []
+  const entries = disk.readdirSync(folder, { recursive: true, encoding: 'utf8' })
+  return entries.map((entry) => join(folder, entry))
+}
+
+export type ContextCall =
+  | { readonly method: 'emitFile'; readonly args: readonly unknown[] }
+  | ({ readonly method: 'emitWarning'; readonly loaderIndex: number } & PlainError)
+  | { readonly method: 'addBuildDependency'; readonly path: string }
+
+interface PlainError {
+  readonly message: string
+  readonly name: string
+  readonly stack?: string | undefined
+}
+
+/** Methods whose calls cannot be replayed. */
+const REFUSED = ['emitError', 'loadModule', 'importModule']
+
+/** The recorded calls of one module while its loaders run. */
+export class Recording {
+  #calls: ContextCall[] = []
+  #reason: string | undefined
+
+  /** The calls so far. Throws Uncacheable if they cannot be replayed. */
+  get calls(): readonly ContextCall[] {
+    if (this.#reason !== undefined) throw new Uncacheable(this.#reason)
+    return this.#calls
+  }
+
+  /** The chain cannot be stored, for this reason. */
+  refuse(reason: string): void {
+    this.#reason ??= reason
+  }
+
+  /** Discards calls that were made before the chain began. */
+  reset(): void {
+    this.#calls = []
+    this.#reason = undefined
+  }
+
+  /** Replaces the methods of a context by recording ones. */
+  install(context: ChainContext): void {
+    const record = (method: string, note: (args: readonly unknown[]) => void): void => {
+      const original: unknown = Reflect.get(context, method)
+      if (typeof original !== 'function' || Object.getOwnPropertyDescriptor(context, method)?.writable === false) return
+      const recording = (...args: unknown[]): unknown => {
+        note(args)
+        return Reflect.apply(original, context, args)
+      }
+      // If the tool does not allow replacing a method, its calls are not recorded.
+      Reflect.set(context, method, recording)
+    }
+    record('emitFile', ([name, content, map, info]) =>
+      this.#calls.push({ method: 'emitFile', args: [name, content, plainMap(map), info] }),
+    )
+    record('emitWarning', ([warning]) =>
+      this.#calls.push({ method: 'emitWarning', loaderIndex: context.loaderIndex, ...plainError(warning) }),
+    )
+    record('addBuildDependency', ([path]) => this.#calls.push({ method: 'addBuildDependency', path: String(path) }))
+    record('cacheable', ([isCacheable]) => void (isCacheable === false && this.refuse('calls this.cacheable(false)')))
+    for (const method of REFUSED) record(method, () => this.refuse(`uses this.${method}`))
+  }
+}
+
+/** Repeats recorded calls on a context. */
+export function replayCalls(context: ChainContext, calls: readonly ContextCall[]): void {
+  const loaderIndex = context.loaderIndex
+  for (const call of calls) {
+    if (call.method === 'addBuildDependency') context.addBuildDependency(call.path)
+    else if (call.method === 'emitFile') Reflect.apply(context.emitFile, context, call.args)
+    else {
+      // The tool attributes a warning to the current loader.
+      context.loaderIndex = call.loaderIndex
+      try {
+        context.emitWarning(Object.assign(new Error(call.message), { name: call.name, stack: call.stack }))
+      } finally {
+        context.loaderIndex = loaderIndex
+      }
+    }
+  }
+}
+
+function plainError(error: unknown): PlainError {
+  if (!(error instanceof Error)) return { message: String(error), name: 'Warning', stack: undefined }
+  const { message, name, stack } = error
+  return { message, name, stack }
 }

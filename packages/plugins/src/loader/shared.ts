@@ -5,9 +5,8 @@
  */
 import { closeBeforeExit } from '../build/before-exit.ts'
 import { digest } from '../build/digest.ts'
-import { FIELDS, type CachedOptions } from '../build/options.ts'
+import { type CachedOptions, FIELDS } from '../build/options.ts'
 import { checkOptions } from '../build/validate.ts'
-import { type BuildingCompiler, followBuilds } from './builds.ts'
 import { type Build, LoaderCache } from './cache.ts'
 import type { ChainContext, LoaderContext, Logger } from './context.ts'
 
@@ -37,7 +36,6 @@ interface AnyCompiler extends BuildingCompiler {
   getInfrastructureLogger(name: string): Logger
 }
 
-/** Attaches `context` to `cache`. */
 export function attach(context: ChainContext, cache: LoaderCache): void {
   attached.set(context, cache)
 }
@@ -94,4 +92,49 @@ function makeAlone(id: string, options: CachedOptions, context: LoaderContext): 
   const one: Alone = { cache, build, compilers: new WeakSet(), timer: undefined }
   alone.set(id, one)
   return one
+}
+
+// Begins and ends the builds of a cache with those of a compiler. A compiler that watches skips its hook `done` if a file changes while
+// it builds, and calls that hook twice for a build with an additional pass.
+
+interface Hook {
+  tapPromise(name: string, run: () => Promise<void>): void
+}
+
+/** The public part of the compiler of webpack and Rspack that decides when builds begin and end. */
+export interface BuildingCompiler {
+  readonly watchMode: boolean
+  readonly hooks: {
+    readonly beforeRun: Hook
+    readonly watchRun: Hook
+    readonly done: Hook
+    readonly failed: { tap(name: string, run: () => void): void }
+  }
+}
+
+/** Follows the builds of `compiler`; `isBuilding`: a build has begun already. */
+export function followBuilds(
+  name: string,
+  compiler: BuildingCompiler,
+  cache: LoaderCache,
+  build: Build,
+  isBuilding = false,
+): void {
+  let isOpen = isBuilding
+  if (isOpen) cache.begin(build)
+  const end = async (isWatching: boolean): Promise<void> => {
+    if (!isOpen) return
+    isOpen = false
+    await cache.end(isWatching)
+  }
+  const begin = async (): Promise<void> => {
+    await end(true)
+    isOpen = true
+    cache.begin(build)
+  }
+  const { beforeRun, watchRun, done, failed } = compiler.hooks
+  beforeRun.tapPromise(name, begin)
+  watchRun.tapPromise(name, begin)
+  done.tapPromise(name, () => end(compiler.watchMode))
+  failed.tap(name, () => void end(compiler.watchMode))
 }

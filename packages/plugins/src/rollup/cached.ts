@@ -5,21 +5,17 @@ import { Calls } from '../build/calls.ts'
 import type { Identity } from '../build/identity.ts'
 import { LEADS_TO_OWN } from '../build/leads.ts'
 import { callers } from '../build/modules.ts'
-import { OwnPath } from '../build/own-path.ts'
+import { OwnPath, type Root } from '../build/root.ts'
 import type { Parts } from '../build/parts.ts'
-import type { Root } from '../build/root.ts'
-import { Uncacheable } from '../build/uncacheable.ts'
-import type { Warn } from '../build/warnings.ts'
+import { Uncacheable } from '../build/shape.ts'
+import type { Warn } from '../build/session.ts'
 import { uncachedContext } from './contexts.ts'
 import { ENTRIES, type Entry } from './entry.ts'
-import { type CachedHook, type HookedPlugin, HOOKS_CACHED, isHook } from './hooks.ts'
-import type { CachedPluginOptions } from './options.ts'
-import { namesOwnPath } from './known.ts'
-import { isSelfContained } from './self-contained.ts'
-import { isKnownStateless, stateOf } from './state.ts'
+import { type CachedHook, type CachedPluginOptions, type HookedPlugin, HOOKS_CACHED, isHook } from './hooks.ts'
+import { isKnownStateless, namesOwnPath, stateOf } from './state.ts'
+import { isComplete, isSelfContained, replay } from './replay.ts'
 import { mutedContext, OwedRuns } from './owed.ts'
 import { Recording } from './record.ts'
-import { isComplete, replay } from './replay.ts'
 
 /** The differences between the tools that use Rollup's plugins. */
 export interface Tool {
@@ -43,7 +39,6 @@ export interface Tool {
   keyParts?(root: Root): Parts
 }
 
-/** A description of one call of a hook. */
 export interface HookCall {
   readonly hook: CachedHook
   readonly id: string
@@ -61,7 +56,6 @@ export interface HookCall {
  */
 const changed: Set<string> = new Set()
 
-/** The calls of one plugin. */
 export class PluginCache {
   readonly #plugin: HookedPlugin
   readonly #tool: Tool

@@ -4,23 +4,23 @@
  */
 import { isAbsolute } from 'node:path'
 import {
-  isBytes,
-  isDictionary,
   either,
   exactly,
+  isBytes,
+  isDictionary,
   isFlag,
   isIndex,
+  isPath,
+  isText,
   listOf,
   nullable,
   objectOf,
   optional,
-  isPath,
   type Shape,
-  isText,
+  Uncacheable,
   withCheck,
 } from '../build/shape.ts'
 import { plainMap, sourceMap } from '../build/source-map.ts'
-import { Uncacheable } from '../build/uncacheable.ts'
 import type { CachedHook } from './hooks.ts'
 
 /** One call to a method of the plugin context. */

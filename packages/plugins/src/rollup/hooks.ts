@@ -1,5 +1,8 @@
 /** The plugins of Rollup, Rolldown and Vite as the wrapper uses them, and functions that replace their hooks. */
 import { VarveError } from 'varve'
+import { digest } from '../build/digest.ts'
+import { type CachedOptions, FIELDS, type StatelessOption } from '../build/options.ts'
+import { BOOLEAN, checkOptions, type Fields } from '../build/validate.ts'
 
 /** A plugin. A hook is a function, or an object with a function and a filter, an order or other settings. */
 export interface HookedPlugin {
@@ -190,4 +193,32 @@ function isHandler(hook: unknown): hook is Handler {
 
 function isHookObject(hook: unknown): hook is { handler: Handler } {
   return typeof hook === 'object' && hook !== null && 'handler' in hook && typeof hook.handler === 'function'
+}
+
+/** Options of `cached` for the plugins of Rollup, Rolldown and Vite. */
+export interface CachedPluginOptions extends CachedOptions, StatelessOption {
+  /**
+   * Hooks whose results are cached. Results of `resolveId` usually depend on which files exist, which plugins do not report.
+   * Include it only for a plugin that resolves by name alone.
+   * @defaultValue `['load', 'transform']`
+   */
+  readonly hooks?: readonly CachedHook[] | undefined
+}
+
+export const HOOKS_DEFAULT: readonly CachedHook[] = ['load', 'transform']
+
+/** The checks of these options. */
+const PLUGIN_FIELDS: Fields<CachedPluginOptions> = {
+  ...FIELDS,
+  stateless: BOOLEAN,
+  hooks: [
+    "an array of 'resolveId', 'load' and 'transform'",
+    (value) => Array.isArray(value) && value.every((hook) => HOOKS_CACHED.some((name) => name === hook)),
+  ],
+}
+
+/** Throws INVALID_OPTION if an option is unknown or of the wrong kind, or if the `cacheKey` cannot be compared. */
+export function checkPluginOptions(options: CachedPluginOptions): void {
+  checkOptions('cached()', options, PLUGIN_FIELDS)
+  digest(options.cacheKey, 'cacheKey')
 }

@@ -6,12 +6,11 @@
  *   - any other use, including members that tools may add in the future, makes the call uncacheable
  */
 import { AsyncResource } from 'node:async_hooks'
-import { Uncacheable } from '../build/uncacheable.ts'
+import { Uncacheable } from '../build/shape.ts'
 import { plainMap } from '../build/source-map.ts'
 import { type Recorder, runOfTool, runRecorded } from './contexts.ts'
 import { type ContextCall, type Entry, type LogMethod, plainLog, plainReturned } from './entry.ts'
 
-/** A recording of one call. */
 export class Recording implements Recorder {
   readonly original: object
   readonly #methods: ReadonlyMap<PropertyKey, unknown>
@@ -24,7 +23,6 @@ export class Recording implements Recorder {
     this.#methods = new Map(Object.entries(this.#makeMethods()))
   }
 
-  /** Runs the hook with the context that is its `this`. */
   run<T>(work: (context: object) => T): Promise<Awaited<T>> {
     return runRecorded(this, work)
   }

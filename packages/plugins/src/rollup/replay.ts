@@ -1,6 +1,9 @@
-/** Repeats the calls of a hook to its plugin context, and returns what the hook returned. */
+/** Repeats the calls of a hook to its plugin context, and decides whether tools can use the result without the plugin. */
 import { mapLeaves } from '../build/root.ts'
 import type { ContextCall, Entry, LogMethod } from './entry.ts'
+import { textOf } from '../build/files.ts'
+import { foldersFor, leadsToFiles } from '../build/leads.ts'
+import type { CachedHook } from './hooks.ts'
 
 /** The methods of a plugin context that a replay calls. */
 type Replayed = 'addWatchFile' | 'emitFile' | LogMethod
@@ -68,4 +71,41 @@ function renameIn(word: string, length: number, renamed: ReadonlyMap<string, str
     at = written - 1
   }
   return changed + word.slice(written)
+}
+
+interface HookResult {
+  readonly hook: CachedHook
+  readonly entry: Entry
+  /** The code that the hook was called with. */
+  readonly code: unknown
+  readonly file: string | undefined
+  readonly root: string
+}
+
+/** Whether a result leads to nothing that only the plugin can load. */
+export function isSelfContained({ hook, entry: { returned, calls }, code, file, root }: HookResult): boolean {
+  const chunks = calls.flatMap((call) =>
+    call.method === 'emitFile' && 'id' in call.file ? [String(call.file.id)] : [],
+  )
+  const resolved = hook === 'resolveId' ? idsIn(returned) : []
+  const made = hook === 'resolveId' ? '' : codeIn(returned)
+  const source = typeof code === 'string' ? code : sourceOf(file)
+  return leadsToFiles({ code: made, source, emitted: [...chunks, ...resolved] }, foldersFor(file, root))
+}
+
+function codeIn(returned: unknown): string {
+  if (typeof returned === 'string') return returned
+  const { code }: { code?: unknown } = Object(returned)
+  return typeof code === 'string' ? code : ''
+}
+
+/** The id that `resolveId` returned, unless it is external. */
+function idsIn(returned: unknown): string[] {
+  if (typeof returned === 'string') return [returned]
+  const { id, external = false }: { id?: unknown; external?: unknown } = Object(returned)
+  return typeof id === 'string' && external === false ? [id] : []
+}
+
+function sourceOf(file: string | undefined): string {
+  return (file === undefined ? undefined : textOf(file)) ?? ''
 }

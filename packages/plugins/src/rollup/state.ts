@@ -7,8 +7,8 @@
  *
  * The exceptions are plugins that are known to keep nothing, and those with the option `stateless: true`.
  */
-import type { HookedPlugin } from './hooks.ts'
-import { isHook } from './hooks.ts'
+import { type HookedPlugin, isHook } from './hooks.ts'
+import { textOf } from '../build/files.ts'
 
 /** Hooks that see more than one module, or run after all of them. */
 const OF_SEVERAL_MODULES: readonly string[] = [
@@ -47,6 +47,7 @@ const STATELESS: ReadonlyMap<string, KnownPlugin> = new Map([
   ['vite:react-swc', { hooks: ['load', 'transformIndexHtml'], why: 'its own module and its script are constants' }],
   ['solid', { hooks: ['load'], why: 'its own module is a constant' }],
   ['babel', { hooks: ['load', 'closeBundle'], why: 'its own module are helpers; `closeBundle` ends its workers' }],
+  ['@rolldown/plugin-babel', { hooks: ['closeBundle'], why: '`closeBundle` ends its workers' }],
   ['esbuild', { hooks: ['renderChunk'], why: 'it minifies the chunk that it gets' }],
   ['@mdx-js/rollup', { hooks: [], why: 'it has one hook' }],
 ])
@@ -57,7 +58,12 @@ const STATEFUL: ReadonlyMap<string, string> = new Map([
 ])
 
 /** Other plugins that `test/suites/known` builds a project with: their hooks show nothing to keep. */
-const TESTED: ReadonlySet<string> = new Set(['vite-plugin-svgr', 'svgr', 'vite-plugin-lingui'])
+const TESTED: ReadonlySet<string> = new Set([
+  '@rolldown/plugin-babel',
+  'vite-plugin-svgr',
+  'svgr',
+  'vite-plugin-lingui',
+])
 
 /** Whether a plugin with this name was tested to keep nothing, whatever its hooks. */
 export function isKnownSafe({ name }: HookedPlugin): boolean {
@@ -109,4 +115,26 @@ function continues(name: string, start: string): boolean {
 /** Names of plugins with several parts have a colon. `vite:` is the prefix of many packages. */
 function packageOf(name: string): string {
   return /^(?:vite:)?[^:]*/.exec(name)?.[0] ?? name
+}
+
+/** Plugins that write the path of a module into its code, from nothing but the id of the call. */
+const NAMING: ReadonlySet<string> = new Set(['@mdx-js/rollup', 'vite:vue', 'unplugin-vue'])
+
+/** Whether a plugin writes this path into what it makes of this code by itself: the code does not have it. */
+export function namesOwnPath(plugin: string, path: string, code: unknown): boolean {
+  return NAMING.has(plugin) && typeof code === 'string' && !code.includes(path)
+}
+
+/**
+ * Whether a call depends on files that the plugin does not report. Vue's compiler reads the types that a component imports for its
+ * macros, and compiles a block in a file of its own with what it knows of the component.
+ */
+export function hasHiddenFiles(plugin: string, id: string, code: string | undefined): boolean {
+  if (plugin !== 'vite:vue' && plugin !== 'unplugin-vue') return false
+  const [path = ''] = id.split('?', 1)
+  if (/[?&]vue\b/.test(id) && /[?&]src=/.test(id)) return true
+  if (!path.endsWith('.vue') || /[?&]type=style\b/.test(id)) return false
+  const isWhole = code !== undefined && path === id
+  const source = isWhole ? code : (textOf(path) ?? '')
+  return /\blang=["']?tsx?\b/.test(source) && /\bimport\b/.test(source) && /\bdefine[A-Z]\w*\s*</.test(source)
 }

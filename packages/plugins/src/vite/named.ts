@@ -1,17 +1,23 @@
-/** The plugin `varve()`, which wraps plugins of a config, those that are known or named, once Vite has resolved it. */
+/** The plugin `varve()`, which wraps plugins of a config, those that are known or named, once Vite has resolved it. It also extends Vitest's keys. */
 import type { VarveError } from 'varve'
-import type { Plugin, ResolvedConfig } from 'vite'
+import type { Plugin, ResolvedConfig, ViteDevServer } from 'vite'
 import { type CachedOptions, FIELDS } from '../build/options.ts'
 import { checkOptions, describe, type Fields, unknownName } from '../build/validate.ts'
 import type { PluginCache } from '../rollup/cached.ts'
-import { type HookedPlugin, isChangeable, isHook } from '../rollup/hooks.ts'
-import { type CachedPluginOptions, checkPluginOptions, HOOKS_DEFAULT } from '../rollup/options.ts'
+import {
+  type CachedPluginOptions,
+  checkPluginOptions,
+  type HookedPlugin,
+  HOOKS_DEFAULT,
+  isChangeable,
+  isHook,
+} from '../rollup/hooks.ts'
 import { isKnownSafe } from '../rollup/state.ts'
-import { makeCache } from '../rollup/tool.ts'
-import { isWatching } from '../rollup/wrap.ts'
+import { isWatching, makeCache } from '../rollup/tool.ts'
 import { ViteTool } from './config.ts'
-import { watchRequests } from './requests.ts'
-import { addToKeys, type VitestPlugin } from './vitest.ts'
+import { noteRequest } from '../build/server.ts'
+import { digestOfTexts } from '../build/digest.ts'
+import { valueText } from '../build/identity.ts'
 
 /** A plugin with its own options, which override the shared ones. */
 export interface PluginChoice extends Omit<
@@ -129,7 +135,7 @@ function notFound(name: string, plugins: readonly HookedPlugin[]): VarveError {
 function nothingKnown(plugins: readonly HookedPlugin[]): string {
   const others = plugins
     .map(({ name }) => name)
-    .filter((name) => name !== 'varve' && !/^(?:vite:|builtin:|alias$|commonjs$)/.test(name))
+    .filter((name) => name !== 'varve' && !/^(?:vite:|builtin:|native:|alias$|commonjs$)/.test(name))
   const have =
     others.length === 0
       ? "it has none but Vite's own"
@@ -149,5 +155,54 @@ function isChoice(value: unknown): boolean {
   return (
     typeof value === 'string' ||
     (typeof value === 'object' && value !== null && 'name' in value && typeof value.name === 'string')
+  )
+}
+
+/** The hook `configureServer`: notes each request before the server answers it. */
+export function watchRequests(server: unknown): void {
+  if (!isServer(server)) return
+  server.middlewares.use((_request, _response, next) => {
+    noteRequest()
+    next()
+  })
+}
+
+function isServer(server: unknown): server is ViteDevServer {
+  return typeof server === 'object' && server !== null && 'middlewares' in server
+}
+
+// Vitest's own cache of modules, option `experimental.fsModuleCache`. Its keys have the source of a module, the config and the lock file. Varve
+// adds the inputs that all results of its plugins in an environment share, so that a change of one of them is a miss in that cache, too.
+
+/** A plugin with the hook that Vitest calls before it runs tests. */
+export interface VitestPlugin {
+  configureVitest(context: unknown): void
+}
+
+/** Vitest calls it for each module: a text for the key, false for a module that its cache must not have. */
+type KeyGenerator = (module: { readonly environment: object }) => string | false | undefined
+
+type Define = (generator: KeyGenerator) => void
+
+/** The hook `configureVitest`. Versions of Vitest without keys of this kind are left as they are. */
+export function addToKeys(context: unknown, tool: ViteTool, caches: () => Iterable<PluginCache>): void {
+  if (!hasKeys(context)) return
+  context.experimental_defineCacheKeyGenerator(({ environment }) => {
+    if (!tool.hasEnvironment(environment)) return undefined // of another project, whose plugins answer
+    const all = [...caches()].map((cache) => cache.inputsIn({ environment }))
+    // An input that changed while the process runs may be in memory of a plugin, as it was.
+    return all.every((inputs) => inputs !== undefined)
+      ? digestOfTexts(
+          all.flatMap((inputs) => Object.entries(inputs).flatMap(([name, value]) => [name, valueText(value)])),
+        )
+      : false
+  })
+}
+
+function hasKeys(context: unknown): context is { readonly experimental_defineCacheKeyGenerator: Define } {
+  return (
+    typeof context === 'object' &&
+    context !== null &&
+    typeof Reflect.get(context, 'experimental_defineCacheKeyGenerator') === 'function'
   )
 }

@@ -12,7 +12,7 @@
  */
 import { type BuildCounts, type Cache, type CommitReport, type Namespace, type RemoteReport, startWork } from 'varve'
 import type { Compilation, Compiler, Module } from 'webpack'
-import { NOT_STORED } from '../build/progress.ts'
+import { NOT_STORED } from '../build/tally.ts'
 import { reportBuild, reportOf, type ReportOption } from '../build/report.ts'
 import type { Root } from '../build/root.ts'
 import { causeOf, partsOf } from './why.ts'

@@ -88,7 +88,8 @@ class DirectoryStore implements BlobStore {
         const stats = await file.stat()
         if (!stats.isFile()) throw new VarveError('REMOTE_UNTRUSTED', `'${name}' of the remote is not a file`)
         if (ifNoneMatch === etag) return { bytes: new Uint8Array(), etag, unchanged: true }
-        const [start, end] = [Math.min(range?.start ?? 0, stats.size), Math.min(range?.end ?? stats.size, stats.size)]
+        const start = Math.min(range?.start ?? 0, stats.size)
+        const end = Math.min(range?.end ?? stats.size, stats.size)
         if (end - start > bytesMax) throw tooLarge(name, bytesMax)
         return { bytes: await readAll(file, start, Math.max(0, end - start)), etag }
       } catch (error) {

@@ -13,10 +13,18 @@
  */
 import { createHash, randomUUID } from 'node:crypto'
 import { VarveError } from 'varve'
-import { isObject, isText, parseJson } from '../json.ts'
-import { ANY_TEXT, checkOptions, checkValues, invalidOption, MS, TEXT } from '../options.ts'
-import { authorizationOf } from './authorization.ts'
-import { isLoopback, send, serverUrl } from './http.ts'
+import {
+  ANY_TEXT,
+  checkOptions,
+  checkValues,
+  invalidOption,
+  isObject,
+  isText,
+  MS,
+  parseJson,
+  TEXT,
+} from '../options.ts'
+import { authorizationOf, isLoopback, send, serverUrl } from './http.ts'
 import { type BlobStore, digestIn } from './store.ts'
 import { type WholeBlobs, WholeStore } from './whole.ts'
 import { environment } from '../host.ts'

@@ -14,16 +14,30 @@ import { VarveError } from 'varve'
 import { explainTransport, Timeout, transportCode } from '../error-code.ts'
 import { invalidOption } from '../options.ts'
 import { CONNECT_MS, exchange, type Exchange, type Response } from './connect.ts'
-import { proxyVariable, withoutProxy } from './proxy.ts'
 import { budgetOf, type Fetched, type GetOptions, type Head, tooLarge } from './store.ts'
 import { environment } from '../host.ts'
+
+/** A user with a password, or a bearer token. */
+export type HttpCredentials = { readonly username: string; readonly password: string } | { readonly token: string }
+
+/** Credentials, or a function that is called for each request. */
+export type CredentialsOption = HttpCredentials | (() => HttpCredentials | Promise<HttpCredentials>)
+
+/** The `authorization` header of a request; none without credentials. */
+export async function authorizationOf(
+  option: CredentialsOption | undefined,
+): Promise<{ readonly authorization?: string }> {
+  const credentials = typeof option === 'function' ? await option() : option
+  if (credentials === undefined) return {}
+  if ('token' in credentials) return { authorization: `Bearer ${credentials.token}` }
+  return { authorization: `Basic ${Buffer.from(`${credentials.username}:${credentials.password}`).toString('base64')}` }
+}
 
 const ATTEMPTS = 3
 const DELAY_MS = 100
 const DELAY_MS_MAX = 5000
 const REPEATED: ReadonlySet<number> = new Set([409, 429, 500, 502, 503, 504])
 
-/** A request. */
 export interface Call extends Pick<Exchange, 'url' | 'method' | 'body'> {
   /** The name of the blob, for messages. */
   readonly name: string
@@ -36,7 +50,7 @@ export interface Call extends Pick<Exchange, 'url' | 'method' | 'body'> {
   /** Statuses that the caller handles, unless `explain` knows the answer; all others are errors. */
   readonly expected: readonly number[]
   /** What the answers of this service mean. */
-  readonly explain?: (error: ServerError) => Explained | undefined
+  readonly explain?: (error: ServerError) => ErrorAdvice | undefined
   readonly signal?: AbortSignal | undefined
 }
 
@@ -53,12 +67,11 @@ export interface ServerError {
 }
 
 /** What an error is for the user, and what to do. */
-export interface Explained {
+export interface ErrorAdvice {
   readonly code: 'REMOTE_UNAVAILABLE' | 'REMOTE_DENIED'
   readonly advice: string
 }
 
-/** An answer with its body. */
 export interface Answer {
   readonly status: number
   readonly headers: Response['headers']
@@ -210,7 +223,7 @@ class Budget {
   }
 }
 
-function statusError({ status, word }: ServerError, failed: string, { code, advice }: Explained): VarveError {
+function statusError({ status, word }: ServerError, failed: string, { code, advice }: ErrorAdvice): VarveError {
   const text = `${failed}: status ${status}${word === undefined ? '' : ` (${word})`}`
   return new VarveError(code, `${text}: ${advice}`)
 }
@@ -221,7 +234,7 @@ function wordIn(body: Uint8Array, status: number): string | undefined {
 }
 
 /** The reason for a status if the service gives none. */
-function explainStatus(status: number): Explained {
+function explainStatus(status: number): ErrorAdvice {
   const code = status === 401 || status === 403 ? 'REMOTE_DENIED' : 'REMOTE_UNAVAILABLE'
   const advice =
     code === 'REMOTE_DENIED'
@@ -286,4 +299,19 @@ export function serverUrl(option: string, given: string, allowInsecure: boolean)
 /** Whether a host is this machine. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(host)
+}
+
+// Proxies are not supported: the client of Node.js 20 has none, and one that a build does not reach would only be noticed as a remote that is
+// down. So the error of a connection that fails has the name of such a variable. Its value may have a password and is never shown.
+
+const PROXY_VARIABLES = ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy', 'ALL_PROXY', 'all_proxy']
+
+/** The first variable that names a proxy; undefined if there is none. */
+export function proxyVariable(variables: Readonly<Record<string, string | undefined>>): string | undefined {
+  return PROXY_VARIABLES.find((name) => (variables[name] ?? '') !== '')
+}
+
+/** What follows from it. */
+export function withoutProxy(name: string): string {
+  return `${name} is not used, because remotes connect to the store directly`
 }

@@ -20,7 +20,6 @@ export interface RedisAddress {
   readonly allowInsecure: boolean
 }
 
-/** A command and its arguments. */
 export type Arguments = readonly (string | Buffer)[]
 
 export interface RedisClient {
@@ -127,7 +126,6 @@ function optionsOf(credentials: RedisCredentials | undefined, connectMs: number)
   return { ...account, socket, disableOfflineQueue: true }
 }
 
-/** The one key of a command. */
 function keyOf(args: Arguments): string | Buffer | undefined {
   return args[0] === 'EVAL' ? args[3] : args[1]
 }

@@ -4,8 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import { ANY_TEXT, checkOptions, checkValues, invalidOption, SERVER } from '../options.ts'
-import { authorizationOf } from './authorization.ts'
-import { type Answer, type Call, send, serverUrl } from './http.ts'
+import { type Answer, authorizationOf, type Call, send, serverUrl } from './http.ts'
 import type { BlobStore } from './store.ts'
 import { type WholeBlobs, WholeStore } from './whole.ts'
 

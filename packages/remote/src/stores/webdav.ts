@@ -4,8 +4,17 @@
  */
 import { VarveError } from 'varve'
 import { BOOLEAN, checkOptions, checkValues, invalidOption, SERVER } from '../options.ts'
-import { authorizationOf, type CredentialsOption } from './authorization.ts'
-import { type Answer, type Call, fetchedIn, getCall, headIn, send, serverUrl } from './http.ts'
+import {
+  type Answer,
+  authorizationOf,
+  type Call,
+  type CredentialsOption,
+  fetchedIn,
+  getCall,
+  headIn,
+  send,
+  serverUrl,
+} from './http.ts'
 import {
   type BlobStore,
   doesNotExist,

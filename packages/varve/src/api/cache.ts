@@ -2,13 +2,13 @@
 import { VarveError } from '../errors.ts'
 import { sealIn } from '../health/domain.ts'
 import { Files } from '../files/files.ts'
-import type { BuildCounts } from '../history/counts.ts'
-import { readHistory, RESERVED_PREFIX } from '../history/history.ts'
+import type { BuildCounts } from '../history/tally.ts'
+import { readHistory, Recorder, RESERVED_PREFIX } from '../history/history.ts'
 import type { BuildRecord } from '../history/record.ts'
-import type { Commits } from '../session/commits.ts'
+import { Commits } from '../session/commits.ts'
 import { Maintenance } from '../session/maintenance.ts'
-import type { Namespace } from '../session/namespace.ts'
-import type { ExportOptions, ImportOptions } from '../json/options.ts'
+import { Namespace } from '../session/namespace.ts'
+import type { ExportOptions, ImportOptions } from '../json/transfer.ts'
 import type {
   CloseOptions,
   CommitOptions,
@@ -28,15 +28,18 @@ import type {
   Stats,
   VerifyReport,
 } from '../reports.ts'
-import type { Session } from '../session/session.ts'
-import { makeTask } from '../task/make.ts'
+import { type Session, WATCH_FIELDS, watched } from '../session/session.ts'
+import { type Asked, makeTask } from '../task/make.ts'
 import type { TaskOptions } from '../task/options.ts'
 import type { Task } from '../task/task.ts'
-import type { ExportTarget, ImportSource } from '../json/transfer.ts'
-import { BOOLEAN, checkOptions, describe, type Fields, oneOf, PATHS, STRING } from '../checks/validate.ts'
-import { WATCH_FIELDS, watched } from '../session/watch.ts'
-import { Namespaces } from './namespaces.ts'
-import { type CacheStatus, type Opened, type OpenedAs, remoteNow } from './status.ts'
+import type { ExportTarget, ImportSource } from '../json/streams.ts'
+import { BOOLEAN, checkOptions, describe, type Fields, oneOf, PATHS, STRING } from '../checks/options.ts'
+import { unrecorded } from '../reads/sink.ts'
+import type { ResolvedOptions } from './resolve.ts'
+import { type CacheStatus, remoteNow } from './status.ts'
+import type { OpenedStore } from './store.ts'
+import { onceIn } from '../task/in-flight.ts'
+import { type CodecName, codecOf, joinVersions } from '../values/codec.ts'
 
 const DURABILITY = oneOf('relaxed', 'durable')
 const NAMESPACE_FIELDS: Fields<NamespaceOptions> = { version: STRING, codec: oneOf('bytes', 'text', 'json', 'v8') }
@@ -51,6 +54,12 @@ const SEAL_FIELDS: Fields<SealOptions> = {
   },
 }
 const COMPACT_FIELDS: Fields<CompactOptions> = { ...WATCH_FIELDS, full: BOOLEAN }
+
+interface CacheParts {
+  readonly options: ResolvedOptions
+  readonly opened: OpenedStore
+  readonly session: Session
+}
 
 /**
  * An open cache. Calls throw or reject with a VarveError; after `close` its code is CLOSED.
@@ -67,20 +76,25 @@ export class Cache {
   readonly #session: Session
   readonly #commits: Commits
   readonly #maintenance: Maintenance
-  readonly #opened: Opened
-  readonly #as: OpenedAs
+  readonly #options: ResolvedOptions
+  readonly #opened: OpenedStore
   readonly #namespaces: Namespaces
   #closing: Promise<void> | undefined
 
   /** @internal */
-  constructor(session: Session, commits: Commits, opened: Opened, as: OpenedAs) {
-    this.files = new Files(session, as.isReadOnly)
+  constructor({ options, opened, session }: CacheParts) {
+    const { engine, place, degraded, remote } = opened
+    const attached =
+      remote === undefined ? null : { layers: remote.report.layers, fetchedBytes: remote.report.fetchedBytes }
+    const { name, history: mode } = options
+    const recorder = new Recorder({ mode, name, engine, tally: session.tally, remote: attached })
+    this.files = new Files(session, options.readOnly)
     this.#session = session
-    this.#commits = commits
+    this.#commits = new Commits(session, degraded, place, recorder)
     this.#maintenance = new Maintenance(session)
+    this.#options = options
     this.#opened = opened
-    this.#as = as
-    this.#namespaces = new Namespaces(session, as.place)
+    this.#namespaces = new Namespaces(session, opened.identity)
   }
 
   /** Whether `close` was called, on this object; every other call then throws CLOSED. */
@@ -128,7 +142,11 @@ export class Cache {
   task(name: string, options: TaskOptions = {}): Task<unknown> {
     this.#session.checkOpen()
     const open = this.#namespaces.open.bind(this.#namespaces)
-    return makeTask({ session: this.#session, place: this.#as.place, open, dir: this.#opened.dir }, name, options)
+    return makeTask(
+      { session: this.#session, place: this.#opened.identity, open, dir: this.#opened.dir },
+      name,
+      options,
+    )
   }
 
   /**
@@ -141,7 +159,7 @@ export class Cache {
   async commit(options?: CommitOptions): Promise<CommitReport> {
     if (options !== undefined) checkOptions('commit()', options, COMMIT_FIELDS)
     this.#session.checkSound()
-    const durability = options?.durability ?? this.#opened.durability
+    const durability = options?.durability ?? this.#options.durability
     this.#session.seal()
     const report = await this.#session.track((store) => this.#commits.commit(store, durability))
     const isRelaxed = durability === 'relaxed' && report.inMemory !== true
@@ -191,7 +209,7 @@ export class Cache {
    * await finished(file.end())
    */
   async exportJson(target: ExportTarget, options: ExportOptions = {}): Promise<ExportReport> {
-    const { EXPORT_FIELDS, exportJson } = await import('../json/export.ts')
+    const { EXPORT_FIELDS, exportJson } = await import('../json/transfer.ts')
     checkOptions('exportJson()', options, EXPORT_FIELDS)
     return watched(options, (control) => exportJson(this.#session, target, options, control))
   }
@@ -208,9 +226,9 @@ export class Cache {
    * const { entries } = await cache.importJson(createReadStream('cache.json'))
    */
   async importJson(source: ImportSource, options: ImportOptions = {}): Promise<ImportReport> {
-    const { IMPORT_FIELDS, importJson } = await import('../json/import.ts')
+    const { IMPORT_FIELDS, importJson } = await import('../json/transfer.ts')
     checkOptions('importJson()', options, IMPORT_FIELDS)
-    const isRelaxed = this.#opened.durability === 'relaxed'
+    const isRelaxed = this.#options.durability === 'relaxed'
     const committed = ({ maintenanceDue }: CommitReport): void => this.#maintenance.committed(isRelaxed, maintenanceDue)
     return watched(options, (control) => importJson(this.#session, source, options, control, committed))
   }
@@ -256,7 +274,7 @@ export class Cache {
       throw new VarveError('INVALID_ARGUMENT', `seal() takes the path of a directory, not ${describe(directory)}`)
     }
     const { since = [], ...watch } = options
-    const { pathOf } = await import('../health/layers.ts')
+    const { pathOf } = await import('../remote/layers.ts')
     const layers = (typeof since === 'string' ? [since] : since).map(pathOf)
     const target = pathOf(directory)
     return sealIn(this.#opened.domain, target, () =>
@@ -297,7 +315,10 @@ export class Cache {
       ...store.status(),
       pending: { entries: store.pendingEntries(), bytes: store.pendingBytes() },
     }))
-    return { ...this.#opened, ...status, remote: remoteNow(this.#as, status.layers), degraded: this.#commits.degraded }
+    const { engine, reason, dir, domain, remote } = this.#opened
+    const { durability } = this.#options
+    const { degraded } = this.#commits
+    return { engine, reason, dir, domain, durability, ...status, remote: remoteNow(remote, status.layers), degraded }
   }
 
   /**
@@ -310,7 +331,7 @@ export class Cache {
   async close(options: CloseOptions = {}): Promise<void> {
     checkOptions('close()', options, CLOSE_FIELDS)
     this.#maintenance.stop()
-    const isCommitted = options.commit !== false && !this.#as.isReadOnly
+    const isCommitted = options.commit !== false && !this.#options.readOnly
     if (isCommitted && this.#closing === undefined) this.#session.seal()
     this.#closing ??= this.#end(isCommitted)
     await this.#closing
@@ -318,12 +339,55 @@ export class Cache {
 
   async #end(isCommitted: boolean): Promise<void> {
     await this.#session.close(isCommitted ? (store) => this.#commits.commitRest(store) : undefined)
-    const warning = await this.#as.closed()
+    // Files that a remote reads belong to no work of the build that closes the cache.
+    const warning = await unrecorded(() => this.#leaveRemote())
     if (warning !== undefined) this.#session.warn(warning, 'publish')
+  }
+
+  /** The remote drops layers that are damaged, and publishes what is new. Resolves to a warning if publishing fails. */
+  async #leaveRemote(): Promise<VarveError | undefined> {
+    const { remote, place, engine, dir } = this.#opened
+    const { name, shared, secret } = this.#options
+    await remote?.discard?.([...this.#session.damagedLayers])
+    if (place === undefined || engine === 'none') return undefined
+    return remote?.publish?.({ name, dir, secret: secret.bytes, shared, engine })
   }
 
   /** `close()`, for `await using cache = await openCache(...)`. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close()
+  }
+}
+
+/** Opens each namespace once. */
+export class Namespaces {
+  readonly #session: Session
+  readonly #place: string
+  readonly #open: Map<string, { readonly namespace: Namespace<unknown>; readonly asked: Asked }> = new Map()
+
+  /** `place` distinguishes the cache from others of this process. */
+  constructor(session: Session, place: string) {
+    this.#session = session
+    this.#place = place
+  }
+
+  /** The namespace of that name. `asked` describes the caller's request in the error for another version or codec. */
+  open(name: string, version: string, codecName: CodecName, asked: Asked): Namespace<unknown> {
+    const codec = codecOf<unknown>(codecName)
+    const fullVersion = joinVersions(this.#session.version, version, codec.tag)
+    const known = this.#open.get(name)
+    if (known === undefined) {
+      const namespace = new Namespace(
+        this.#session,
+        { name, version, fullVersion, codec },
+        onceIn(this.#session, this.#place),
+      )
+      this.#open.set(name, { namespace, asked })
+      return namespace
+    }
+    if (known.namespace.fullVersion === fullVersion) return known.namespace
+    const [open, now] = [known.asked, asked].map((one) => `version '${one.version}' and codec '${one.codec}'`)
+    const wayOut = 'Pass the same options each time, or keep the object that the first call returned'
+    throw new VarveError('INVALID_ARGUMENT', `${asked.what} is open with ${open}, not with ${now}. ${wayOut}`)
   }
 }

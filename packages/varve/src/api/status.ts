@@ -1,5 +1,4 @@
 /** What a cache reports about itself, and how it was opened. */
-import type { VarveError } from '../errors.ts'
 import type { Degraded } from '../health/degraded.ts'
 import type { TrustDomain } from '../health/domain.ts'
 import type { Durability } from '../options.ts'
@@ -39,21 +38,8 @@ export interface CacheStatus extends EngineStatus {
   readonly remote: RemoteReport | undefined
 }
 
-/** The part of the status that never changes while the cache is open. */
-export type Opened = Pick<CacheStatus, 'engine' | 'reason' | 'dir' | 'domain' | 'durability'>
-
-/** How a cache was opened. */
-export interface OpenedAs {
-  readonly isReadOnly: boolean
-  /** Distinguishes the cache from others of this process. */
-  readonly place: string
-  readonly remote: Attachment | undefined
-  /** Called when the cache is closed: its remote drops layers that are damaged, and publishes. Resolves to a warning if that fails. */
-  readonly closed: () => Promise<VarveError | undefined>
-}
-
 /** What the remote has given up to now. */
-export function remoteNow({ remote }: OpenedAs, layers: readonly LayerReport[]): RemoteReport | undefined {
+export function remoteNow(remote: Attachment | undefined, layers: readonly LayerReport[]): RemoteReport | undefined {
   if (remote === undefined) return undefined
   const hits = layers.reduce((sum, { path, hits: ofLayer }) => sum + (remote.layers.includes(path) ? ofLayer : 0), 0)
   return { ...remote.report, hits }

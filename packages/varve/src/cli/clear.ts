@@ -11,8 +11,7 @@ import { describedIn } from './open/described.ts'
 import { keysOf, namespacesOf } from './open/entries.ts'
 import { change, findCache, findCaches, inspect, reportEach } from './open/folder.ts'
 import { escapeText } from './output/escape.ts'
-import { counted, foreignText, size } from './output/output.ts'
-import { withProgress } from './output/progress.ts'
+import { counted, foreignText, size, withProgress } from './output/output.ts'
 
 interface ClearOptions extends CommonOptions {
   readonly namespace?: string

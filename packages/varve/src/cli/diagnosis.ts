@@ -46,7 +46,7 @@ export function diagnose(dir: string, builds: readonly BuildRecord[]): FindingJs
   return findings
 }
 
-type Found = Omit<FindingJson, 'what'>
+type FindingBody = Omit<FindingJson, 'what'>
 
 /** What a reason begins with if a result cannot be stored. */
 const NOT_STORED = 'not stored: '
@@ -67,7 +67,7 @@ const WAYS_OUT: readonly (readonly [words: RegExp, advice: string])[] = [
 ]
 
 /** Builds in which no result could be stored. */
-function storesNothing(builds: readonly BuildRecord[]): Found | undefined {
+function storesNothing(builds: readonly BuildRecord[]): FindingBody | undefined {
   const isNothing = ({ hits, reasons }: BuildRecord): boolean =>
     hits === 0 && Object.keys(reasons).some((one) => one.startsWith(NOT_STORED))
   const from = builds.findIndex((build) => !isNothing(build))
@@ -86,7 +86,7 @@ function storesNothing(builds: readonly BuildRecord[]): Found | undefined {
   }
 }
 
-function causeOfMisses(builds: readonly (readonly Cause[])[]): Found | undefined {
+function causeOfMisses(builds: readonly (readonly Cause[])[]): FindingBody | undefined {
   for (const cause of builds[0] ?? []) {
     const chain = chainOf(cause.name, builds)
     const found = takesTurns(chain) ?? differsAlways(chain) ?? isPath(cause) ?? isVariable(cause) ?? isOtherRoot(cause)
@@ -106,7 +106,7 @@ function chainOf(name: string, builds: readonly (readonly Cause[])[]): readonly 
   return chain
 }
 
-function takesTurns(chain: readonly Cause[]): Found | undefined {
+function takesTurns(chain: readonly Cause[]): FindingBody | undefined {
   const [newest, previous, oldest] = chain
   if (newest === undefined || previous === undefined || oldest === undefined || newest.after === '') return undefined
   const isReversed = (one: Cause, other: Cause): boolean => one.after === other.before && one.before === other.after
@@ -118,7 +118,7 @@ function takesTurns(chain: readonly Cause[]): Found | undefined {
   return { found, advice: `use one version of ${name}, or give each version a cache of its own with option 'dir'` }
 }
 
-function differsAlways(chain: readonly Cause[]): Found | undefined {
+function differsAlways(chain: readonly Cause[]): FindingBody | undefined {
   const [newest] = chain
   if (newest === undefined || chain.length < PATTERN_BUILDS) return undefined
   const { name, before, after } = newest
@@ -134,7 +134,7 @@ function differsAlways(chain: readonly Cause[]): Found | undefined {
   }
 }
 
-function isPath({ name, before, after }: Cause): Found | undefined {
+function isPath({ name, before, after }: Cause): FindingBody | undefined {
   if (!PATH.test(before) || !PATH.test(after)) return undefined
   const way = 'build in the same directory, or replace the absolute path by one relative to the project'
   return {
@@ -143,14 +143,14 @@ function isPath({ name, before, after }: Cause): Found | undefined {
   }
 }
 
-function isVariable({ name, before, after }: Cause): Found | undefined {
+function isVariable({ name, before, after }: Cause): FindingBody | undefined {
   if (!VARIABLE.test(name)) return undefined
   const shown = after === '' ? 'another value' : `the value ${after} instead of ${before}`
   const note = `builds use results of the same ${name} only; set it to one value in builds that share a cache`
   return { found: `${name} had ${shown} in the last build that stored results`, note }
 }
 
-function isOtherRoot({ name }: Cause): Found | undefined {
+function isOtherRoot({ name }: Cause): FindingBody | undefined {
   if (name !== 'root') return undefined
   return {
     found: 'results name the directory in which they were made, and this build ran in another one',
@@ -159,7 +159,7 @@ function isOtherRoot({ name }: Cause): Found | undefined {
 }
 
 /** Builds that store results under ids that no later build asks for. */
-function neverFound(builds: readonly BuildRecord[]): Found | undefined {
+function neverFound(builds: readonly BuildRecord[]): FindingBody | undefined {
   const recent = builds.slice(0, PATTERN_BUILDS)
   const isNew = ({ hits, misses, reasons }: BuildRecord): boolean =>
     hits === 0 && misses > 0 && reasons['new'] === misses

@@ -1,20 +1,19 @@
 /** `varve export`: the entries of a cache as JSON, to a file or to standard output, or each cache as a layer. */
 import { type Command, Option } from 'commander'
-import { resolve } from 'node:path'
+import { basename, dirname, resolve } from 'node:path'
 import { finished } from 'node:stream/promises'
 import { VarveError } from '../errors.ts'
-import { intoPlace } from '../files/target.ts'
-import { exportJson } from '../json/export.ts'
-import type { ExportOptions } from '../json/options.ts'
-import type { ExportReport } from '../reports.ts'
+import { intoPlace } from '../files/spool.ts'
+import { exportJson, type ExportOptions } from '../json/transfer.ts'
+import type { ExportReport, SealReport } from '../reports.ts'
 import type { Session } from '../session/session.ts'
 import { command, type CommonOptions } from './command.ts'
 import { namespacesOf, pathOf } from './open/entries.ts'
 import { escapeText } from './output/escape.ts'
-import { findCache, findReadable, inspect } from './open/folder.ts'
-import { cannotWrite, counted, size, write, writeJson } from './output/output.ts'
-import { withProgress } from './output/progress.ts'
+import { findCache, findReadable, inspect, reportEach } from './open/folder.ts'
+import { cannotWrite, counted, size, withProgress, write, writeJson } from './output/output.ts'
 import { disk } from '../host/disk.ts'
+import { domainOf, sealIn, untrustedIn } from '../health/domain.ts'
 
 interface ExportCommandOptions extends CommonOptions {
   readonly format: 'json' | 'ndjson'
@@ -56,7 +55,7 @@ function collect(value: string, before: readonly string[] = []): readonly string
 
 async function run(options: ExportCommandOptions): Promise<void> {
   const { format, output, namespace, keysOnly, layer, since = [] } = options
-  if (layer !== undefined) return (await import('./layers.ts')).exportLayers(layer, since, options)
+  if (layer !== undefined) return exportLayers(layer, since, options)
   if (since.length > 0)
     throw new VarveError('INVALID_OPTION', '--since needs --layer: an export as JSON has all entries')
   const wanted: ExportOptions = { format, namespace, keysOnly }
@@ -98,4 +97,26 @@ async function toStandardOutput(session: Session, wanted: ExportOptions): Promis
     return
   }
   await withProgress('export', (control) => exportJson(session, process.stdout, wanted, control))
+}
+
+/** Writes the layers into `out`, without what the layers in `since` have, and reports each. */
+async function exportLayers(out: string, since: readonly string[], options: CommonOptions): Promise<void> {
+  const seal = (dir: string): Promise<SealReport & { readonly layer: string }> => {
+    const name = basename(dir)
+    const layer = resolve(domainOf(dir) === 'trusted' ? out : untrustedIn(out), name)
+    // A base without a layer of this cache was sealed before its tool was used.
+    const base = since
+      .map((path) => resolve(path, name))
+      .filter((path) => disk.existsSync(path) || !disk.existsSync(dirname(path)))
+    return inspect(dir, async ({ session, domain }) => {
+      const report = await sealIn(domain, layer, () =>
+        withProgress('export', (control) => session.run((store) => store.seal(layer, base, control))),
+      )
+      return { ...report, layer }
+    })
+  }
+  await reportEach('export --layer', options, seal, ({ layer, id, entries, deletes, bytes }) => {
+    const what = `${counted(entries, 'entry', 'entries')}, ${counted(deletes, 'delete')}, ${size(bytes)}`
+    return `layer ${escapeText(layer)}: ${id}, ${what}\n`
+  })
 }

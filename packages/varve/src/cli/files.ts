@@ -1,7 +1,7 @@
 /** `varve files`: outputs of tasks that are stored by their content. */
 import { Command, Option } from 'commander'
 import type { FilesGcReport, FilesLsJson } from '../cli-json.ts'
-import type { RestoreMode } from '../engine/files.ts'
+import type { RestoreMode } from '../engine/engine.ts'
 import { VarveError } from '../errors.ts'
 import { Files } from '../files/files.ts'
 import type { FilesReport } from '../files/options.ts'
@@ -18,11 +18,10 @@ import {
   manifestOf,
 } from '../values/manifest.ts'
 import { command, type CommonOptions } from './command.ts'
-import { reportEach, change, findCache, findReadable, inspect, type OpenFolder } from './open/folder.ts'
+import { change, findCache, findReadable, inspect, type OpenFolder, reportEach } from './open/folder.ts'
 import { entriesOf, keyJson, namespacesOf, pathOf } from './open/entries.ts'
 import { escapeKey, escapeText } from './output/escape.ts'
-import { counted, size, write, writeJson, writeJsonList, writeLines } from './output/output.ts'
-import { withCount, withProgress } from './output/progress.ts'
+import { counted, size, withCount, withProgress, write, writeJson, writeJsonList, writeLines } from './output/output.ts'
 import { EXIT_HELP, NEGATIVE } from './output/exit.ts'
 
 const MARKER = Buffer.from('varve-files')
@@ -65,7 +64,6 @@ export function* manifestsOf(
   }
 }
 
-/** Files and bytes of a manifest. */
 export function totalsOf(manifest: FileManifest): { readonly entries: number; readonly bytes: number } {
   const bytes = manifest.files.filter(isFile).reduce((sum, file) => sum + file.size, 0)
   return { entries: manifest.files.length, bytes }

@@ -1,11 +1,10 @@
 /** `varve gc`: frees obsolete space: applies a size limit, checkpoints and merges. */
 import { type Command, InvalidArgumentError } from 'commander'
-import { byteSize } from '../checks/size.ts'
+import { byteSize } from '../checks/options.ts'
 import type { EachReports } from '../cli-json.ts'
 import { command, type CommonOptions } from './command.ts'
 import { change, type OpenFolder, reportEach } from './open/folder.ts'
-import { counted, foreignText, size } from './output/output.ts'
-import { withProgress } from './output/progress.ts'
+import { counted, foreignText, size, withProgress } from './output/output.ts'
 
 interface GcOptions extends CommonOptions {
   readonly maxBytes?: number

@@ -1,14 +1,13 @@
 /** `varve import`: imports what `varve export` wrote. */
 import type { Command } from 'commander'
-import { importJson } from '../json/import.ts'
+import { importJson } from '../json/transfer.ts'
 import type { CommitReport } from '../engine/engine.ts'
 import { VarveError } from '../errors.ts'
-import type { ImportSource } from '../json/transfer.ts'
+import type { ImportSource } from '../json/streams.ts'
 import { command, type CommonOptions } from './command.ts'
 import { escapeText } from './output/escape.ts'
 import { change, findCache, folderOf } from './open/folder.ts'
-import { counted, write, writeJson } from './output/output.ts'
-import { withProgress } from './output/progress.ts'
+import { counted, withProgress, write, writeJson } from './output/output.ts'
 import { disk } from '../host/disk.ts'
 
 /** Bytes that are committed between two compactions. Each one rewrites what came before, and nothing reads the cache meanwhile. */

@@ -113,7 +113,6 @@ function pathOf(id: string, task: string, described: Described): string {
   return described.subjectOf(RECORDS_PREFIX + task, id)?.path ?? id
 }
 
-/** The records by path. */
 function sorted(records: Iterable<IdRecord>, described: Described): IdRecord[] {
   const byPath = Array.from(records, (record) => [pathOf(record.id, record.task, described), record] as const)
   return byPath.sort(([one], [other]) => (one < other ? -1 : 1)).map(([, record]) => record)

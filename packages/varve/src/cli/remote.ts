@@ -9,8 +9,7 @@ import { command, type CommonOptions } from './command.ts'
 import { findCaches } from './open/folder.ts'
 import { escapeText } from './output/escape.ts'
 import { findingsText } from './output/table.ts'
-import { age, counted, size, write, writeJson } from './output/output.ts'
-import { withProgress } from './output/progress.ts'
+import { age, counted, size, withProgress, write, writeJson } from './output/output.ts'
 import {
   collectCommit,
   layersText,

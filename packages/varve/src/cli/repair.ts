@@ -4,10 +4,9 @@ import type { EachReports } from '../cli-json.ts'
 import type { VerifyReport } from '../reports.ts'
 import { command, type CommonOptions } from './command.ts'
 import { damageTable, paint } from './output/table.ts'
-import { reportEach, change, findReadable, inspect } from './open/folder.ts'
+import { change, findReadable, inspect, reportEach } from './open/folder.ts'
 import { escapeText } from './output/escape.ts'
-import { counted, foreignText, size } from './output/output.ts'
-import { withProgress } from './output/progress.ts'
+import { counted, foreignText, size, withProgress } from './output/output.ts'
 import { NEGATIVE } from './output/exit.ts'
 
 interface RepairCommandOptions extends CommonOptions {

@@ -259,6 +259,7 @@ const UNTRUSTED = 'of untrusted scopes: no trusted scope publishes it\n'
 
 /** The ages of the newest and the oldest entry. */
 function ages({ newestMs, oldestMs }: Pick<NamespaceStats, 'newestMs' | 'oldestMs'>): string {
-  const [newest, oldest] = [age(newestMs), age(oldestMs)]
+  const newest = age(newestMs)
+  const oldest = age(oldestMs)
   return newest === oldest ? newest : `${newest} - ${oldest}`
 }

@@ -91,8 +91,8 @@ export async function explain(
   found: readonly IdRecord[],
   roots: readonly Root[],
 ): Promise<RecordJson[]> {
-  const changesBelow = new Map<Root, Known['readChanges']>()
-  const results = new Map<string, Known['placeOfResult']>()
+  const changesBelow = new Map<Root, VariantSources['readChanges']>()
+  const results = new Map<string, VariantSources['placeOfResult']>()
   const records: RecordJson[] = []
   for (const record of found) {
     const root = rootOf(record, roots)
@@ -106,12 +106,16 @@ export async function explain(
 }
 
 /** What is known of variants besides their records. */
-interface Known {
+interface VariantSources {
   readonly placeOfResult: (id: string, variant: Variant) => string | undefined
   readonly readChanges: (generation: string) => readonly Difference[] | undefined
 }
 
-function describe({ task, id, variants }: IdRecord, root: Root, { placeOfResult, readChanges }: Known): RecordJson {
+function describe(
+  { task, id, variants }: IdRecord,
+  root: Root,
+  { placeOfResult, readChanges }: VariantSources,
+): RecordJson {
   const present = new Comparison({ fs: disk, paths }, root)
   const byTime = variants.toSorted((a, b) => b.timeMs - a.timeMs)
   const [last, previous] = byTime
@@ -137,7 +141,7 @@ function isOfBuild({ kind, name }: Difference): boolean {
 }
 
 /** What the work of a variant read and finds no longer. */
-function readDifferences({ reads }: Variant, changes: Known['readChanges']): readonly Difference[] {
+function readDifferences({ reads }: Variant, changes: VariantSources['readChanges']): readonly Difference[] {
   return reads === undefined ? [] : (changes(reads) ?? [READS_NOT_STORED])
 }
 
@@ -147,7 +151,8 @@ function tellVariant(variant: Variant, all: readonly Difference[], place: string
   const isLost = place === undefined
   const files = variant.files.map(([name, digest]) => ({ name, digest }))
   const depends = { inputs: dependencies([...variant.inputs, ...variant.added]), env: dependencies(variant.env), files }
-  const [why, holds] = [reasonIn(variant), differences.length === 0 && !isLost]
+  const why = reasonIn(variant)
+  const holds = differences.length === 0 && !isLost
   return {
     timeMs: variant.timeMs,
     holds,

@@ -8,9 +8,9 @@
 import type * as workers from 'node:worker_threads'
 import { program } from '../../generated/compact_worker.js'
 import { builtin } from '../host/builtin.ts'
-import { type Compacted, type CompactNews, type CompactOrder, RUNS, STOP } from './compact-order.ts'
+import { type CompactOutcome, type CompactNews, type CompactOrder, RUNS, STOP } from './wasm-place.ts'
 import type { EngineControl, EngineOptions } from './engine.ts'
-import { EngineFailure } from './answer.ts'
+import { EngineFailure } from './answers.ts'
 import { folderBytes } from './host-node.ts'
 
 /** Starting a worker takes longer than compacting a smaller directory. */
@@ -32,7 +32,7 @@ export function compactInWorker(
   full: boolean,
   control: EngineControl,
   { secret, ...options }: EngineOptions,
-): Promise<Compacted | undefined> | undefined {
+): Promise<CompactOutcome | undefined> | undefined {
   const files = builtin('node:fs')
   const threads = builtin('node:worker_threads')
   if (files === undefined || threads === undefined || folderBytes(files, folder) < WORKER_BYTES) return undefined
@@ -50,7 +50,7 @@ export function compactInWorker(
     if (total > 0) onProgress?.(done, total)
   }
   const timer = onProgress === undefined ? undefined : setInterval(look, PROGRESS_MS)
-  const outcome = new Promise<Compacted | undefined>((resolve, reject) => {
+  const outcome = new Promise<CompactOutcome | undefined>((resolve, reject) => {
     worker.on('message', (news: CompactNews) => {
       look()
       if ('report' in news) resolve(news)

@@ -5,7 +5,7 @@
 import type { Host } from '../../generated/varve_wasm.js'
 import { toVarveError } from '../errors.ts'
 import { builtin } from '../host/builtin.ts'
-import { type CompactNews, type CompactOrder, RUNS, STOP } from './compact-order.ts'
+import { type CompactNews, type CompactOrder, RUNS, STOP } from './wasm-place.ts'
 import { nodeHost } from './host-node.ts'
 import { wasmEngine } from './wasm.ts'
 

@@ -1,20 +1,43 @@
-/** Files of the native engine: `crates/node/src/calls/{files,trees,archives}.rs`, requests and answers as JSON. */
+/**
+ * The calls of the addon, as types, and its calls for files: `crates/node/src/calls/{files,trees,archives}.rs`, requests and answers as
+ * JSON. napi-derive makes most types (`generated/native.d.ts`) from `crates/node/src`.
+ */
+import type * as addon from '../../generated/native.js'
+import type { NodeStore, Progress } from '../../generated/native.js'
 import type {
   AloneEntry,
   ArchiveRequest,
+  EngineControl,
   EngineFiles,
+  EngineStore,
   ImportAnswer,
   RestoreAnswer,
   RestoreRequest,
   StoredContent,
   StoredFile,
-} from './files.ts'
-import type { EngineControl } from './engine.ts'
+} from './engine.ts'
 import type { FileEntry } from '../values/manifest.ts'
 import { nowMs } from '../host/now.ts'
 import { jsonOf } from '../values/json.ts'
-import { reportOf } from './answer.ts'
-import type { NodeStore, Progress } from './native-calls.ts'
+import { reportOf } from './answers.ts'
+
+export type NativeAddon = typeof addon
+
+export type { NodeStore, Progress }
+
+declare module '../../generated/native.js' {
+  /** What runs for each entry (`crates/node/src/hot.rs`): properties of the object, which take less time than methods. */
+  interface NodeStore {
+    readonly get: EngineStore['get']
+    /** `finderOf` in `native.ts` calls it. */
+    readonly find: (key: string) => void
+    readonly read: EngineStore['read']
+    readonly has: EngineStore['has']
+    readonly put: EngineStore['put']
+    readonly delete: EngineStore['delete']
+    readonly getMany: EngineStore['getMany']
+  }
+}
 
 /** Runs a long call whose progress is watched. */
 export type Watched = <Report>(control: EngineControl, call: (progress: Progress) => Promise<string>) => Promise<Report>

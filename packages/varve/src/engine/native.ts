@@ -11,8 +11,9 @@ import type {
   EngineCommit,
   EngineControl,
   EngineExport,
-  EngineImport,
+  EngineFiles,
   EngineFolders,
+  EngineImport,
   EngineKeys,
   EnginePage,
   EngineStatus,
@@ -27,15 +28,23 @@ import type {
   VerifyReport,
 } from './engine.ts'
 import { requireAddon } from './addon.ts'
-import { type ChunkReport, EngineFailure, reportOf } from './answer.ts'
-import type { EngineFiles } from './files.ts'
-import type { NativeAddon, NodeStore, Progress } from './native-calls.ts'
-import type { NativeFiles } from './native-files.ts'
-import { finderOf } from './native-find.ts'
+import {
+  ALL_FOLDERS,
+  type ChunkReport,
+  commitOf,
+  EngineFailure,
+  keysOf,
+  pageOf,
+  reportOf,
+  sumsOf,
+  valuesOf,
+  viewOf,
+} from './answers.ts'
+import type { NativeAddon, NativeFiles, NodeStore, Progress } from './native-files.ts'
 import { nowMs } from '../host/now.ts'
 import { checkWith } from '../inputs/many.ts'
 import { jsonOf } from '../values/json.ts'
-import { ALL_FOLDERS, commitOf, keysOf, pageOf, sumsOf, valuesOf, viewOf } from './packed.ts'
+import { UNFIT } from '../values/key.ts'
 
 /** Interval between two reads of the progress of a long call, milliseconds. */
 const PROGRESS_MS = 50
@@ -269,4 +278,37 @@ class NativeStore implements EngineStore {
 
 function ignore(): void {
   // The caller of the commit receives its failure.
+}
+
+// Lookups of strings in the addon. What else a lookup needs is in memory that both share: an argument of Node-API takes 50
+// instructions, an answer 85.
+
+/** In the scratch memory, and beyond any target. */
+const IN_SCRATCH = -1
+const OUTSIDE = 0x7fffffff
+
+/**
+ * `find` of a store.
+ * @param cells the namespace, where the value begins in the target (below zero: in the scratch memory instead), and the answer
+ */
+export function finderOf(store: NodeStore, cells: Int32Array): NonNullable<EngineStore['find']> {
+  const { find } = store
+  let target: Uint8Array | undefined
+
+  function placeIn(pool: Uint8Array, start: number): number {
+    // The caller of an earlier lookup may have transferred the pool's memory, which the addon must not touch any more.
+    if (pool.length === 0) return OUTSIDE
+    if (pool !== target) {
+      store.setTarget(pool)
+      target = pool
+    }
+    return start
+  }
+
+  return (namespace, key, pool, start) => {
+    cells[0] = namespace
+    cells[1] = pool === undefined ? IN_SCRATCH : placeIn(pool, start)
+    find(key)
+    return cells[2] ?? UNFIT
+  }
 }

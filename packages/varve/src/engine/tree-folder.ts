@@ -8,7 +8,7 @@ import type * as fs from 'node:fs'
 import { builtin } from '../host/builtin.ts'
 import { makeDirectory } from '../host/make-directory.ts'
 import { errorCode, refusal } from '../host/permission.ts'
-import { EngineFailure } from './answer.ts'
+import { EngineFailure } from './answers.ts'
 
 /** What a failure of a file operation is called. */
 const CODES: Readonly<Record<string, string>> = {
@@ -23,7 +23,6 @@ const CODES: Readonly<Record<string, string>> = {
 /** Error codes for a file of another type where a directory or file is expected. */
 const BLOCKS: ReadonlySet<string> = new Set(['ENOTDIR', 'EISDIR', 'ENOTEMPTY', 'EEXIST', 'ELOOP'])
 
-/** One open folder. */
 export class TreeFolder {
   readonly #files: typeof fs
   readonly #path: string
@@ -178,7 +177,7 @@ const isAllowed = (path: string): boolean =>
 let proc: boolean | undefined
 
 /** Whether what is open has a path of its own, by its number. */
-export function hasProc(files: typeof fs): boolean {
+function hasProc(files: typeof fs): boolean {
   proc ??= process.platform === 'linux' && isAllowed('/proc/self/fd') && files.existsSync('/proc/self/fd')
   return proc
 }
@@ -188,4 +187,28 @@ export function hostFiles(): typeof fs {
   const files = builtin('node:fs')
   if (files === undefined) throw new EngineFailure('IO', 'cache.files needs node:fs, which this host does not have')
   return files
+}
+
+/** Opens a file without following a link or waiting for the other end of a FIFO. */
+export function openAny(files: typeof fs, path: string): number {
+  const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = files.constants
+  return files.openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+}
+
+/** A file of the cache, with a path to the open file; undefined if it is not a regular file of that length. */
+export function openStored(
+  files: typeof fs,
+  place: string,
+  size: number,
+): { readonly handle: number; readonly path: string } | undefined {
+  let handle = -1
+  try {
+    handle = openAny(files, place)
+    const stat = files.fstatSync(handle)
+    if (stat.isFile() && stat.size === size) return { handle, path: hasProc(files) ? `/proc/self/fd/${handle}` : place }
+  } catch {
+    // It does not exist or cannot be opened.
+  }
+  if (handle >= 0) files.closeSync(handle)
+  return undefined
 }

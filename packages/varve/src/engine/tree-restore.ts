@@ -3,17 +3,16 @@
  * known of it or by its digest; everything else is made under a temporary name, verified, and renamed into place.
  */
 import type * as fs from 'node:fs'
-import type { RestoreMode } from './files.ts'
+import type { RestoreMode } from './engine.ts'
 import { type FileEntry, type FileItem, isFile } from '../values/manifest.ts'
-import { EngineFailure } from './answer.ts'
-import { openAny, openStored } from './open-stored.ts'
-import { blockedOr, codeOf, fileFailure, type TreeFolder, type TreeWalker } from './tree-folder.ts'
+import { EngineFailure } from './answers.ts'
+import { blockedOr, codeOf, fileFailure, openAny, openStored, type TreeFolder, type TreeWalker } from './tree-folder.ts'
 
 /** Path, digest, executable, bytes, when its content and when anything of it changed (ns since 1970), its number in the file system. */
 export type RestoredFile = readonly [string, string, boolean, number, string, string, string]
 
 /** What is remembered of a restore; `crates/bindings/src/restored.rs`. */
-export interface Restored {
+export interface RestoreRecord {
   readonly at: string
   readonly files: readonly RestoredFile[]
 }
@@ -37,7 +36,6 @@ const RACY_NS = 2_000_000_000n
 
 let temporaries = 0
 
-/** Restores entries one by one. */
 export class TreeRestore {
   readonly #files: typeof fs
   readonly #walker: TreeWalker
@@ -51,7 +49,7 @@ export class TreeRestore {
   /** Whether all that was remembered was enough. */
   isTrusted = true
 
-  constructor(files: typeof fs, walker: TreeWalker, contents: Contents, mode: RestoreMode, remembered: Restored) {
+  constructor(files: typeof fs, walker: TreeWalker, contents: Contents, mode: RestoreMode, remembered: RestoreRecord) {
     this.#files = files
     this.#walker = walker
     this.#contents = contents
@@ -156,7 +154,8 @@ export class TreeRestore {
     const { O_RDWR, O_CREAT, O_EXCL, O_NOFOLLOW = 0 } = files.constants
     const mode = file.executable === true ? 0o755 : 0o644
     const create = (path: string): number => files.openSync(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode)
-    let [temporary, handle] = ['', -1]
+    let temporary = ''
+    let handle = -1
     try {
       const cloned = this.#clone(folder, file, mode)
       if (cloned !== undefined) {

@@ -1,26 +1,24 @@
 /** Files of the WebAssembly engine: contents are the module's, trees are walked here over `node:fs`. */
 import type * as fs from 'node:fs'
-import type { WasmStore, Watcher } from '../../generated/varve_wasm.js'
-import { digestOf } from '../../generated/varve_wasm.js'
+import { digestOf, type WasmStore, type Watcher } from '../../generated/varve_wasm.js'
 import type {
   AloneEntry,
   ArchiveRequest,
+  EngineControl,
   EngineFiles,
   ImportAnswer,
   RestoreAnswer,
   RestoreRequest,
   StoredContent,
   StoredFile,
-} from './files.ts'
-import type { EngineControl } from './engine.ts'
+} from './engine.ts'
 import { byPath, type FileEntry, type FileItem } from '../values/manifest.ts'
 import { refused } from '../errors.ts'
 import { jsonOf, parseJson } from '../values/json.ts'
-import { EngineFailure, reportOf } from './answer.ts'
-import { inSlices } from './slices.ts'
+import { EngineFailure, reportOf } from './answers.ts'
+import { inSlices, watcherOf } from './long-calls.ts'
 import { blockedOr, codeOf, fileFailure, hostFiles, TreeWalker } from './tree-folder.ts'
-import { watcherOf } from './watcher.ts'
-import { type Contents, type Restored, TreeRestore } from './tree-restore.ts'
+import { type Contents, type RestoreRecord, TreeRestore } from './tree-restore.ts'
 import { nowMs } from '../host/now.ts'
 
 /** Longest file that is stored, as in the native engine. */
@@ -41,7 +39,6 @@ export interface WasmFilesStore {
   watcher(control: EngineControl): Watcher
 }
 
-/** Files of one store. */
 export class WasmTrees implements EngineFiles {
   readonly #of: WasmFilesStore
   /** Calls that store, and whether something is kept for the next commit. */
@@ -242,9 +239,9 @@ function notAFile(path: string): EngineFailure {
   )
 }
 
-function restoredOf(text: string): Restored {
+function restoredOf(text: string): RestoreRecord {
   try {
-    const parsed = parseJson(text) as Partial<Restored>
+    const parsed = parseJson(text) as Partial<RestoreRecord>
     if (typeof parsed.at === 'string' && /^\d+$/.test(parsed.at) && Array.isArray(parsed.files))
       return { at: parsed.at, files: parsed.files }
   } catch {} // nothing is known then

@@ -3,8 +3,9 @@
  * objects fail with INTERNAL, and the next call gets a new instance.
  */
 import { builtin } from '../host/builtin.ts'
-import { EngineFailure } from './answer.ts'
-import { compiledModule, publishModule } from './compiled-module.ts'
+import { EngineFailure } from './answers.ts'
+import type * as workers from 'node:worker_threads'
+import type { Host } from '../../generated/varve_wasm.js'
 
 /** The part of the glue that is the same for every module. */
 export interface Glue {
@@ -142,4 +143,54 @@ async function decompressed(gzip: Uint8Array<ArrayBuffer>): Promise<Uint8Array<A
   if (zlib !== undefined) return Uint8Array.from(zlib.gunzipSync(gzip))
   const stream = new Blob([gzip]).stream().pipeThrough(new DecompressionStream('gzip'))
   return new Uint8Array(await new Response(stream).arrayBuffer())
+}
+
+// Modules of WebAssembly that this thread or the one that started it has compiled. Node.js hands the data of
+// `setEnvironmentData` to each new worker thread, where it shares the code: such a thread neither decompresses nor compiles.
+
+/** Undefined if neither has compiled the module of this `source`, base64 of gzip. */
+function compiledModule(source: string): WebAssembly.Module | undefined {
+  const found: unknown = nodeThreads()?.getEnvironmentData(keyOf(source))
+  return found instanceof WebAssembly.Module ? found : undefined
+}
+
+/** Hands `module` to the threads that this one starts from now on. */
+function publishModule(source: string, module: WebAssembly.Module): void {
+  nodeThreads()?.setEnvironmentData(keyOf(source), module)
+}
+
+/** Gzip ends with the checksum and the length of the module. */
+const keyOf = (source: string): string => `varve: WebAssembly module ${source.slice(-12)}`
+
+/** Undefined in Bun and Deno: what they cannot copy would fail every worker that the program starts. */
+function nodeThreads(): typeof workers | undefined {
+  const { versions } = globalThis.process ?? {}
+  return versions?.bun === undefined && versions?.deno === undefined ? builtin('node:worker_threads') : undefined
+}
+
+// A host that knows which of its files are open. An instance that a trap has ended closes none of them any more, so they
+// are closed for it.
+
+/** The same files, closed when the present instance is given up. */
+export function heldHost(host: Host, instance: WasmInstance): Host {
+  const forgets = new Map<number, () => void>()
+  const opened = (file: number): number => {
+    if (file >= 0)
+      forgets.set(
+        file,
+        instance.whenTrapped(() => host.close(file)),
+      )
+    return file
+  }
+  return {
+    ...host,
+    open: (name) => opened(host.open(name)),
+    createNew: (name) => opened(host.createNew(name)),
+    folder: (name) => heldHost(host.folder(name), instance),
+    close(file) {
+      forgets.get(file)?.()
+      forgets.delete(file)
+      host.close(file)
+    },
+  }
 }

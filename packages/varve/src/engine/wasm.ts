@@ -11,6 +11,7 @@ import type {
   EngineCommit,
   EngineControl,
   EngineExport,
+  EngineFiles,
   EngineFolders,
   EngineImport,
   EngineKeys,
@@ -27,16 +28,22 @@ import type {
   TopItem,
   VerifyReport,
 } from './engine.ts'
-import { type ChunkReport, reportOf } from './answer.ts'
-import { heldHost } from './held-host.ts'
+import {
+  ALL_FOLDERS,
+  type ChunkReport,
+  commitOf,
+  keysOf,
+  pageOf,
+  reportOf,
+  sumsOf,
+  valuesOf,
+  viewOf,
+} from './answers.ts'
+import { heldHost, WasmInstance } from './wasm-instance.ts'
 import { tableHost } from './table-files.ts'
-import { MetDamage } from './met-damage.ts'
-import { ALL_FOLDERS, commitOf, keysOf, pageOf, sumsOf, valuesOf, viewOf } from './packed.ts'
-import type { EngineFiles } from './files.ts'
 import type { WasmTrees } from './wasm-files.ts'
 import { viewOf as viewAt } from '../values/bytes.ts'
-import { WasmInstance } from './wasm-instance.ts'
-import { LongCalls } from './watcher.ts'
+import { LongCalls } from './long-calls.ts'
 import type { CompactElsewhere, LayerHosts, WasmPlace, WasmPlaces } from './wasm-place.ts'
 import { nowMs } from '../host/now.ts'
 import { randomBits } from '../host/random.ts'
@@ -79,7 +86,7 @@ class WasmEngineStore implements EngineStore {
   readonly #folder: string | undefined
   readonly #layerHost: (directory: string) => Host
   #files: WasmTrees | undefined
-  readonly #damage: MetDamage = new MetDamage()
+  readonly #damage: DamageLog = new DamageLog()
   readonly #long: LongCalls = new LongCalls()
   #scratch: Uint8Array = new Uint8Array(0)
   readonly revision = (): number => 0 // no other thread commits to this store
@@ -350,4 +357,30 @@ class WasmEngineStore implements EngineStore {
       this.#store.release()
     })
   }
+}
+
+/**
+ * Damage that a store detected on this thread, and that its compactions detected on others. Places are only appended, each
+ * once, so that the length of the list shows what is new.
+ */
+class DamageLog {
+  /** Number of places that other threads detected first. */
+  elsewhere = 0
+  readonly #places: Damage[] = []
+
+  /** Adds damage of this thread; returns all. */
+  add(met: readonly Damage[]): readonly Damage[] {
+    for (const place of met) if (!this.#places.some((known) => isSame(known, place))) this.#places.push(place)
+    return [...this.#places]
+  }
+
+  /** Adds damage of another thread. */
+  addElsewhere(met: readonly Damage[]): void {
+    const before = this.#places.length
+    this.elsewhere += this.add(met).length - before
+  }
+}
+
+function isSame(one: Damage, other: Damage): boolean {
+  return one.file === other.file && one.offset === other.offset && one.what === other.what
 }

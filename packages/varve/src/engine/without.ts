@@ -9,6 +9,7 @@ import type {
   Engine,
   EngineChunk,
   EngineCommit,
+  EngineFiles,
   EngineImport,
   EngineKeys,
   EngineOptions,
@@ -24,9 +25,8 @@ import type {
   TopItem,
   VerifyReport,
 } from './engine.ts'
-import { EngineFailure } from './answer.ts'
+import { EngineFailure } from './answers.ts'
 import type { VarveError } from '../errors.ts'
-import type { EngineFiles } from './files.ts'
 import { FORMAT_FOLDER } from '../host/format.ts'
 
 const MISS = -1
@@ -86,7 +86,6 @@ export function withoutEngine(cause: VarveError): Engine<'none'> {
   }
 }
 
-/** A namespace of one open cache. */
 interface OpenNamespace {
   readonly name: string
   readonly version: string

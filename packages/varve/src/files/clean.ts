@@ -5,7 +5,7 @@ import { codeOf } from '../host/permission.ts'
 import { VarveError } from '../errors.ts'
 import { FORMAT_FILES, FORMAT_FOLDER, isOfVarve, SECRET_FOLDER } from '../host/format.ts'
 import { type FileEntry, isFile } from '../values/manifest.ts'
-import { isLeftover, walk, type Found } from './walk.ts'
+import { isLeftover, walk, type TreeEntry } from './walk.ts'
 
 /** Directories that only a repository has. */
 const REPOSITORIES = ['.git', '.hg', '.svn', '.jj']
@@ -64,7 +64,7 @@ export async function findSurplus(
   signal: AbortSignal | undefined,
 ): Promise<Surplus> {
   const kinds = kindsOf(entries)
-  let found: Found[]
+  let found: TreeEntry[]
   try {
     found = await walk(files, root, signal, true)
   } catch (error) {
@@ -77,7 +77,7 @@ export async function findSurplus(
   const wrong = found.filter(({ path, kind }) => kinds.get(path) !== kind && isLeftover(nameOf(path)) !== 'in use')
   const kept = found.find(({ path }) => !kinds.has(path) && isKept(files, root, path))
   if (kept !== undefined) throw unclean(root, `has '${kept.path}'`)
-  const isBlock = ({ path, kind }: Found): boolean =>
+  const isBlock = ({ path, kind }: TreeEntry): boolean =>
     kinds.has(path) && (kind === 'folder' || kinds.get(path) === 'folder')
   const blocks = new Set(wrong.filter(isBlock).map(({ path }) => path))
   // From the end, so that what a folder holds comes first. A file is replaced by a file, a link by a link, without removing.
@@ -133,8 +133,8 @@ export function findLeftovers(files: typeof fs, root: string, entries: readonly 
 }
 
 /** What the manifest has at each path, with the folders above. */
-function kindsOf(entries: readonly FileEntry[]): Map<string, Found['kind']> {
-  const kinds = new Map<string, Found['kind']>()
+function kindsOf(entries: readonly FileEntry[]): Map<string, TreeEntry['kind']> {
+  const kinds = new Map<string, TreeEntry['kind']>()
   for (const entry of entries) {
     kinds.set(entry.path, isFile(entry) ? 'file' : 'link' in entry ? 'link' : 'folder')
     for (const folder of ancestorsOf(entry.path)) {

@@ -1,5 +1,5 @@
 /** Options and reports of `cache.files`. Each option states its default and its cost. */
-import type { RestoreMode } from '../engine/files.ts'
+import type { RestoreMode } from '../engine/engine.ts'
 import type { WatchOptions } from '../options.ts'
 import type { FileManifest } from '../values/manifest.ts'
 

@@ -1,14 +1,12 @@
 /** Trees of files and archives, stored by their content: what the calls of `Files` do. */
 import { builtin } from '../host/builtin.ts'
-import { isBytes, isGone, plainBytes } from '../values/bytes.ts'
-import type { EngineControl } from '../engine/engine.ts'
-import type { RestoreMode, RestoreRequest, StoredContent } from '../engine/files.ts'
-import { VarveError } from '../errors.ts'
+import { isBytes, isGone, plainBytes, readText } from '../values/bytes.ts'
+import type { EngineControl, RestoreMode, RestoreRequest, StoredContent } from '../engine/engine.ts'
+import { toVarveError, VarveError } from '../errors.ts'
 import { fileNowMs, lookAt, measureClock } from '../inputs/stamp.ts'
 import type { WatchOptions } from '../options.ts'
-import type { Session } from '../session/session.ts'
-import { BOOLEAN, checkOptions, describe, type Field, type Fields, oneOf, STRING } from '../checks/validate.ts'
-import { WATCH_FIELDS, watched } from '../session/watch.ts'
+import { type Session, WATCH_FIELDS, watched } from '../session/session.ts'
+import { BOOLEAN, checkOptions, describe, type Field, type Fields, oneOf, STRING } from '../checks/options.ts'
 import { findLeftovers, findSurplus, refuseTarget, type Surplus, withoutAliases } from './clean.ts'
 import { entriesOf, type FileManifest, isFile, manifestOf } from '../values/manifest.ts'
 import type {
@@ -20,19 +18,19 @@ import type {
   RestoreReport,
   StoreOptions,
 } from './options.ts'
-import { remember, remembered } from './remembered.ts'
-import { findFiles } from './select.ts'
-import { intoPlace } from './target.ts'
+import { findFiles } from './walk.ts'
 import {
   type ByteSource,
   type ByteTarget,
   hostFiles,
+  intoPlace,
   isSource,
   isTarget,
   spoolIn,
   spoolOut,
   withSpool,
 } from './spool.ts'
+import { readBytes } from '../session/lookups.ts'
 
 const LINKS = oneOf('refuse', 'inside')
 const COUNT: Field = {
@@ -242,4 +240,35 @@ function timeAt(path: string): number {
   while (!isFolder(folder) && folder !== dirname(folder)) folder = dirname(folder)
   measureClock(files, folder)
   return Math.max(0, Math.floor(fileNowMs()))
+}
+
+// Records of restores, so that the next restore to the same target skips unchanged files without reading them: an entry for
+// each target path, in a separate namespace. The engine defines its content.
+
+const NAMESPACE = 'varve/restored'
+const VERSION = '1 text'
+
+/** The record of the last restore to `target`; '' if there is none. */
+export function remembered(session: Session, target: string): string {
+  const store = session.store
+  try {
+    const namespace = store.namespace(NAMESPACE, VERSION)
+    const value = readBytes(session, store, namespace, target)
+    return value === undefined ? '' : readText(value, 0, value.length)
+  } catch (error) {
+    return session.miss(error) ?? ''
+  }
+}
+
+/** Stores the record in its own commit. If that fails, the next restore reads more files. */
+export async function remember(session: Session, target: string, value: string): Promise<void> {
+  try {
+    await session.run(
+      async (store) =>
+        (await store.files()).commitAlone({ namespace: NAMESPACE, version: VERSION, key: target, value }),
+      'write',
+    )
+  } catch (error) {
+    session.warn(toVarveError(error), 'remember')
+  }
 }

@@ -20,7 +20,7 @@ import { builtin } from '../host/builtin.ts'
 import { type ErrorCode, VarveError } from '../errors.ts'
 import type { CacheOptions } from '../options.ts'
 import { errorCode, isSyncRefused, refusal, userHere } from '../host/permission.ts'
-import { componentsOf, distrustDirectory, distrustLink, isWritable, NAME_ANOTHER, type Stopped } from './trust.ts'
+import { componentsOf, distrustDirectory, distrustLink, isWritable, NAME_ANOTHER, type WalkEnd } from './trust.ts'
 
 /** What limits a cache, and how to fix it. */
 export interface Degraded {
@@ -51,7 +51,7 @@ interface FolderUser {
 }
 
 /** The result of an examination. */
-export interface Examined {
+export interface DirectoryState {
   /** What limits it; undefined if nothing does, if only opening it can show that, and on hosts without files. */
   readonly degraded: Degraded | undefined
   /** Whether the directory of the format exists. */
@@ -61,8 +61,9 @@ export interface Examined {
 }
 
 /** Examines `dir`, its directory `name`, and every directory above. */
-export function examine(dir: string, name: string, options: Pick<CacheOptions, 'shared' | 'readOnly'>): Examined {
-  const [files, paths] = [builtin('node:fs'), builtin('node:path')]
+export function examine(dir: string, name: string, options: Pick<CacheOptions, 'shared' | 'readOnly'>): DirectoryState {
+  const files = builtin('node:fs')
+  const paths = builtin('node:path')
   if (files === undefined || paths === undefined) return { degraded: undefined, isThere: true, isExposed: false }
   const { shared: isShared = false, readOnly: isReader = false } = options
   const place = paths.join(dir, name)
@@ -102,7 +103,7 @@ export function unsynced(): Degraded | undefined {
 
 interface Walk {
   readonly degraded?: Degraded | undefined
-  readonly stopped?: Stopped | undefined
+  readonly stopped?: WalkEnd | undefined
   readonly isExposed: boolean
 }
 
@@ -142,7 +143,7 @@ function lookAt(dir: string, place: string, { files }: FolderUser): Walk {
 }
 
 /** The limit that follows from a walk which ended before the end of the path. */
-function whyStopped({ path: at, error, left }: Stopped, dir: string, user: FolderUser): Degraded | undefined {
+function whyStopped({ path: at, error, left }: WalkEnd, dir: string, user: FolderUser): Degraded | undefined {
   if (error !== undefined && errorCode(error) !== 'ENOENT') return blocked(at, error)
   if (left === 0) return unwritable(dir, user)
   return isLink(dir, user.files) ? noFolder(dir, 'a broken symbolic link') : unmade(dir, user)
@@ -162,7 +163,6 @@ const EFFECTS: Readonly<Record<Degraded['mode'], string>> = {
   unsynced: 'the cache is read and written, but its files cannot be synced',
 }
 
-/** The warning that reports it. */
 export function degradedWarning({ mode, code, why, fix }: Degraded): VarveError {
   return new VarveError(code, `${EFFECTS[mode]}: ${why}; ${fix}`)
 }

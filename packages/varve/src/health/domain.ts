@@ -14,7 +14,7 @@ import { builtin } from '../host/builtin.ts'
 import { VarveError } from '../errors.ts'
 import { makeDirectory } from '../host/make-directory.ts'
 import { FORMAT_FOLDER, SECRET_FOLDER } from '../host/format.ts'
-import { isThere } from './upward.ts'
+import { isThere } from './trust.ts'
 
 /** Whether what a cache has may come from an untrusted scope. */
 export type TrustDomain = 'trusted' | 'untrusted'
@@ -26,7 +26,8 @@ const TEXT =
 
 /** The domain of a directory of a cache or layer. */
 export function domainOf(dir: string): TrustDomain {
-  const [paths, files] = [builtin('node:path'), builtin('node:fs')]
+  const paths = builtin('node:path')
+  const files = builtin('node:fs')
   if (paths === undefined || files === undefined) return 'trusted'
   const isUntrusted =
     paths.basename(paths.dirname(dir)).endsWith(SUFFIX) ||

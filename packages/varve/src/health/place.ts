@@ -9,7 +9,7 @@
  */
 import { builtin } from '../host/builtin.ts'
 import { makeDirectory } from '../host/make-directory.ts'
-import { type Degraded, type Examined, examine } from './degraded.ts'
+import { type Degraded, type DirectoryState, examine } from './degraded.ts'
 import type { CacheOptions } from '../options.ts'
 
 /** The directory of one open cache. */
@@ -17,7 +17,7 @@ export class Place {
   readonly dir: string
   readonly #name: string
   readonly #options: Pick<CacheOptions, 'shared' | 'readOnly'>
-  #found: Examined
+  #found: DirectoryState
   #identity: string | undefined
 
   /** `name`: of the format's folder in `dir`. */
@@ -38,8 +38,7 @@ export class Place {
     return this.#found.degraded
   }
 
-  /** Checks it. */
-  examine(): Examined {
+  examine(): DirectoryState {
     this.#found = examine(this.dir, this.#name, this.#options)
     this.#identity = this.#identify()
     return this.#found

@@ -14,12 +14,12 @@
  */
 import type * as fs from 'node:fs'
 import { codeFile } from '../host/code.ts'
-import { isRefusal } from '../host/permission.ts'
+import { errorCode, isRefusal } from '../host/permission.ts'
+import type * as path from 'node:path'
 
 /** What is needed of `node:fs`. */
 export type WalkedFiles = Pick<typeof fs, 'lstatSync' | 'readlinkSync' | 'readFileSync'>
 
-/** One component of a path. */
 export interface Component {
   readonly path: string
   readonly stats: fs.Stats
@@ -28,7 +28,7 @@ export interface Component {
 }
 
 /** Where a walk ended early. */
-export interface Stopped {
+export interface WalkEnd {
   readonly path: string
   /** Why; undefined if the component does not exist. */
   readonly error: unknown
@@ -60,10 +60,11 @@ interface Writers {
 const LINKS_MAX = 40
 
 /** The components of an absolute path, from the root on. A link that is the last one is not followed. */
-export function* componentsOf(path: string, files: WalkedFiles): Generator<Component, Stopped | undefined> {
+export function* componentsOf(path: string, files: WalkedFiles): Generator<Component, WalkEnd | undefined> {
   const todo = namesOf(path)
   for (let [at, links] = ['', 0]; ;) {
-    const [here, left] = [at === '' ? '/' : at, todo.length]
+    const here = at === '' ? '/' : at
+    const left = todo.length
     try {
       const stats = files.lstatSync(here, { throwIfNoEntry: false })
       if (stats === undefined) return { path: here, error: undefined, left }
@@ -168,4 +169,32 @@ function namesOf(path: string): string[] {
 
 function parentOf(path: string): string {
   return path.slice(0, Math.max(0, path.lastIndexOf('/')))
+}
+
+/** A directory and those above it, the nearest first, until one that all users may write to or that the host hides. */
+export function* upward(folder: string, files: typeof fs, paths: typeof path): Generator<string> {
+  for (let at = folder; modeOf(at, files) === 'own'; at = paths.dirname(at)) {
+    yield at
+    if (paths.dirname(at) === at) return
+  }
+}
+
+/** 'shared': all users may create files in `folder`, which is sticky, as /tmp. 'hidden': the host hides it from this process. */
+export function modeOf(folder: string, files: typeof fs): 'own' | 'shared' | 'hidden' {
+  try {
+    const mode = files.statSync(folder, { throwIfNoEntry: false })?.mode ?? 0
+    return (mode & 0o1002) === 0o1002 ? 'shared' : 'own'
+  } catch (error) {
+    if (errorCode(error) === 'EACCES') return 'hidden'
+    throw error
+  }
+}
+
+/** Whether a path exists; false also if the host refuses to look. */
+export function isThere(path: string, files: typeof fs): boolean {
+  try {
+    return files.existsSync(path)
+  } catch {
+    return false
+  }
 }

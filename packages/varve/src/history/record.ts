@@ -12,7 +12,7 @@
  */
 import { readText } from '../values/bytes.ts'
 import { jsonOf, parseJson } from '../values/json.ts'
-import { type Counts, isAmount } from './counts.ts'
+import { type Counts, isAmount } from './tally.ts'
 
 /** What one build did with a cache, from `openCache` to `close`. */
 export interface BuildRecord {
@@ -79,7 +79,6 @@ export interface BuildFacts extends Omit<BuildRecord, keyof Counts | 'namespaceC
   readonly namespaces: readonly string[]
 }
 
-/** The bytes of a record. */
 export function encodeRecord(facts: BuildFacts, { hits, misses, savedMs, reasons }: Counts): Uint8Array {
   const { name, startMs, durationMs, readBytes, writtenBytes, engine, layers, remote } = facts
   const numbers = [startMs, durationMs, hits, misses, savedMs, readBytes, writtenBytes].map(Math.round)
@@ -152,7 +151,8 @@ export function decodeRecord(source: Uint8Array, start: number, end: number): Bu
     used,
     ...rest
   ]: unknown[] = value
-  const [layersFound, namespacesFound] = [layersIn(below), namespacesIn(used)]
+  const layersFound = layersIn(below)
+  const namespacesFound = namespacesIn(used)
   if (typeof name !== 'string' || (engine !== 'native' && engine !== 'wasm')) return undefined
   if (!isAmount(startMs) || !isAmount(durationMs) || !isAmount(hits) || !isAmount(misses) || !isAmount(savedMs))
     return undefined
@@ -187,7 +187,8 @@ function namespacesIn(used: unknown): Pick<BuildRecord, 'namespaces' | 'namespac
 function reasonsIn(rest: readonly unknown[]): Readonly<Record<string, number>> | undefined {
   const found: [string, number][] = []
   for (let index = 0; index < rest.length; index += 2) {
-    const [reason, count] = [rest[index], rest[index + 1]]
+    const reason = rest[index]
+    const count = rest[index + 1]
     if (typeof reason !== 'string' || !isAmount(count)) return undefined
     found.push([reason, count])
   }

@@ -3,7 +3,7 @@
  * runs here, so it has to be as hard to replace as varve itself:
  *
  *   1. Node.js, or Plug'n'Play, resolves the package. One in a folder that belongs to no project, `NODE_PATH` or `~/.node_modules`, does not count.
- *   2. The rules of trusted directories (`trust.ts`) hold for every component of its path, links included. A directory that all users may write
+ *   2. The rules of trusted directories (`health/trust.ts`) hold for every component of its path, links included. A directory that all users may write
  *      to, such as a sticky parent of the project, may have a `node_modules` of another user.
  *   3. Only regular files are read: Node.js would run `index.js` of a directory that is named `package.json` or `varve.node`.
  */
@@ -32,7 +32,9 @@ interface Host {
 }
 
 function host(): Host | undefined {
-  const [files, paths, modules] = [builtin('node:fs'), builtin('node:path'), builtin('node:module')]
+  const files = builtin('node:fs')
+  const paths = builtin('node:path')
+  const modules = builtin('node:module')
   return files === undefined || paths === undefined || modules === undefined ? undefined : { files, paths, modules }
 }
 
@@ -71,7 +73,8 @@ export function packageAt(name: string, from: string): InstalledPackage | undefi
  * INVALID_OPTION if it is missing, or if another user can replace its code.
  */
 export function installedPackage(name: string, importer: string | undefined = codeFile(), point?: string): string {
-  const [urls, paths] = [builtin('node:url'), builtin('node:path')]
+  const urls = builtin('node:url')
+  const paths = builtin('node:path')
   const project = paths?.join(globalThis.process.cwd(), 'package.json')
   const beside = importer?.startsWith('file:') === true ? urls?.fileURLToPath(importer) : importer
   let refused: unknown

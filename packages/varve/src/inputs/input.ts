@@ -158,7 +158,7 @@ function isCache(files: typeof fs, paths: typeof nodePath, folder: string): bool
 }
 
 /** Reading with option `recursive` follows links to folders, so those count. `above`: the real paths of the folders that contain this one. */
-function* namesBelow(disk: Disk, folder: string, prefix = '', above: readonly string[] = []): Generator<string> {
+export function* namesBelow(disk: Disk, folder: string, prefix = '', above: readonly string[] = []): Generator<string> {
   const { fs: files, paths } = disk
   const real = linkOf(files, folder)
   if (above.includes(real)) return

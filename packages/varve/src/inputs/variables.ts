@@ -1,6 +1,6 @@
 /**
  * Which environment variables count as inputs. Left out are those that describe the terminal and the package manager that started the
- * process; and, for code that goes through all variables, those that a CI service sets to a new value for each run, and those of
+ * process; and, for code that goes through all variables, those that a CI service or a task runner sets to a new value for each run, and those of
  * terminals, editors, shells and desktops: such code has not asked for one.
  */
 import { ownEnv } from '../host/own.ts'
@@ -12,9 +12,9 @@ const IGNORED_VARIABLES: readonly RegExp[] = [
   /^(?:DEBUG|NODE_DEBUG|NODE_V8_COVERAGE|VARVE_.*)$/,
 ]
 
-/** Variables that CI services set for each run. */
+/** Variables that CI services and task runners set for each run. Applications have `NX_PUBLIC_*`. */
 const VARIABLES_PER_RUN =
-  /^(?:GITHUB_|RUNNER_|ACTIONS_|CI_|BUILD_|BUILDKITE_|CIRCLE_|TRAVIS_|SYSTEM_|AGENT_|VERCEL_|NETLIFY_|CF_PAGES_|HOSTNAME$)/
+  /^(?:GITHUB_|RUNNER_|ACTIONS_|CI_|BUILD_|BUILDKITE_|CIRCLE_|TRAVIS_|SYSTEM_|AGENT_|VERCEL_|NETLIFY_|CF_PAGES_|NX_(?!PUBLIC_)|TURBO_|HOSTNAME$)/
 
 /** Variables of terminals, editors, shells and desktops, and of what these start. They count only if code names one. */
 const OF_TERMINAL: readonly RegExp[] = [

@@ -1,211 +1,146 @@
-/** What exports and imports share: streams of Node.js and of the web, pauses, and progress reports. */
-import type { EngineControl } from '../engine/engine.ts'
-import { toVarveError, VarveError } from '../errors.ts'
-import { runningMs } from '../host/now.ts'
-import { isBytes, plainBytes } from '../values/bytes.ts'
+/**
+ * A cache as JSON. To export, the engine makes the chunks, which go to a stream at its speed. To import, the engine parses the pieces;
+ * every 16 MiB of entries become a commit.
+ */
+import type { WatchOptions } from '../options.ts'
+import { codecOf } from '../values/codec.ts'
+import type { CommitReport, EngineControl } from '../engine/engine.ts'
+import type { ExportReport, ImportReport } from '../reports.ts'
+import { type Session, WATCH_FIELDS } from '../session/session.ts'
+import { chunksOf, type ExportTarget, type ImportSource, sinkOf, Steps } from './streams.ts'
+import { BOOLEAN, type Fields, oneOf, STRING } from '../checks/options.ts'
 
-/** The part of `Writable` of Node.js that an export uses. */
-interface NodeTarget {
-  write(chunk: Uint8Array, callback: (error?: Error | null) => void): boolean
-  on(event: 'error' | 'close', listener: (error?: Error) => void): unknown
-  off(event: 'error' | 'close', listener: (error?: Error) => void): unknown
+/** Options of `cache.exportJson`. */
+export interface ExportOptions extends WatchOptions {
+  /**
+   * `'json'`: one array, an entry on each line. `'ndjson'`: the same lines without the array around them.
+   * @defaultValue `'json'`
+   */
+  readonly format?: 'json' | 'ndjson' | undefined
+  /**
+   * Exports only the entries of the namespace of this name.
+   * @defaultValue all namespaces
+   */
+  readonly namespace?: string | undefined
+  /**
+   * Exports keys and the lengths of values without reading values. Such an export cannot be imported.
+   * @defaultValue `false`
+   */
+  readonly keysOnly?: boolean | undefined
 }
 
-/** The part of `WritableStream` that an export uses. */
-interface WebTarget {
-  getWriter(): { write(chunk: Uint8Array): Promise<void>; releaseLock(): void }
+/** Options of `cache.importJson`. */
+export interface ImportOptions extends WatchOptions {
+  /**
+   * Imports entries of a namespace that has another version in this cache. As with every commit of another version, this
+   * removes the entries of that namespace. Without it such entries are refused.
+   * @defaultValue `false`
+   */
+  readonly overwrite?: boolean | undefined
 }
 
-/** A stream that an export writes to: `Writable` of Node.js or `WritableStream`. */
-export type ExportTarget = NodeTarget | WebTarget
-
-/** The part of `ReadableStream` that an import uses. */
-interface WebSource {
-  getReader(): {
-    read(): Promise<{ readonly done: boolean; readonly value?: Uint8Array | string | undefined }>
-    cancel(reason?: unknown): Promise<void>
-    releaseLock(): void
-  }
+/** Fields of ExportOptions for `checkOptions`. */
+export const EXPORT_FIELDS: Fields<ExportOptions> = {
+  ...WATCH_FIELDS,
+  format: oneOf('json', 'ndjson'),
+  namespace: STRING,
+  keysOnly: BOOLEAN,
 }
 
-/** A stream that takes chunks one by one. */
-export interface Sink {
-  /** Writes a chunk once the stream has taken the one before, so that memory holds two at most. */
-  write(chunk: Uint8Array): Promise<void>
-  /** Waits until the stream has taken the last chunk. The stream stays open. */
-  finish(): Promise<void>
-  /** Gives the stream back to the caller, also after a failure. */
-  release(): void
-}
-
-/** The target as a sink. Throws INVALID_ARGUMENT unless it is one of both kinds of stream. */
-export function sinkOf(target: ExportTarget, signal: AbortSignal | undefined): Sink {
-  if (typeof target !== 'object' || target === null) throw notAStream()
-  if ('getWriter' in target && typeof target.getWriter === 'function') return webSink(target, signal)
-  if ('write' in target && typeof target.write === 'function' && typeof target.on === 'function')
-    return nodeSink(target, signal)
-  throw notAStream()
-}
-
-function nodeSink(target: NodeTarget, signal: AbortSignal | undefined): Sink {
-  // The callback of `write` reports a failure; without a listener the event would also end the process.
-  const ignore = (): void => {}
-  target.on('error', ignore)
-  // A transform that is destroyed does not call back for a chunk that it holds.
-  let fail: (error: Error) => void = ignore
-  const closed = (): void => fail(new Error('it was closed before it took everything'))
-  target.on('close', closed)
-  let last: Promise<void> = Promise.resolve()
-  return {
-    async write(chunk) {
-      await taken(last, signal)
-      last = new Promise((resolve, reject) => {
-        fail = reject
-        target.write(chunk, (error) => (error === undefined || error === null ? resolve() : reject(error)))
-      })
-      last.catch(ignore)
-    },
-    async finish() {
-      await taken(last, signal)
-      target.off('error', ignore)
-    },
-    release: () => void target.off('close', closed),
-  }
-}
-
-function webSink(target: WebTarget, signal: AbortSignal | undefined): Sink {
-  const writer = locked(() => target.getWriter())
-  let last: Promise<void> = Promise.resolve()
-  return {
-    async write(chunk) {
-      await taken(last, signal)
-      last = writer.write(chunk)
-      last.catch(() => {})
-    },
-    finish: () => taken(last, signal),
-    release: () => writer.releaseLock(),
-  }
-}
-
-/** Waits until a stream has taken what was written. Rejects with IO if the stream fails, and with CANCELLED. */
-export async function taken(last: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
-  try {
-    await unlessAborted(last, signal)
-  } catch (cause) {
-    throw cause instanceof VarveError ? cause : streamFailed(cause)
-  }
-}
-
-/** What an import reads: a stream of Node.js or of the web, or any iterable of bytes or text. */
-export type ImportSource = AsyncIterable<Uint8Array | string> | Iterable<Uint8Array | string> | WebSource
-
-/** The chunks of a source. Leaving the loop closes it. Throws INVALID_ARGUMENT if it is not a source. */
-export async function* chunksOf(source: ImportSource, signal: AbortSignal | undefined): AsyncGenerator<Uint8Array> {
-  const { next, close } = readerOf(source)
-  const encoder = new TextEncoder()
-  try {
-    for (;;) {
-      const { done, value } = await read(next, signal)
-      if (done === true) return
-      const chunk: unknown = typeof value === 'string' ? encoder.encode(value) : value
-      if (!isBytes(chunk)) throw new VarveError('INVALID_ARGUMENT', 'a chunk of the input is neither bytes nor text')
-      yield plainBytes(chunk)
+/** Writes the committed entries to `target`. See `Cache.exportJson`. */
+export function exportJson(
+  session: Session,
+  target: ExportTarget,
+  options: ExportOptions,
+  control: EngineControl,
+): Promise<ExportReport> {
+  return session.run(async (store) => {
+    const sink = sinkOf(target, session.stopOf(control.signal))
+    const steps = new Steps(control)
+    const number = store.beginExport({
+      namespace: options.namespace ?? null,
+      list: options.format !== 'ndjson',
+      keysOnly: options.keysOnly ?? false,
+      textTag: codecOf('text').tag,
+      jsonTag: codecOf('json').tag,
+    })
+    try {
+      let bytes = 0
+      for (;;) {
+        const { chunk, entries, namespaces, done, total, more } = store.exportChunk(number)
+        bytes += chunk.length
+        if (chunk.length > 0) await sink.write(chunk)
+        if (!more) {
+          await sink.finish()
+          control.onProgress?.(total, total)
+          return { entries, namespaces, bytes }
+        }
+        await steps.step(done, total)
+        session.checkOpen()
+      }
+    } finally {
+      sink.release()
+      store.endTransfer(number)
     }
-  } finally {
-    // A source that never answers must not keep the caller waiting here either.
-    void close().catch(() => {})
-  }
-}
-
-type Step = { readonly done?: boolean | undefined; readonly value?: unknown }
-
-function readerOf(source: ImportSource): { next(): Promise<Step> | Step; close(): Promise<unknown> } {
-  if (typeof source !== 'object' || source === null || isBytes(source)) throw notAStream()
-  if ('getReader' in source) {
-    const reader = locked(() => source.getReader())
-    return { next: () => reader.read(), close: () => reader.cancel().then(() => reader.releaseLock()) }
-  }
-  const make: unknown = Reflect.get(source, Symbol.asyncIterator) ?? Reflect.get(source, Symbol.iterator)
-  if (typeof make !== 'function') throw notAStream()
-  const iterator: AsyncIterator<unknown> | Iterator<unknown> = Reflect.apply(make, source, [])
-  return { next: () => iterator.next(), close: async () => iterator.return?.() }
-}
-
-async function read(next: () => Promise<Step> | Step, signal: AbortSignal | undefined): Promise<Step> {
-  try {
-    return await unlessAborted(Promise.resolve(next()), signal)
-  } catch (cause) {
-    throw cause instanceof VarveError ? cause : streamFailed(cause)
-  }
-}
-
-/** The outcome of `work`, unless the signal comes first: then CANCELLED, or CLOSED if that is its reason. */
-async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return work
-  let stop = (): void => {}
-  const aborted = new Promise<never>((_, reject) => {
-    stop = () => reject(stopped(signal.reason))
-    if (signal.aborted) stop()
-    else signal.addEventListener('abort', stop, { once: true })
   })
-  try {
-    return await Promise.race([work, aborted])
-  } finally {
-    signal.removeEventListener('abort', stop)
-  }
 }
 
-function stopped(reason: unknown): VarveError {
-  return reason instanceof VarveError && reason.code === 'CLOSED'
-    ? reason
-    : new VarveError('CANCELLED', 'stopped on request', { cause: reason })
-}
+/** Fields of ImportOptions for `checkOptions`. */
+export const IMPORT_FIELDS: Fields<ImportOptions> = { ...WATCH_FIELDS, overwrite: BOOLEAN }
 
-const PAUSE_MS = 25
-const PROGRESS_MS = 50
+/** Bytes of entries in one commit, about, and bytes that the engine takes at once. */
+const COMMIT_BYTES = 16 * 1024 * 1024
+const PIECE_BYTES = 256 * 1024
 
-/** When this thread last yielded to other work; a series of short calls must yield, too. */
-let paused = 0
-
-/** Reports the progress of a long loop every 50 ms, and yields to other work of the thread every 25 ms. */
-export class Steps {
-  readonly #control: EngineControl
-  #reported = 0
-
-  constructor(control: EngineControl) {
-    this.#control = control
-  }
-
-  /** Call after each step. Throws CANCELLED if the signal is aborted. */
-  async step(done: number, total: number): Promise<void> {
-    const now = runningMs()
-    if (now - this.#reported >= PROGRESS_MS) {
-      this.#reported = now
-      this.#control.onProgress?.(done, total)
+/** Reads entries from `source`. `committed` is called after each commit. See `Cache.importJson`. */
+export function importJson(
+  session: Session,
+  source: ImportSource,
+  options: ImportOptions,
+  control: EngineControl,
+  committed: (report: CommitReport) => void | Promise<void>,
+): Promise<ImportReport> {
+  return session.run(async (store) => {
+    const steps = new Steps(control)
+    const number = store.beginImport(options.overwrite ?? false)
+    let entries = 0
+    let namespaces = 0
+    let commits = 0
+    let bytes = 0
+    // One commit runs on another thread while the next entries are read.
+    let running: Promise<void> = Promise.resolve()
+    const commit = async (): Promise<void> => {
+      await running
+      if (entries > 0) session.checkPlace('write')
+      running = finished(store.commitImport(number))
+      running.catch(() => {}) // the next commit, or the end, reports it
     }
-    if (now - paused >= PAUSE_MS) {
-      await new Promise<void>((resolve) => void (globalThis.setImmediate ?? setTimeout)(resolve))
-      paused = runningMs()
+    const finished = async (reported: Promise<CommitReport | undefined>): Promise<void> => {
+      const report = await reported
+      if (report === undefined) return
+      commits += 1
+      await committed(report)
     }
-    const { signal } = this.#control
-    if (signal?.aborted === true) throw new VarveError('CANCELLED', 'stopped on request', { cause: signal.reason })
-  }
-}
-
-/** The reader or writer of a stream. Throws INVALID_ARGUMENT if it has another one. */
-export function locked<T>(lock: () => T): T {
-  try {
-    return lock()
-  } catch (cause) {
-    throw new VarveError('INVALID_ARGUMENT', `the stream cannot be used: ${toVarveError(cause).cause}`, { cause })
-  }
-}
-
-function streamFailed(cause: unknown): VarveError {
-  return new VarveError('IO', `the stream failed: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
-}
-
-function notAStream(): VarveError {
-  const files = 'for a file take createReadStream or createWriteStream of node:fs'
-  return new VarveError('INVALID_ARGUMENT', `expected a stream of Node.js or of the web; ${files}`)
+    try {
+      for await (const chunk of chunksOf(source, session.stopOf(control.signal))) {
+        for (let start = 0; start < chunk.length; start += PIECE_BYTES) {
+          const piece = chunk.subarray(start, start + PIECE_BYTES)
+          const progress = store.feedImport(number, piece)
+          bytes += piece.length
+          entries = progress.entries
+          namespaces = progress.namespaces
+          if (progress.pendingBytes >= COMMIT_BYTES) await commit()
+          await steps.step(bytes, 0)
+          session.checkOpen()
+        }
+      }
+      store.finishImport(number)
+      await commit()
+      await running
+      return { entries, namespaces, commits, bytes }
+    } finally {
+      await running.catch(() => {}) // a call for it would not be possible any more
+      store.endTransfer(number)
+    }
+  })
 }

@@ -33,7 +33,6 @@ export interface Attachment {
   readonly publish: ((cache: PublishedCache) => Promise<VarveError | undefined>) | undefined
 }
 
-/** The cache that is being opened. */
 export type Opening = Pick<CacheOptions, 'name' | 'remote' | 'readOnly' | 'shared'> & { readonly dir: string }
 
 /** Problems that were reported in this process. */

@@ -1,13 +1,10 @@
-/**
- * Commits of a cache whose directory has limits (`degraded.ts`): they stay in memory if the directory cannot be written from
- * the start or belongs to another user by now, and go to disk as soon as that is possible.
- */
+/** Commits of a cache whose directory may have limits (`health/degraded.ts`). `Mode` has the states that limits lead to. */
 import { damageError } from './damage-watch.ts'
 import { type Degraded, degradedBy, degradedWarning } from '../health/degraded.ts'
 import type { EngineCommit, EngineStore } from '../engine/engine.ts'
 import { toVarveError, VarveError } from '../errors.ts'
 import type { Durability } from '../options.ts'
-import type { Recorder } from '../history/recorder.ts'
+import type { Recorder } from '../history/history.ts'
 import type { Place } from '../health/place.ts'
 import type { CommitReport } from '../reports.ts'
 import type { Session } from './session.ts'
@@ -16,37 +13,59 @@ import { nowMs } from '../host/now.ts'
 /** Milliseconds between two checks of a directory that could not be written. */
 const LOOK_MS = 1000
 
+/**
+ * What the next commit does:
+ *
+ *   sound    it writes to the store
+ *   failed   it writes to the store, although the last commit failed
+ *   barred   the directory was not trusted before the last use; it is checked again
+ *   memory   entries stay in memory. A directory that could not be written is examined again every LOOK_MS
+ *
+ *   opening                          -> memory if the directory cannot be used or written, otherwise sound
+ *   sound, failed, barred            -> barred  the directory is not trusted
+ *                                    -> failed  the commit failed: the disk is full, or an I/O error
+ *                                    -> memory  the directory belongs to another program
+ *                                    -> sound   a commit has written entries
+ *   memory                           -> sound   the directory can be written by now
+ */
+type Mode =
+  | { readonly kind: 'sound' }
+  | { readonly kind: 'failed' | 'barred'; readonly limit: Degraded }
+  | {
+      readonly kind: 'memory'
+      readonly limit: Degraded
+      readonly lookedMs: number
+      /** Whether a commit has left entries in memory. */
+      readonly hasEntries: boolean
+    }
+
 /** The commits of one open cache. */
 export class Commits {
   readonly #session: Session
   /** Undefined for a cache in memory. */
   readonly #place: Place | undefined
-  /** Found before the first commit: commits go into memory. Else they reject. */
-  #isFromStart: boolean
-  /** Nothing can be synced, from the start. */
+  /** The host cannot sync files, so durable commits are refused in every mode. */
   readonly #unsynced: Degraded | undefined
   readonly #recorder: Recorder
-  #degraded: Degraded | undefined
-  #lookedMs = nowMs()
-  #hasKept = false
+  #mode: Mode
 
+  /** `degraded` is what limits the cache when it is opened. */
   constructor(session: Session, degraded: Degraded | undefined, place: Place | undefined, recorder: Recorder) {
     this.#session = session
     this.#recorder = recorder
-    this.#degraded = degraded
-    this.#unsynced = degraded?.mode === 'unsynced' ? degraded : undefined
-    this.#isFromStart = degraded !== undefined && this.#unsynced === undefined
     this.#place = place
+    this.#unsynced = degraded?.mode === 'unsynced' ? degraded : undefined
+    this.#mode = degraded === undefined || degraded.mode === 'unsynced' ? { kind: 'sound' } : keptInMemory(degraded)
   }
 
   /** What limits the cache now. */
   get degraded(): Degraded | undefined {
-    return this.#degraded
+    return this.#mode.kind === 'sound' ? this.#unsynced : this.#mode.limit
   }
 
   async commit(store: EngineStore, durability: Durability): Promise<CommitReport> {
-    const degraded = this.#look()
-    if (degraded !== undefined && this.#isFromStart) return this.#keep(degraded, store, durability)
+    this.#lookAgain()
+    if (this.#mode.kind === 'memory') return this.#keep(this.#mode.limit, store, durability)
     const barred = this.#place?.isUnchanged === false ? this.#check(store.pendingBytes() > 0) : undefined
     if (barred !== undefined) return this.#keep(barred, store, durability)
     if (durability === 'durable' && this.#unsynced !== undefined) throw refused(this.#unsynced)
@@ -55,17 +74,19 @@ export class Commits {
       const committed = await store.commit(durability)
       this.#recorder.committed(committed.batchBytes)
       const report = this.#counted(committed)
-      if (report.entries > 0) this.#degraded = this.#unsynced
+      if (report.entries > 0) this.#mode = { kind: 'sound' }
       return report
     } catch (error) {
       const failure = toVarveError(error)
-      this.#degraded = degradedBy(failure) ?? this.#degraded
-      if (failure.code !== 'NOT_A_CACHE' || this.#degraded === undefined) throw failure
-      // The directory is of another program and stays that, so the cache goes on as in one that may not be written.
-      this.#isFromStart = true
-      this.#lookedMs = nowMs()
-      this.#session.warn(degradedWarning(this.#degraded), 'degraded')
-      return this.#keep(this.#degraded, store, durability)
+      const limit = degradedBy(failure)
+      if (limit === undefined) throw failure
+      if (failure.code !== 'NOT_A_CACHE') {
+        this.#mode = { kind: 'failed', limit }
+        throw failure
+      }
+      this.#mode = keptInMemory(limit)
+      this.#session.warn(degradedWarning(limit), 'degraded')
+      return this.#keep(limit, store, durability)
     }
   }
 
@@ -74,7 +95,8 @@ export class Commits {
    * could not be written from the start, which was a warning.
    */
   async commitRest(store: EngineStore): Promise<void> {
-    const [entries, bytes] = [store.pendingEntries(), store.pendingBytes()]
+    const entries = store.pendingEntries()
+    const bytes = store.pendingBytes()
     this.#putRecord(store)
     if (store.pendingEntries() === 0) return
     try {
@@ -94,7 +116,7 @@ export class Commits {
 
   /** Adds the record of this build to its last commit, unless that stays in memory. */
   #putRecord(store: EngineStore): void {
-    if (this.#isFromStart || !this.#recorder.isDue(store)) return
+    if (this.#mode.kind === 'memory' || !this.#recorder.isDue(store)) return
     const isGone = store.pendingEntries() === 0 && this.#place?.examine().isThere === false
     if (!isGone || this.#recorder.hasStoredNothing(store)) this.#recorder.put(store)
   }
@@ -108,22 +130,23 @@ export class Commits {
   /** Throws if entries are only in memory, or cannot be synced: a flush was requested. */
   checkFlushed(): void {
     if (this.#unsynced !== undefined) throw refused(this.#unsynced)
-    if (this.#degraded !== undefined && this.#isFromStart && this.#hasKept) throw refused(this.#degraded)
+    if (this.#mode.kind === 'memory' && this.#mode.hasEntries) throw refused(this.#mode.limit)
   }
 
   /** Why the directory must not be read, or written, any more; reported once. */
   #check(writes: boolean): Degraded | undefined {
-    const barred = this.#place?.check(writes)
-    if (barred === undefined) return undefined
-    this.#degraded = barred
-    this.#session.warn(degradedWarning(barred), 'degraded')
-    return barred
+    const limit = this.#place?.check(writes)
+    if (limit === undefined) return undefined
+    this.#mode = this.#mode.kind === 'memory' ? { ...this.#mode, limit } : { kind: 'barred', limit }
+    this.#session.warn(degradedWarning(limit), 'degraded')
+    return limit
   }
 
-  async #keep(degraded: Degraded, store: EngineStore, durability: Durability): Promise<CommitReport> {
+  /** A relaxed commit that writes nothing to the directory. */
+  async #keep(limit: Degraded, store: EngineStore, durability: Durability): Promise<CommitReport> {
     const hasPending = store.pendingBytes() > 0
-    if (hasPending && durability === 'durable') throw refused(degraded)
-    this.#hasKept ||= hasPending
+    if (hasPending && durability === 'durable') throw refused(limit)
+    if (hasPending && this.#mode.kind === 'memory') this.#mode = { ...this.#mode, hasEntries: true }
     if (this.#place !== undefined)
       return { entries: 0, bytes: 0, maintenanceDue: false, ...(hasPending ? { inMemory: true } : {}) }
     const report = this.#counted(await store.commit('relaxed'))
@@ -136,16 +159,19 @@ export class Commits {
   }
 
   /** A directory that is read may have become writable; one that was not opened stays unused. */
-  #look(): Degraded | undefined {
-    const isDue = this.#isFromStart && this.#degraded?.mode === 'unwritable' && nowMs() - this.#lookedMs >= LOOK_MS
-    if (!isDue) return this.#degraded
-    this.#lookedMs = nowMs()
-    const found = this.#place?.examine().degraded
-    this.#isFromStart = found !== undefined
-    if (found === undefined) this.#degraded = undefined
-    else if (found.mode === 'unwritable') this.#degraded = found
-    return this.#degraded
+  #lookAgain(): void {
+    const mode = this.#mode
+    if (mode.kind !== 'memory' || mode.limit.mode !== 'unwritable') return
+    const lookedMs = nowMs()
+    if (lookedMs - mode.lookedMs < LOOK_MS) return
+    const limit = this.#place?.examine().degraded
+    if (limit === undefined) this.#mode = { kind: 'sound' }
+    else this.#mode = { ...mode, lookedMs, limit: limit.mode === 'unwritable' ? limit : mode.limit }
   }
+}
+
+function keptInMemory(limit: Degraded): Mode {
+  return { kind: 'memory', limit, lookedMs: nowMs(), hasEntries: false }
 }
 
 function refused({ mode, code, why, fix }: Degraded): VarveError {

@@ -2,19 +2,16 @@
  * A namespace: keys and values of one kind, with a version of its own. Lookups are synchronous and hot: the key is written
  * into the engine's scratch memory, the value is read from there, nothing else is allocated.
  */
-import type { Codec, CodecName } from '../values/codec.ts'
+import { type Codec, type CodecName, engineName } from '../values/codec.ts'
 import { toVarveError, VarveError } from '../errors.ts'
 import type { NamespaceTally } from '../history/tally.ts'
 import { type Blob, blobsOf, type FileManifest, isManifest, packWithBlobs } from '../values/manifest.ts'
 import { poolOf, poolStart } from '../values/bytes.ts'
 import { type Key, readKey, UNFIT, writeKey } from '../values/key.ts'
 import type { PutOptions } from '../options.ts'
-import { engineName } from '../values/version.ts'
-import { getMany, getManyAsync, type Lookup } from './get-many.ts'
-import { pagesOf, placesOf, removeAll } from './pages.ts'
-import { readLong } from './read-long.ts'
+import { getMany, getManyAsync, type Lookup, pagesOf, placesOf, readLong, removeAll } from './lookups.ts'
 import { MISS, type Session } from './session.ts'
-import { checkOptions, describe, type Fields } from '../checks/validate.ts'
+import { checkOptions, describe, type Fields } from '../checks/options.ts'
 
 const PUT_FIELDS: Fields<PutOptions> = {
   files: {
@@ -23,7 +20,6 @@ const PUT_FIELDS: Fields<PutOptions> = {
   },
 }
 
-/** What a namespace is made of. */
 export interface NamespaceParts<V> {
   readonly name: string
   readonly version: string
@@ -276,7 +272,10 @@ export class Namespace<V> {
   #lookup(): Lookup<V> {
     const decode: Lookup<V>['decode'] = (source, start, end, isOwned) => this.#decode(source, start, end, isOwned)
     const decodeLong: Lookup<V>['decodeLong'] = (value) => this.#decodeLong(value)
-    const [session, tally, namespace, isRaw] = [this.#session, this.#tally, this.#id, this.#codec.isRaw]
+    const session = this.#session
+    const tally = this.#tally
+    const namespace = this.#id
+    const { isRaw } = this.#codec
     return { session, tally, namespace, isRaw, decode, decodeLong, get: (key) => this.get(key) }
   }
 

@@ -2,13 +2,15 @@
  * What a cache and its namespaces share: the engine's store while it is open, the scratch memory, the calls under way
  * and the warnings. Here an engine's error becomes a VarveError.
  */
-import { DamageWatch, damageError } from './damage-watch.ts'
-import type { EngineStore } from '../engine/engine.ts'
+import { damageError, DamageWatch } from './damage-watch.ts'
+import type { EngineControl, EngineStore } from '../engine/engine.ts'
 import { type ErrorCode, toVarveError, VarveError } from '../errors.ts'
 import { KEY_ROOM_BYTES } from '../values/key.ts'
 import type { Place } from '../health/place.ts'
 import { Tally } from '../history/tally.ts'
 import type { Damage } from '../reports.ts'
+import type { WatchOptions } from '../options.ts'
+import { type Fields, FUNCTION, SIGNAL } from '../checks/options.ts'
 
 /** Failures of reading that cost a miss and a warning, never the host's build. */
 const MISSES: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
@@ -248,4 +250,44 @@ function emitWarning(warning: VarveError): void {
   const host = globalThis.process
   if (typeof host?.emitWarning === 'function')
     host.emitWarning(warning.message, { type: 'VarveWarning', code: warning.code })
+}
+
+/** Fields of WatchOptions for `checkOptions`. */
+export const WATCH_FIELDS: Fields<WatchOptions> = { signal: SIGNAL, onProgress: FUNCTION }
+
+/**
+ * Runs `call` under the caller's watch. An aborted signal rejects with CANCELLED. An `onProgress` that throws never
+ * throws into the engine: it stops the call, which then rejects with what was thrown, even if it was complete by then.
+ * The call gets a signal of this host: that of the caller may be one of a browser that a test runner simulates.
+ */
+export async function watched<T>(
+  { signal, onProgress }: WatchOptions,
+  call: (control: EngineControl) => Promise<T>,
+): Promise<T> {
+  if (signal?.aborted === true)
+    throw new VarveError('CANCELLED', 'stopped on request before it began', { cause: signal.reason })
+  if (signal === undefined && onProgress === undefined) return call({ signal, onProgress })
+
+  const stop = new AbortController()
+  const end = (): void => stop.abort(signal?.reason)
+  let failure: { readonly thrown: unknown } | undefined
+  const watch = (done: number, total: number): void => {
+    if (failure !== undefined) return
+    try {
+      onProgress?.(done, total)
+    } catch (thrown) {
+      failure = { thrown }
+      stop.abort(thrown)
+    }
+  }
+  signal?.addEventListener('abort', end, { once: true })
+  try {
+    const answer = await call({ signal: stop.signal, onProgress: onProgress === undefined ? undefined : watch })
+    if (failure === undefined) return answer
+  } catch (error) {
+    if (failure === undefined) throw error
+  } finally {
+    signal?.removeEventListener('abort', end)
+  }
+  throw failure.thrown
 }

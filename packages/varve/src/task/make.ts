@@ -8,14 +8,15 @@ import type { Namespace } from '../session/namespace.ts'
 import { installReads } from '../reads/recorder.ts'
 import { ReadScope } from '../reads/scope.ts'
 import type { Session } from '../session/session.ts'
-import { checkOptions, describe, type Field, type Fields, FUNCTION, oneOf, STRING } from '../checks/validate.ts'
+import { checkOptions, describe, type Field, type Fields, FUNCTION, oneOf, STRING } from '../checks/options.ts'
 import { READS_PREFIX, RECORDS_PREFIX, RESULTS_PREFIX } from './names.ts'
-import { digestsOf, VARIANTS_MAX, Shelf } from './record.ts'
+import { VARIANTS_MAX, Shelf } from './record.ts'
 import type { TaskOptions } from './options.ts'
 import { DEPENDENCY_FIELDS } from './request.ts'
 import { NO_ROOT, noPaths, Root } from '../inputs/root.ts'
 import { hostDisk } from '../inputs/input.ts'
 import { measureClock } from '../inputs/stamp.ts'
+import { sharedOf } from './shared.ts'
 import { Task } from './task.ts'
 
 /** Version of the layout of the namespace with the reads of a task's work. */
@@ -30,11 +31,18 @@ const VARIANTS: Field = {
   expected: `a whole number from 1 to ${VARIANTS_MAX}`,
   accepts: (value) => Number.isInteger(value) && Number(value) >= 1 && Number(value) <= VARIANTS_MAX,
 }
+/** As in a request for a module: no path. */
+const PACKAGE_NAME = /^(?:@[^\\/]+\/)?[^.\\/][^\\/]*$/
+const isPackageNames = (value: unknown): boolean =>
+  Array.isArray(value) && value.every((name) => typeof name === 'string' && PACKAGE_NAME.test(name))
+
 const FIELDS: Fields<TaskOptions> = {
   version: STRING,
   codec: oneOf('bytes', 'text', 'json', 'v8'),
   root: STRING,
   inputs: DEPENDENCY_FIELDS.inputs,
+  sharedFiles: DEPENDENCY_FIELDS.files,
+  packages: { expected: "an array of names of packages, such as ['marked']", accepts: isPackageNames },
   variants: VARIANTS,
   findInput: FUNCTION,
   ownFiles: oneOf('shared'),
@@ -91,7 +99,6 @@ export function makeTask(host: TaskHost, name: string, options: TaskOptions): Ta
     readOnly,
     scope,
   })
-  const inputs = digestsOf(options.inputs ?? {})
   return new Task({
     name,
     shelf,
@@ -99,7 +106,7 @@ export function makeTask(host: TaskHost, name: string, options: TaskOptions): Ta
     disk: hostDisk(),
     root,
     scope,
-    inputs,
+    shared: sharedOf(options, root),
     findInput: options.findInput,
     counts: session.tally.tasks,
   })

@@ -7,6 +7,9 @@ export const RESULTS_PREFIX = 'result:'
 /** What the work of the task has read. */
 export const READS_PREFIX = 'reads:'
 
+/** The beginning of the name of an input that is an installed package. */
+export const PACKAGE_INPUT = 'package '
+
 /** The group of a namespace: `task:<name>` for those of a task, otherwise the namespace itself. */
 export function groupOf(namespace: string): string {
   const prefix = [RESULTS_PREFIX, READS_PREFIX].find((each) => namespace.startsWith(each))

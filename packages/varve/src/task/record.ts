@@ -14,10 +14,10 @@
  *      why:    '@babel/core 7.29.13 -> 7.30.0' }]           why it was done, at most 200 characters; not in older records
  *
  * Short inputs and variables stand in place of their digests, and the digest of a package's manifest has its version:
- * `inputs/literal.ts`.
+ * `inputs/digest.ts`.
  */
 import { digestOf, digestOfBytes } from '../inputs/digest.ts'
-import { isAmount } from '../history/counts.ts'
+import { isAmount } from '../history/tally.ts'
 import type { Comparison, StoredInput } from '../inputs/set.ts'
 import { NO_STAMP, type Stamp } from '../inputs/stamp.ts'
 import type { Codec } from '../values/codec.ts'

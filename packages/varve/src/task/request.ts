@@ -1,10 +1,11 @@
 /** Checks what a run asks for and hashes it. Hot: a hit pays for it. */
 import { VarveError } from '../errors.ts'
-import { BOOLEAN, FUNCTION, type Fields, STRING, checkOptions, wrongValue } from '../checks/validate.ts'
+import { BOOLEAN, FUNCTION, type Fields, STRING, checkOptions, wrongValue } from '../checks/options.ts'
 import { digestOf, digestOfText } from '../inputs/digest.ts'
 import { type Digests, type Variant, digestIn, digestsOf, sameDigests, inputsOf, namesIn } from './record.ts'
 import type { Explain, TaskDependencies, TaskInputs, TaskRequest } from './options.ts'
 import type { Root } from '../inputs/root.ts'
+import type { SharedDependencies } from './shared.ts'
 import type { Comparison, Match } from '../inputs/set.ts'
 
 const isTexts = (value: unknown): boolean =>
@@ -33,16 +34,16 @@ const ID_LENGTH_KEPT = 256
 const NONE: readonly string[] = []
 const NONE_ADDED: ReadonlyMap<string, string> = new Map()
 
-/** What a request comes to; `shared` are the inputs of the task. Throws INVALID_OPTION or INVALID_ARGUMENT. */
-export function askedOf(call: string, request: TaskRequest, shared: Digests, root: Root): Asked {
+/** What a request comes to. Throws INVALID_OPTION or INVALID_ARGUMENT. */
+export function askedOf(call: string, request: TaskRequest, shared: SharedDependencies, root: Root): Asked {
   checkOptions(call, request, REQUEST_FIELDS)
   if (request.id === undefined) throw wrongValue('id', undefined, 'what is worked on, such as the path of a module')
   const { id, inputs, files = NONE, env = NONE, about, isGiven, explain } = request
   return {
     key: keyOf(id, root),
-    inputs: inputs === undefined ? shared : merged(inputs, shared),
+    inputs: inputs === undefined ? shared.inputs : merged(inputs, shared.inputs),
     env,
-    files: files.length === 0 ? files : files.map((path) => root.relative(path)),
+    files: files.length === 0 ? shared.files : [...shared.files, ...files.map((path) => root.relative(path))],
     about,
     isGiven,
     explain,

@@ -6,19 +6,20 @@
  *                                                          stat files -> work -> stat again -> put
  */
 import { VarveError, toVarveError } from '../errors.ts'
-import { describe } from '../checks/validate.ts'
+import { describe } from '../checks/options.ts'
 import { startWork } from '../history/work-clock.ts'
-import { Counts } from '../history/counts.ts'
+import { Counts } from '../history/tally.ts'
 import { type Outcome, join } from './in-flight.ts'
 import type { ReadScope } from '../reads/scope.ts'
 import { type Sink, outerSink, release } from '../reads/sink.ts'
 import { type Asked, askedOf, findAdded, isAsked, match } from './request.ts'
 import type { Disk } from '../inputs/input.ts'
 import { Comparison, type Match, type StoredInput } from '../inputs/set.ts'
-import { type Digests, type Shelf, type Variant, costOf, inputOf, namesIn } from './record.ts'
+import { type Shelf, type Variant, costOf, inputOf, namesIn } from './record.ts'
 import type { TaskContext, TaskInputs, TaskRequest } from './options.ts'
 import { Recording } from './recording.ts'
 import type { Root } from '../inputs/root.ts'
+import type { SharedDependencies } from './shared.ts'
 import { nowMs } from '../host/now.ts'
 import { jsonOf } from '../values/json.ts'
 import { type WhyReport, nearestOf, reasonOf, whyOf } from './why.ts'
@@ -34,8 +35,7 @@ export interface TaskParts<V> {
   readonly root: Root
   /** Records what the work reads, if that is tracked. */
   readonly scope: ReadScope | undefined
-  /** Inputs of all runs. */
-  readonly inputs: Digests
+  readonly shared: SharedDependencies
   readonly findInput: ((name: string, id: string) => unknown) | undefined
   /** Counts the runs of all tasks of the cache. */
   readonly counts: Counts
@@ -116,7 +116,7 @@ export class Task<V> {
   }
 
   async #run(request: TaskRequest, work: Work<V>): Promise<V> {
-    const wanted = askedOf('task.run()', request, this.#parts.inputs, this.#parts.root)
+    const wanted = askedOf('task.run()', request, this.#parts.shared, this.#parts.root)
     if (typeof work !== 'function') throw noWork('task.run()', this.name, work)
     release()
     const begun = this.#search(wanted)
@@ -150,7 +150,7 @@ export class Task<V> {
    * const { outcome, differences } = await task.why(id, { source, options })
    */
   async why(id: string, inputs?: TaskInputs, others?: Pick<TaskRequest, 'files' | 'env'>): Promise<WhyReport> {
-    const wanted = askedOf('task.why()', { ...others, id, inputs }, this.#parts.inputs, this.#parts.root)
+    const wanted = askedOf('task.why()', { ...others, id, inputs }, this.#parts.shared, this.#parts.root)
     const { asked, variants, present } = await this.#search(wanted)
     const nearest = nearestOf(variants, asked, present, this.#parts.scope)
     const report = { task: this.name, id: asked.key, variants: variants.length, timeMs: nearest?.variant.timeMs }
@@ -185,10 +185,10 @@ export class Task<V> {
    * ids to whose results an earlier run added inputs.
    */
   async #searchMany(requests: readonly TaskRequest[]): Promise<readonly (Search | undefined)[]> {
-    const { disk, root, inputs, shelf } = this.#parts
+    const { disk, root, shared, shelf } = this.#parts
     const present = new Comparison(disk, root)
     try {
-      const asked = requests.map((request) => attempt(() => askedOf('task.runMany()', request, inputs, root)))
+      const asked = requests.map((request) => attempt(() => askedOf('task.runMany()', request, shared, root)))
       const keys = [...new Set(asked.flatMap((one) => (one === undefined ? [] : [one.key])))]
       const found = new Map(shelf.variantsOfMany(keys).map((variants, index) => [keys[index], variants]))
       const searches = asked.map((one): Search | undefined => {
@@ -257,9 +257,9 @@ export class Task<V> {
 
   /** Does the work and puts its result. Never rejects. */
   async #make({ asked, variants, present }: Search, work: Work<V>): Promise<Outcome> {
-    const { root, shelf, scope, findInput } = this.#parts
+    const { root, shared, shelf, scope, findInput } = this.#parts
     const nearest = nearestOf(variants, asked, present, scope)
-    const reason = reasonOf(nearest)
+    const reason = reasonOf(nearest, shared.files)
     const why = whyOf(nearest, asked.explain)
     this.#counters.missed(reason)
     const recording = new Recording(asked, present, root, { reason, why, canFind: findInput !== undefined })
@@ -346,7 +346,7 @@ export interface TaskStats {
   readonly notStored: number
   /**
    * Why runs missed: 'new' (nothing stored for that id), 'input <name>', 'env <name>', 'file' (one that the run declared),
-   * 'file <path>', 'list <directory>' and 'env <name>' (read by the work), 'reads not stored', 'result' (the entry exists, its
+   * 'file <path>' (one of `sharedFiles`), 'file <path>', 'list <directory>' and 'env <name>' (read by the work), 'reads not stored', 'result' (the entry exists, its
    * result does not), with the number of each. A run with several differences counts for the first.
    */
   readonly reasons: Readonly<Record<string, number>>

@@ -3,6 +3,7 @@ import type { Asked } from './request.ts'
 import type { Explain } from './options.ts'
 import type { ReadScope } from '../reads/scope.ts'
 import { type Digests, type Variant, digestIn, namesIn, shortWords, inputOf, type RecordedFile } from './record.ts'
+import { PACKAGE_INPUT } from './names.ts'
 import { UNREADABLE } from '../inputs/input.ts'
 import { isFolder } from '../inputs/observed.ts'
 import type { Comparison } from '../inputs/set.ts'
@@ -61,14 +62,14 @@ export function whyOf(nearest: Nearest | undefined, explain: Explain | undefined
   return nearest.differences.length === 0 ? 'its result was gone' : wordsOf(nearest.differences, explain)
 }
 
-/** Why a run missed, in a word or two. */
-export function reasonOf(nearest: Nearest | undefined): string {
+/** Why a run missed, in a word or two. `shared`: the files of all runs. */
+export function reasonOf(nearest: Nearest | undefined, shared: readonly string[]): string {
   if (nearest === undefined) return 'new'
   const [first] = nearest.differences
   if (first === undefined) return 'result'
-  // Files that a run declares differ from run to run; what a task reads is the same for all of them.
+  // Files that a run declares differ from run to run; those of a task and what it reads are the same for all of them.
   const isDeclared = first.before === undefined || nearest.variant.files.some(([path]) => path === first.name)
-  return first.kind === 'file' && isDeclared ? 'file' : `${first.kind} ${first.name}`
+  return first.kind === 'file' && isDeclared && !shared.includes(first.name) ? 'file' : `${first.kind} ${first.name}`
 }
 
 /** Differences that the words of a record name. */
@@ -103,7 +104,7 @@ export function sentenceOf({ kind, name, before, after }: Difference): string {
   if (kind === 'reads') return 'what its work read is not stored'
   if (kind === 'list') return `${name}/ has another list of files`
   if (kind === 'env' && name.endsWith('*')) return `other variables are set${name === '*' ? '' : ` (${name})`}`
-  const subject = kind === 'input' ? `input ${name}` : kind === 'file' ? (packageOf(name) ?? name) : name
+  const subject = subjectOf(kind, name)
   if (before === undefined && kind !== 'input') return `${subject} is a new dependency`
   const old = shownOf(before)
   const now = shownOf(after)
@@ -113,6 +114,11 @@ export function sentenceOf({ kind, name, before, after }: Difference): string {
   if (after === 'undefined') return `${subject} is no longer set${old === undefined ? '' : `: it was ${old}`}`
   if (old !== undefined && now !== undefined && old !== now) return `${subject} ${old} -> ${now}`
   return IN_ARCHIVE.test(name) ? `${subject} gets other dependencies` : `${kind === 'input' ? subject : name} changed`
+}
+
+function subjectOf(kind: Difference['kind'], name: string): string {
+  if (kind === 'input') return name.startsWith(PACKAGE_INPUT) ? name : `input ${name}`
+  return kind === 'file' ? (packageOf(name) ?? name) : name
 }
 
 /** Several differences as a short text: first those with values, then others. */

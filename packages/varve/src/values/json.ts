@@ -10,7 +10,12 @@ export const ELEMENTS_MAX: number = 1 << 22
 /** Captured early, because programs replace them. */
 const { parse, stringify } = JSON
 
-const [QUOTE, COMMA, ARRAY, OBJECT, BACKSLASH] = [0x22, 0x2c, 0x5b, 0x7b, 0x5c] as const
+/** Code units of JSON. */
+const QUOTE = 0x22
+const COMMA = 0x2c
+const ARRAY = 0x5b
+const OBJECT = 0x7b
+const BACKSLASH = 0x5c
 
 /** Like `JSON.stringify`, but methods `toJSON` that a program has added to prototypes of the language do not count. */
 export function jsonOf(value: unknown): string {

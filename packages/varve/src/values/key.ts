@@ -3,7 +3,7 @@
  * Only a string with a lone surrogate has no UTF-8; `bytes.ts` defines its bytes.
  */
 import { isBytes, isGone, plainBytes, readExactText, textBytesMax, writeAscii, writeText } from './bytes.ts'
-import { describe } from '../checks/validate.ts'
+import { describe } from '../checks/options.ts'
 import { VarveError } from '../errors.ts'
 
 /** A key as callers give it: a string stands for its UTF-8. */

@@ -3,7 +3,7 @@
  * preserve it, and two manifests of the same tree are the same text.
  */
 import { VarveError } from '../errors.ts'
-import { describe } from '../checks/validate.ts'
+import { describe } from '../checks/options.ts'
 
 /** A regular file. */
 export interface FileItem {
@@ -49,7 +49,6 @@ export interface Blob {
   readonly size: bigint
 }
 
-/** A manifest of these entries. */
 export function manifestOf(files: readonly FileEntry[]): FileManifest {
   return { kind: 'varve-files', version: 1, files }
 }
@@ -94,7 +93,6 @@ function isEntry(value: unknown): value is FileEntry {
   return 'link' in value ? typeof link === 'string' : folder === true
 }
 
-/** Whether an entry is a file. */
 export function isFile(entry: FileEntry): entry is FileItem {
   return 'digest' in entry
 }
@@ -139,7 +137,8 @@ function digitAt(hex: string, index: number): number {
 export function byPath(a: { readonly path: string }, b: { readonly path: string }): number {
   if (a.path === b.path) return 0
   for (let i = 0; ; i++) {
-    const [left, right] = [a.path.codePointAt(i), b.path.codePointAt(i)]
+    const left = a.path.codePointAt(i)
+    const right = b.path.codePointAt(i)
     if (left !== right) return (left ?? -1) - (right ?? -1)
   }
 }

@@ -1,15 +1,28 @@
 /** The part of the page about what is in a cache: a treemap and the same as a table. */
 import type { ContentsJson, TreeJson } from 'varve/cli-json'
-import { button, type Child, el, section } from './dom.ts'
-import { counted, duration, percent, size } from './format.ts'
-import { details, table } from './table.ts'
+import {
+  button,
+  type Child,
+  count,
+  counted,
+  date,
+  details,
+  duration,
+  el,
+  percent,
+  section,
+  size,
+  table,
+} from './dom.ts'
 import { drawTreemap, type Measure } from './treemap.ts'
+import type { BuildRecord } from 'varve'
 
 /** Opens the explanation of an id of a task. */
 export type Explain = (id: string, task: string) => void
 
 const TASK = 'task:'
-const [HEIGHT_MIN_PX, HEIGHT_MAX_PX] = [280, 460]
+const HEIGHT_MIN_PX = 280
+const HEIGHT_MAX_PX = 460
 
 const MEASURES: readonly (readonly [Measure, string])[] = [
   ['bytes', 'by size'],
@@ -45,7 +58,8 @@ function fit(body: HTMLElement): void {
 /** Shows the end of a path; `focused` selects what then has the focus. */
 type Show = (path: readonly TreeJson[], measure: Measure, focused?: string) => void
 
-const [STEP, PRESSED] = ['[aria-current]', "[aria-pressed='true']"]
+const STEP = '[aria-current]'
+const PRESSED = "[aria-pressed='true']"
 
 function shown(path: readonly TreeJson[], measure: Measure, show: Show, explain: Explain | undefined): Child[] {
   const node = path.at(-1) ?? { name: '', entries: 0, bytes: 0, workMs: 0 }
@@ -118,4 +132,37 @@ function nameOf({ name, title }: TreeJson): string {
 
 function valueOf(part: TreeJson, measure: Measure): string {
   return measure === 'bytes' ? size(part.bytes) : duration(part.workMs)
+}
+
+/** The section; `explain` is undefined if nothing can be asked. */
+export function missesSection({ made }: ContentsJson, build: BuildRecord | undefined, explain: Explain): HTMLElement {
+  const title = 'Misses of the last build'
+  if (build === undefined) return section('misses', title, el('p', {}, 'No builds are recorded.'))
+  const recorded = Object.entries(build.reasons).map(([reason, times]) => [reason, count(times)])
+  const groups = made.reasons.map(({ reason, count: results, workMs, results: listed }) => {
+    const rows = listed.map(({ id, task, tool = task, path = id, workMs: cost, differences }) => [
+      button({ class: 'link' }, () => explain(id, task), path),
+      tool,
+      duration(cost),
+      differences.map(({ kind, name }) => `${kind} ${name}`).join(', ') || '-',
+    ])
+    const list = table(`The costliest of ${counted(results, 'result')}`, ['id', 'task', 'took', 'what differs'], rows, [
+      'took',
+    ])
+    return details(`${reason}: ${counted(results, 'result')}, ${duration(workMs)}`, list)
+  })
+  return section(
+    'misses',
+    title,
+    el(
+      'p',
+      {},
+      `${build.name}, ${date(build.startMs)}: ${counted(build.misses, 'miss', 'misses')}, ${counted(build.hits, 'hit')}.`,
+    ),
+    recorded.length === 0 ? '' : table('Reasons that the build recorded', ['reason', 'misses'], recorded, ['misses']),
+    groups.length === 0
+      ? el('p', {}, 'No result of a task was made in this build.')
+      : el('h3', {}, 'Results of tasks that it made'),
+    ...groups,
+  )
 }

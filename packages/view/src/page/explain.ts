@@ -1,8 +1,6 @@
 /** A dialog with what `varve why` reports of an id: its results, what they depend on, and what differs now. */
 import type { DependencyJson, RecordJson, VariantJson } from 'varve/cli-json'
-import { button, type Child, el } from './dom.ts'
-import { counted, date } from './format.ts'
-import { details, table } from './table.ts'
+import { button, type Child, counted, date, details, el, table } from './dom.ts'
 
 /** Asks for the records of an id. */
 export type Ask = (id: string, task: string | undefined) => Promise<readonly RecordJson[]>

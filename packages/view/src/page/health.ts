@@ -1,11 +1,8 @@
 /** The parts of the page about layers, the remote, and what is wrong. */
 import type { Damage, VerifyReport } from 'varve'
 import type { ViewCacheJson, ViewJson } from 'varve/cli-json'
-import { button, el, section } from './dom.ts'
-import { count, counted, size } from './format.ts'
+import { button, count, counted, el, section, size, table } from './dom.ts'
 import type { PageSource } from './source.ts'
-import { table } from './table.ts'
-
 export function layersSection({ remote }: ViewJson, { stats: { layers } }: ViewCacheJson): HTMLElement {
   const store =
     remote === null

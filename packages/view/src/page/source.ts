@@ -14,7 +14,6 @@ export interface PageSource {
   why(cache: ViewCacheJson, id: string, task?: string): Promise<readonly RecordJson[]>
 }
 
-/** The source of this page. */
 export function pageSource(): PageSource {
   const data = document.getElementById('data')?.textContent
   return data === undefined ? live : embedded(JSON.parse(data))
@@ -39,7 +38,6 @@ const live: PageSource = {
   why: ({ dir }, id, task) => ask('why', { dir, id, ...(task === undefined ? {} : { task }) }),
 }
 
-/** A line of an answer. */
 interface Line<T> {
   readonly progress?: readonly [done: number, total: number]
   readonly result?: T

@@ -1,14 +1,15 @@
 /** The history of a cache as bars, a build each, and as a table. */
 import { scaleBand, scaleLinear } from 'd3-scale'
 import type { BuildRecord } from 'varve'
-import { el, section, svg } from './dom.ts'
-import { count, date, duration, percent, size } from './format.ts'
-import { details, table } from './table.ts'
+import { count, date, details, duration, el, percent, section, size, svg, table } from './dom.ts'
 
 /** Builds that the bars show. */
 const BARS_MAX = 100
 
-const [HEIGHT_PX, LEFT_PX, BOTTOM_PX, TOP_PX] = [150, 64, 20, 8]
+const HEIGHT_PX = 150
+const LEFT_PX = 64
+const BOTTOM_PX = 20
+const TOP_PX = 8
 const TICKS = 4
 
 /** What bars show of a build. */
@@ -70,7 +71,8 @@ function drawBars({ title, valueOf, format, max }: Chart, builds: readonly Build
       hover,
     )
   })
-  const [first, last] = [builds[0], builds.at(-1)]
+  const first = builds[0]
+  const last = builds.at(-1)
   const ends =
     builds.length > 1
       ? [

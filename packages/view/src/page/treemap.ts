@@ -25,9 +25,12 @@ type Cell = HierarchyRectangularNode<Datum>
 
 const COLOURS = 6
 const HEAD_PX = 22
-const [LABEL_WIDTH_PX, LABEL_HEIGHT_PX, CELL_PX] = [48, 18, 3]
+const LABEL_WIDTH_PX = 48
+const LABEL_HEIGHT_PX = 18
+const CELL_PX = 3
 /** A cell of this size also has its value. */
-const [VALUE_WIDTH_PX, VALUE_HEIGHT_PX] = [96, 44]
+const VALUE_WIDTH_PX = 96
+const VALUE_HEIGHT_PX = 44
 
 /** The treemap in a box of this size. */
 export function drawTreemap(parts: TreemapParts, width: number, height: number): HTMLElement {
@@ -54,7 +57,8 @@ export function drawTreemap(parts: TreemapParts, width: number, height: number):
 
 function drawPart({ nameOf, valueOf, actionOf }: TreemapParts, cell: Cell, colour: number): HTMLElement {
   const { part } = cell.data
-  const [name, value] = [nameOf(part), valueOf(part)]
+  const name = nameOf(part)
+  const value = valueOf(part)
   const inner = (cell.children ?? []).filter(isLarge).map((child, index) => {
     const colours = `inner colour-${index % COLOURS}`
     const texts = fits(child) ? [nameOf(child.data.part)] : []

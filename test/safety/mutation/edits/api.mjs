@@ -11,7 +11,7 @@ export default [
   {
     name: 'close() loses what was put',
     file: 'packages/varve/src/api/cache.ts',
-    find: 'options.commit !== false && !this.#as.isReadOnly',
+    find: 'options.commit !== false && !this.#options.readOnly',
     replace: 'options.commit === true',
     test: CONTRACT,
     only: 'what was put and not committed is gone',
@@ -58,14 +58,14 @@ export default [
   },
   {
     name: 'a commit asks the engine for its bytes first',
-    file: 'packages/varve/src/history/recorder.ts',
+    file: 'packages/varve/src/history/history.ts',
     find: '!tally.tool.isEmpty && store.pendingBytes() > 0',
     replace: 'store.pendingBytes() > 0 && !tally.tool.isEmpty',
     test: 'test/parity/crossings.test.ts',
   },
   {
     name: 'another codec of a namespace is not noticed',
-    file: 'packages/varve/src/api/namespaces.ts',
+    file: 'packages/varve/src/api/cache.ts',
     find: 'if (known.namespace.fullVersion === fullVersion) return known.namespace',
     replace: 'return known.namespace',
     test: CONTRACT,

@@ -79,7 +79,7 @@ export default [
   },
   {
     name: 'WebAssembly waits for the other end of a FIFO',
-    file: 'packages/varve/src/engine/open-stored.ts',
+    file: 'packages/varve/src/engine/tree-folder.ts',
     find: 'O_RDONLY | O_NOFOLLOW | O_NONBLOCK)',
     replace: 'O_RDONLY | O_NOFOLLOW)',
     test: 'test/files/restore.test.ts',

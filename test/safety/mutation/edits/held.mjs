@@ -42,8 +42,8 @@ export default [
   {
     name: 'a commit over files of another program rejects',
     file: 'packages/varve/src/session/commits.ts',
-    find: "failure.code !== 'NOT_A_CACHE' ||",
-    replace: "failure.code !== 'INTERNAL' ||",
+    find: "if (failure.code !== 'NOT_A_CACHE') {",
+    replace: "if (failure.code !== 'INTERNAL') {",
     test: FOREIGN,
     only: 'keeps entries in memory',
   },

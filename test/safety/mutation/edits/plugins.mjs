@@ -52,7 +52,7 @@ export default [
   },
   {
     name: 'rollup: ids lose their queries',
-    file: 'packages/plugins/src/rollup/wrap.ts',
+    file: 'packages/plugins/src/rollup/tool.ts',
     find: 'return { id, code, inputs, files: whole',
     replace:
       "return { id: id.split('?', 1)[0] ?? '', inputs: { code, call: callDigest(options, relative) }, files: whole",

@@ -48,7 +48,7 @@ export default [
   },
   {
     name: 'a watching build that is killed leaves no record',
-    file: 'packages/varve/src/history/recorder.ts',
+    file: 'packages/varve/src/history/history.ts',
     find: "mode !== 'never' && !tally.tool.isEmpty",
     replace: "mode !== 'never' && tally.tool.count < 0",
     test: CONTRACT,

@@ -45,12 +45,11 @@ export class Described {
   /** The namespaces in a record of a build, whose names may be cut, as users know them. */
   titlesOf(recorded: readonly string[]): string[] {
     const titles = recorded.map((name) => {
-      const found = this.#namespaces.find((one) =>
-        name.length < RECORDED_MAX ? groupOf(one.name) === name : groupOf(one.name).startsWith(name),
-      )
-      const description = found === undefined ? undefined : this.of(found.name)
-      if (description === undefined) return name.startsWith(RECORDS_PREFIX) ? name.slice(RECORDS_PREFIX.length) : name
-      return description.isInternal === true ? '' : description.title
+      const isMeant = (group: string): boolean => (name.length < RECORDED_MAX ? group === name : group.startsWith(name))
+      const meant = this.#namespaces.filter((one) => isMeant(groupOf(one.name))).map((one) => this.of(one.name))
+      const shown = meant.find((one) => one !== undefined && one.isInternal !== true)
+      if (meant.some((one) => one !== undefined)) return shown?.title ?? ''
+      return name.startsWith(RECORDS_PREFIX) ? name.slice(RECORDS_PREFIX.length) : name
     })
     return [...new Set(titles)].filter((title) => title !== '')
   }

@@ -4,7 +4,7 @@ import type { EngineFolders, EngineKeys, EngineStore } from '../../engine/engine
 import { readText } from '../../values/bytes.ts'
 import { type Key, readKey } from '../../values/key.ts'
 import type { LayerReport, NamespaceStats } from '../../reports.ts'
-import { readBytes } from '../../session/read-long.ts'
+import { readBytes } from '../../session/lookups.ts'
 import type { Session } from '../../session/session.ts'
 import { VarveError } from '../../errors.ts'
 
@@ -43,7 +43,8 @@ export function* entriesOf(
     for (const page of pagesOf(session, namespace, (store, number, from) =>
       store.scan(number, from, PAGE_BYTES, folders),
     )) {
-      let [keyStart, valueStart] = [0, 0]
+      let keyStart = 0
+      let valueStart = 0
       for (const [index, keyEnd] of page.keyEnds.entries()) {
         const valueEnd = page.valueEnds[index] ?? valueStart
         const key = readKey(page.keys, keyStart, keyEnd)

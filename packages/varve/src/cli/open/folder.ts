@@ -8,7 +8,7 @@ import { cachesAbove, domainOf, domainOver, type TrustDomain, untrustedIn } from
 import { Place } from '../../health/place.ts'
 import { secretOf } from '../../health/secret.ts'
 import { FORMAT_FILES, FORMAT_FOLDER, isOfVarve, SECRET_FOLDER } from '../../host/format.ts'
-import { layersBelow } from '../../remote/below.ts'
+import { layersBelow } from '../../remote/layers.ts'
 import { Session } from '../../session/session.ts'
 import type { CommonOptions } from '../command.ts'
 import { escapeText } from '../output/escape.ts'
@@ -38,7 +38,6 @@ export interface OpenFolder {
   readonly domain: TrustDomain
 }
 
-/** Whether `dir` is a cache directory. */
 export function isCache(dir: string): boolean {
   const isAuthenticated = hasSecret()
   const folders = filesIn(dir).filter((name) => (isAuthenticated ? SECRET_FOLDER.test(name) : name === FORMAT_FOLDER))

@@ -1,6 +1,6 @@
 /** The tasks of a cache as they lie on disk: a namespace of records each, with one record per id. */
 import * as paths from 'node:path'
-import { suggest } from '../../checks/suggest.ts'
+import { suggest } from '../../checks/options.ts'
 import { VarveError } from '../../errors.ts'
 import { projectDirectory } from '../../health/directory.ts'
 import type { ChangedInput } from '../../inputs/set.ts'
@@ -20,7 +20,6 @@ import { disk } from '../../host/disk.ts'
 /** What begins the ids of modules in the tasks of `@varve/plugins`. */
 const ROOT_MARKS = ['<varve:root>/', '<varve:checkout>/']
 
-/** The record of one id. */
 export interface IdRecord {
   readonly task: string
   readonly id: string
@@ -47,7 +46,6 @@ function taskName({ name }: NamespaceStats): string {
   return name.slice(RECORDS_PREFIX.length)
 }
 
-/** The records of all ids of these tasks. */
 export function* recordsOf(session: Session, tasks: readonly NamespaceStats[]): Generator<IdRecord> {
   for (const entry of entriesOf(session, tasks)) {
     const record = recordIn(entry)

@@ -4,6 +4,8 @@ import prettyMs from 'pretty-ms'
 import { type CacheReport, CLI_JSON_FORMAT, type CliJson, type EachReports } from '../../cli-json.ts'
 import { toVarveError, VarveError } from '../../errors.ts'
 import { escapeText } from './escape.ts'
+import type { SingleBar } from 'cli-progress'
+import type { EngineControl } from '../../engine/engine.ts'
 
 /** The error for a failed write: it names the path that the user gave, and the cause in the words of the system. */
 export function cannotWrite(path: string, error: unknown): VarveError {
@@ -144,4 +146,52 @@ export function grouped(count: number): string {
 /** '1 entry', '2 entries'. */
 export function counted(count: number, one: string, many: string = `${one}s`): string {
   return `${grouped(count)} ${count === 1 ? one : many}`
+}
+
+/**
+ * Runs `call` with a progress bar `title` if standard error is a terminal. The first Ctrl-C stops the call cleanly, a
+ * second one ends the process.
+ */
+export function withProgress<T>(title: string, call: (control: EngineControl) => Promise<T>): Promise<T> {
+  return withBar(title, size, call)
+}
+
+/** Shows a bar for a call that counts things, not bytes. */
+export function withCount<T>(title: string, call: (control: EngineControl) => Promise<T>): Promise<T> {
+  return withBar(title, String, call)
+}
+
+async function withBar<T>(
+  title: string,
+  format: (value: number) => string,
+  call: (control: EngineControl) => Promise<T>,
+): Promise<T> {
+  const stop = new AbortController()
+  const interrupt = (): void => stop.abort()
+  process.once('SIGINT', interrupt)
+  const bar = process.stderr.isTTY ? await makeBar(title, format) : undefined
+  let isShown = false
+  const onProgress = (done: number, total: number): void => {
+    if (!isShown) bar?.start(total, done)
+    isShown = true
+    bar?.setTotal(total)
+    bar?.update(done)
+  }
+  try {
+    return await call({ signal: stop.signal, onProgress })
+  } finally {
+    bar?.stop()
+    process.off('SIGINT', interrupt)
+  }
+}
+
+async function makeBar(title: string, format: (value: number) => string): Promise<SingleBar> {
+  const { SingleBar } = await import('cli-progress') // loaded for terminals only
+  return new SingleBar({
+    format: `${title} [{bar}] {percentage} % of {total}`,
+    formatValue: (value, _options, type) => (type === 'total' ? format(value) : String(value)),
+    stream: process.stderr,
+    clearOnComplete: true,
+    hideCursor: true,
+  })
 }

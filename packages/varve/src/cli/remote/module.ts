@@ -80,12 +80,10 @@ export interface RemoteCommandOptions extends CommonOptions {
   readonly timeout?: number
 }
 
-/** Options of the commands that read the remote. */
 export interface ReadingOptions extends RemoteCommandOptions {
   readonly commit?: readonly string[]
 }
 
-/** An open remote with its module. */
 export interface OpenRemote {
   readonly module: RemoteModule<WithDomain>
   readonly remote: WithDomain
@@ -103,7 +101,6 @@ export function remoteCommandOf(name: string, description: string): Command {
   )
 }
 
-/** A command that reads the remote. */
 export function readingCommandOf(name: string, description: string): Command {
   const use = 'a commit whose manifest is used if a scope has no head; several times, the newest first'
   const preset = '(default in a store without a head: those of Git and CI)'

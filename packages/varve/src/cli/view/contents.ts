@@ -14,8 +14,7 @@ import type { Key } from '../../values/key.ts'
 import { entriesOf, foldersOf, keysOf, namespacesOf, type RawEntry } from '../open/entries.ts'
 import { type IdRecord, recordIn } from '../open/tasks.ts'
 import { type Described, describedIn, partsOf } from '../open/described.ts'
-import { folderOf, parentOf, placesOf } from './places.ts'
-import { Tree, type Weight } from './tree.ts'
+import { folderOf, parentOf, placesOf, Tree, type Weight } from './tree.ts'
 
 /** Folders in memory. Of a namespace that has more, the second pass reads all entries. */
 const FOLDERS_MAX = 100_000
@@ -43,7 +42,7 @@ const RESULTS_MAX = 50
 const DIFFERENCES_MAX = 10
 
 /** Counts results by reason. All reasons beyond the limit count as one. */
-export class Made {
+export class MadeResults {
   readonly #build: BuildRecord | undefined
   readonly #reasons: Map<string, { count: number; workMs: number; results: MadeResultJson[] }> = new Map()
   readonly #described: Described
@@ -73,7 +72,8 @@ export class Made {
     const isListed = this.#reasons.has(reason) || this.#reasons.size < REASONS_MAX
     this.#count += 1
     const namespace = `${RECORDS_PREFIX}${task}`
-    const [tool, path] = [this.#described.of(namespace)?.title, this.#described.subjectOf(namespace, id)?.path]
+    const tool = this.#described.of(namespace)?.title
+    const path = this.#described.subjectOf(namespace, id)?.path
     this.#put(isListed ? reason : 'other reasons', {
       task,
       id,
@@ -134,7 +134,7 @@ export async function contentsOf(
 ): Promise<ContentsJson> {
   const described = await describedIn(session)
   const tree = new Tree()
-  const made = new Made(build, described)
+  const made = new MadeResults(build, described)
   const namespaces = await namespacesOf(session, undefined)
   const divided = described.descriptions.filter(({ parts }) => parts !== undefined)
   const own = new Set(divided.flatMap((each) => each.namespaces))
@@ -220,7 +220,8 @@ function isRecords(namespace: string): boolean {
 
 /** Adds the sums of each folder, and returns the folders. */
 function* addFolders(session: Session, namespace: NamespaceStats, tree: Tree): Generator<number, Folders> {
-  const [group, folders] = [groupOf(namespace.name), new Folders()]
+  const group = groupOf(namespace.name)
+  const folders = new Folders()
   for (const { folder, entries, bytes } of foldersOf(session, namespace)) {
     folders.add(folder)
     tree.add(group, parentOf(folder), { entries, bytes, workMs: 0 })
@@ -230,7 +231,7 @@ function* addFolders(session: Session, namespace: NamespaceStats, tree: Tree): G
 }
 
 /** Notes the results that the build made. Their bytes count as parts of the tool. */
-function noteMade(session: Session, namespace: NamespaceStats, made: Made): void {
+function noteMade(session: Session, namespace: NamespaceStats, made: MadeResults): void {
   if (!isRecords(namespace.name)) return
   for (const entry of entriesOf(session, [namespace])) {
     const newest = newestOf(entry)
@@ -240,10 +241,17 @@ function noteMade(session: Session, namespace: NamespaceStats, made: Made): void
 }
 
 /** Adds the records of a task with what their results cost, and returns their folders. */
-function* addRecords(session: Session, namespace: NamespaceStats, tree: Tree, made: Made): Generator<number, Folders> {
-  const [group, folders] = [groupOf(namespace.name), new Folders()]
+function* addRecords(
+  session: Session,
+  namespace: NamespaceStats,
+  tree: Tree,
+  made: MadeResults,
+): Generator<number, Folders> {
+  const group = groupOf(namespace.name)
+  const folders = new Folders()
   for (const entry of entriesOf(session, [namespace])) {
-    const [folder, newest] = [folderOf(entry.key), newestOf(entry)]
+    const folder = folderOf(entry.key)
+    const newest = newestOf(entry)
     const record = newest !== undefined && made.has(newest) ? recordIn(entry) : undefined
     if (record !== undefined) made.add(record)
     folders.add(folder)
@@ -274,7 +282,9 @@ function newestOf({ value }: RawEntry): Newest | undefined {
 
 /** Takes all steps, each of a number of entries, and lets other work of the process run between them. */
 async function inSlices(steps: Iterable<number>, total: number, { signal, onProgress }: EngineControl): Promise<void> {
-  let [done, looked, lookedMs] = [0, 0, performance.now()]
+  let done = 0
+  let looked = 0
+  let lookedMs = performance.now()
   for (const entries of steps) {
     done += entries
     if (done - looked < LOOK_ENTRIES) continue

@@ -20,7 +20,6 @@ import { candidateRoots, keysOf, recordOf, tasksOf } from '../open/tasks.ts'
 import { explain } from '../why.ts'
 import { contentsOf } from './contents.ts'
 
-/** The exports of the package. */
 export interface ViewModule {
   /** A page that needs nothing but itself. */
   reportPage(view: ViewJson): string
@@ -30,7 +29,6 @@ export interface ViewModule {
   ): Promise<ViewServer>
 }
 
-/** A running server. */
 export interface ViewServer {
   /** With the token that every request needs. */
   readonly url: string

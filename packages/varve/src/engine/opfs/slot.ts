@@ -20,7 +20,6 @@ export interface SyncAccess {
   close(): void
 }
 
-/** The contents of the record of a slot. */
 export interface SlotRecord {
   readonly name: string
   readonly stamp: number
