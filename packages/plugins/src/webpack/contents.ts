@@ -96,28 +96,26 @@ export function contentLengths(bytes: Buffer): number[] {
 
 /** Undefined if the value is too large. */
 function encodeLarge({ pieces, isBound }: Serialized): Encoded | undefined {
-  if (lengthOf(pieces) > VALUE_BYTES_MAX) return undefined
   const runs: Run[] = []
   const inline: Buffer[] = []
   const contents: Buffer[] = []
-  // A chunk of many modules with source maps has more in small buffers than a value of the cache may.
-  const isAllOutside = lengthOf(pieces.filter((piece) => !isContent(piece))) > JOINED_BYTES_MAX
-  let small: Buffer[] = []
-  const endSmall = (): void => {
-    const bytes = lengthOf(small)
-    if (bytes > 0) runs.push({ isOutside: isAllOutside, bytes })
-    if (isAllOutside && bytes > 0) contents.push(Buffer.concat(small, bytes))
-    else inline.push(...small)
-    small = []
+  let inlineBytes = 0
+  const endInline = (): void => {
+    if (inlineBytes > 0) runs.push({ isOutside: false, bytes: inlineBytes })
+    inlineBytes = 0
   }
   for (const piece of pieces) {
     if (isContent(piece)) {
-      endSmall()
+      endInline()
       contents.push(piece)
       runs.push({ isOutside: true, bytes: piece.length })
-    } else small.push(piece)
+    } else {
+      inline.push(piece)
+      inlineBytes += piece.length
+    }
   }
-  endSmall()
+  endInline()
+  if (lengthOf(inline) > JOINED_BYTES_MAX || lengthOf(pieces) > VALUE_BYTES_MAX) return undefined
   const head = Buffer.alloc(HEAD_BYTES + runs.length * RUN_BYTES)
   head[0] = KIND
   randomFillSync(head, 1, COUNT_AT - 1)
