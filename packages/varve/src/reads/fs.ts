@@ -18,6 +18,7 @@ import {
   noted,
   replace,
   sinkNow,
+  unseen,
   unrecordedNow,
 } from './sink.ts'
 
@@ -305,6 +306,20 @@ export function recordedFiles(files: object): object {
 }
 
 /** Each use looks for the method, because others may replace it later. */
+/** A callback that is recorded although it may be called in the middle of Varve's own work; anything else as it is. */
+function seenAgain(installed: Installation, given: unknown): unknown {
+  if (!isCallable(given)) return given
+  return function (this: unknown, ...args: unknown[]): unknown {
+    const depth = installed.unrecorded
+    installed.unrecorded = 0
+    try {
+      return Reflect.apply(given, this, args)
+    } finally {
+      installed.unrecorded = depth
+    }
+  }
+}
+
 function defineRecorded(view: object, files: object, method: string, note: Note): void {
   const get = (): unknown => {
     const original: unknown = Reflect.get(files, method)
@@ -313,7 +328,17 @@ function defineRecorded(view: object, files: object, method: string, note: Note)
       const installed = sharedInstallation()
       const sink = installed === undefined ? undefined : sinkNow(installed)
       const after = installed === undefined || sink === undefined ? undefined : noted(installed, note, sink, args)
-      const result: unknown = Reflect.apply(original, files, args)
+      // Its own read of the disk is the one that was noted. What it calls back is the program's code again.
+      const result: unknown =
+        installed === undefined || sink === undefined
+          ? Reflect.apply(original, files, args)
+          : unseen(installed, () =>
+              Reflect.apply(
+                original,
+                files,
+                args.map((given) => seenAgain(installed, given)),
+              ),
+            )
       return isCallable(after) ? after(result) : result
     }
   }
