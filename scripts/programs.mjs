@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { env, getuid, stderr } from 'node:process'
 import { isMain } from './common/root.mjs'
-import { run, runMain, Skipped, stepEach } from './common/steps.mjs'
+import { run, runMain, Skipped, step } from './common/steps.mjs'
 
 /** What a program is for, by its package of Debian, and its names or paths. */
 export const PROGRAMS = /** @type {const} */ ({
@@ -65,11 +65,9 @@ if (isMain(import.meta)) {
   const missing = names.filter((name) => pathOf(name) === undefined)
   const name = missing.length === 0 ? 'programs: all are installed' : `programs: ${missing.join(', ')}`
   await runMain(() =>
-    stepEach(
-      'programs',
-      [name],
-      () => name,
-      () => (missing.length === 0 ? undefined : installPackages(missing)),
-    ),
+    step(name, () => (missing.length === 0 ? undefined : installPackages(missing))).catch((error) => {
+      if (!(error instanceof Skipped)) throw error
+      stderr.write(`    ${error.message}\n`)
+    }),
   )
 }

@@ -1,6 +1,7 @@
 // @ts-check
-// The house rules that no other tool has (tidy/rules.mjs): headers, and the dependencies between rooms and packages. oxlint finds files
+// The house rules that no other tool has (tidy/rules.mjs): headers, and the dependencies between crates, rooms and packages. oxlint finds files
 // that import each other, and clippy `unsafe` without a reason. Prints one line per finding.
+import { checkCrate } from './tidy/crates.mjs'
 import { checkImports } from './tidy/imports.mjs'
 import { checkFloors } from './tidy/floors.mjs'
 import { isMain, root } from './common/root.mjs'
@@ -9,7 +10,11 @@ import { readSources } from './tidy/source.mjs'
 /** @param {string} folder root of the repository @returns {import('./tidy/source.mjs').Finding[]} */
 export function findUntidy(folder) {
   const sources = readSources(folder)
-  const findings = sources.flatMap((source) => [...checkHeader(source), ...checkImports(source, folder)])
+  const findings = sources.flatMap((source) => [
+    ...checkHeader(source),
+    ...checkCrate(source),
+    ...checkImports(source, folder),
+  ])
   return [...findings, ...checkFloors(sources)].toSorted((a, b) => a.path.localeCompare(b.path) || a.line - b.line)
 }
 

@@ -4,6 +4,23 @@
 /** Directories without source code of this project. */
 export const SKIPPED_FOLDERS = new Set(['.git', '.demo', 'coverage', 'dist', 'generated', 'node_modules', 'target'])
 
+/** Which crates a crate may use. */
+export const CRATE_ARROWS = new Map([
+  ['varve-core', []],
+  ['varve-archive', ['varve-core']],
+  ['varve-disk', ['varve-core', 'varve-archive']],
+  ['varve-bindings', ['varve-core', 'varve-archive']],
+  ['varve-node', ['varve-core', 'varve-archive', 'varve-disk', 'varve-bindings']],
+  ['varve-wasm', ['varve-core', 'varve-archive', 'varve-bindings']],
+  ['varve-bindgen', []],
+  ['varve-safety', ['varve-core', 'varve-archive']],
+  ['varve-bench', ['varve-core', 'varve-archive', 'varve-disk', 'varve-bindings']],
+  ['varve-bench-rivals', ['varve-bench']],
+])
+
+/** The most dependencies of a crate. */
+export const DEPENDENCIES_MAX = new Map([['varve-core', 5]]) // one of them, the scheduler of a test feature, is never shipped
+
 /**
  * Rooms of core by floor, from the top down: a room uses those on lower floors only, so no two use each other. At most
  * 12 floors and 21 rooms.

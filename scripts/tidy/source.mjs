@@ -62,7 +62,8 @@ const RUST_TOKEN = new RegExp(
 )
 
 /**
- * Blanks out comments and the contents of strings of Rust. Every other character keeps its position. A lifetime ('a) stays unchanged, since no quote closes it.
+ * Blanks out comments and the contents of strings of Rust. Every other character keeps its position. A lifetime ('a) stays unchanged,
+ * since no quote closes it.
  * @param {string} source
  */
 export function maskRust(source) {

@@ -22,10 +22,28 @@ function tidy(files) {
   }
 }
 
+/** @param {string} name @param {string} dependencies */
+const manifest = (name, dependencies) => `[package]\nname = "${name}"\n\n[dependencies]\n${dependencies}\n`
+
 /** @type {readonly (readonly [string, Record<string, string>, string])[]} */
 const PLANTED = [
   ['a Rust file without a header', { 'a.rs': '// A.\n' }, 'a.rs:1: begins without a //! comment'],
   ['a script without a header', { 'a.mjs': '// @ts-check\nstep()\n' }, 'a.mjs:1: begins without a comment'],
+  [
+    'a dependency between crates in the wrong direction',
+    { 'crates/core/Cargo.toml': manifest('varve-core', 'varve-disk.workspace = true') },
+    'crates/core/Cargo.toml:5: varve-core may not use varve-disk',
+  ],
+  [
+    'too many dependencies of core',
+    { 'Cargo.toml': manifest('varve-core', [...'abcdef'].map((name) => `${name} = "1" # why`).join('\n')) },
+    'Cargo.toml:10: 6 dependencies, the limit is 5',
+  ],
+  [
+    'a dependency without a reason',
+    { 'Cargo.toml': manifest('bench', 'a = { version = "1" } # why\nb = "1"\n\n[[test]]\nname = "c"') },
+    'Cargo.toml:6: b: a trailing comment with the reason is missing',
+  ],
   [
     'a room of another crate that uses one above it',
     { 'crates/node/src/store.rs': '//! A.\nuse crate::open::Open;\n' },

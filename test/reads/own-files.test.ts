@@ -8,10 +8,18 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { makeFolder } from '../folders.ts'
 
-/** A program with `read`, which keeps what it reads, and `readAnew`, which does not. `isCached`: with a task, or without. */
+/**
+ * A program with `read`, which keeps what it reads, and `readAnew`, which does not, and with `files`, which reads as the file system of a
+ * bundler does. `isCached`: with a task, or without.
+ */
 const programOf = (work: string, options: string): string => `
-  import { readFileSync } from 'node:fs'
+  import fs, { readFileSync } from 'node:fs'
   import { openCache } from 'varve'
+  import { recordedFiles } from 'varve/reads'
+  const files = recordedFiles({
+    readFileSync: (...args) => fs.readFileSync(...args),
+    readFile: (name, callback) => callback(null, fs.readFileSync(name, 'utf8')),
+  })
   const [isCached] = process.argv.slice(1).map((word) => word === 'cached')
   const memory = new Map()
   const readAnew = (name) => readFileSync(name, 'utf8')
@@ -43,6 +51,13 @@ const ROWS: readonly [name: string, work: string, options?: string][] = [
     'a run reads the file of another run',
     `return readAnew(id) + names.slice(0, names.indexOf(id)).map(readAnew).join()`,
   ],
+  [
+    'a file system calls back before it returns, and the callback reads the file of another run',
+    `
+    let text = ''
+    files.readFile(id, (_, own) => (text = own + (id === 'a.txt' ? '' : readAnew('a.txt'))))
+    return text`,
+  ],
   ['work says that it keeps files', `return read(id) + (id === 'a.txt' ? '' : read('a.txt'))`, `ownFiles: 'shared'`],
 ]
 
@@ -66,19 +81,18 @@ it.each(ROWS)('a result is not stale although work keeps files of other runs: %s
   }
 })
 
-it('a task whose runs read their own files, and no others, is made again for an edited file only', () => {
+it.each([
+  ['themselves', 'return readAnew(id)'],
+  ['through the file system of a bundler', `return files.readFileSync(id, 'utf8')`],
+])('a task whose runs read their own files, and no others, is made again for an edited file only: %s', (_, work) => {
   const folder = makeFolder()
   symlinkSync(join(import.meta.dirname, '../../node_modules'), join(folder, 'node_modules'))
   const run = (): unknown =>
     JSON.parse(
-      execFileSync(
-        process.execPath,
-        ['--input-type=module', '--eval', programOf('return readAnew(id)', ''), 'cached'],
-        {
-          cwd: folder,
-          encoding: 'utf8',
-        },
-      ),
+      execFileSync(process.execPath, ['--input-type=module', '--eval', programOf(work, ''), 'cached'], {
+        cwd: folder,
+        encoding: 'utf8',
+      }),
     )
   for (const name of ['a.txt', 'b.txt', 'c.txt']) writeFileSync(join(folder, name), '1')
   expect(run()).toEqual(['1', '1', '1', 0])

@@ -21,11 +21,13 @@ const FILES: Readonly<Record<string, string>> = {
   'package.json': '{ "private": true, "workspaces": ["packages/*"] }',
   'package-lock.json': '{ "lockfileVersion": 3, "packages": {} }',
   'packages/ui/package.json': '{ "name": "ui", "type": "module" }',
-  'packages/ui/src/title.js': 'export const title = (name) => `Hello ${name ?? "nobody"}`\n',
+  'packages/ui/src/title.js': 'export const title = (name) => `Hello ${name ?? "world"}`\n',
   'packages/app/package.json': '{ "name": "app", "type": "module" }',
   'packages/app/src/main.js': "import { title } from '../../ui/src/title.js'\nconsole.log(title('app'))\n",
-  'packages/app/src/title.test.js':
-    "import { expect, test } from 'vitest'\nimport { title } from '../../ui/src/title.js'\ntest('title', () => expect(title()).toBe('Hello nobody'))\n",
+  'packages/app/src/title.test.js': `import { expect, test } from 'vitest'
+import { title } from '../../ui/src/title.js'
+test('a title without a name', () => expect(title()).toBe('Hello world'))
+`,
   'packages/app/index.html': '<script type="module" src="/src/main.js"></script>\n',
   'packages/app/vite.config.js': `import { babel } from '@rollup/plugin-babel'
 import { varve } from '@varve/plugins/vite'

@@ -104,13 +104,15 @@ export function sharedContract(subject: Subject): void {
 
     it('two copies of one version differ by where the link leads', async () => {
       const project = subject.project()
-      const [one, other] = ['one', 'other'].map((peer) => `node_modules/.pnpm/marked@1_${peer}/node_modules/marked`)
+      const copyOf = (peer: string): string => `node_modules/.pnpm/marked@1_${peer}/node_modules/marked`
+      const one = copyOf('one')
+      const other = copyOf('other')
       for (const copy of [one, other]) project.write(`${copy}/package.json`, manifest('1.0.0'))
       await withCache(subject, project, async (cache) => {
-        link(project, String(one))
+        link(project, one)
         await outcomeNow(cache, project)
         expect(await outcomeNow(cache, project)).toEqual([1, ''])
-        link(project, String(other))
+        link(project, other)
         expect(await outcomeNow(cache, project)).toEqual([0, 'package marked changed'])
       })
     })

@@ -20,6 +20,7 @@ import { checkOptions } from './build/validate.ts'
 import { attach, followBuilds } from './loader/shared.ts'
 import { LoaderCache } from './loader/cache.ts'
 import type { ChainContext } from './loader/context.ts'
+
 export { CONFIG_FILES } from './build/identity.ts'
 export type { CachedOptions, CachedStats } from './build/options.ts'
 

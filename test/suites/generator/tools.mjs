@@ -108,11 +108,10 @@ export const BUILDS = {
         mkdirSync(join(folder, 'dist'), { recursive: true })
         writeFileSync(join(folder, 'dist', `${name}.js`), result.text)
       }
-      const failed = isParallel
-        ? (await Promise.allSettled(modules.map(one))).find(({ status }) => status === 'rejected')
-        : undefined
-      if (failed?.status === 'rejected') throw failed.reason
-      if (!isParallel) for (const name of modules) await one(name)
+      if (isParallel) {
+        const failed = (await Promise.allSettled(modules.map(one))).find(({ status }) => status === 'rejected')
+        if (failed?.status === 'rejected') throw failed.reason
+      } else for (const name of modules) await one(name)
       return { errors: [], warnings: warnings.sort(), hits: cache?.hits() ?? 0 }
     } finally {
       await cache?.close()

@@ -191,7 +191,7 @@ fn merge_over(
     rounds::run(&*context.pool, &mut ranges, &mut merging, &mut placing)?;
     if !claimed.alone {
         merging.output.delete_hidden(claimed, namespace, ranges.holes())?;
-        placing.place_all(merging.take(&mut Vec::new()))?;
+        placing.place_all(merging.take())?;
     }
     merging.output.merged.tables = placing.tables;
     let mut picked = plan.tables.iter().filter_map(|index| namespace.tables.get(*index));
@@ -243,10 +243,13 @@ impl FillPieces for Merging<'_, '_> {
         self.output.end_table();
     }
 
-    fn take(&mut self, spare: &mut Vec<Stretch<'static>>) -> Vec<Piece> {
-        self.output.spare.append(spare);
+    fn take(&mut self) -> Vec<Piece> {
         self.output.pieces_bytes = 0;
         std::mem::take(&mut self.output.pieces)
+    }
+
+    fn reuse(&mut self, written: &mut Vec<Stretch<'static>>) {
+        self.output.spare.append(written);
     }
 }
 

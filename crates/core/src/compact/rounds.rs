@@ -83,8 +83,11 @@ pub(super) trait FillPieces: Send {
     /// No range follows.
     fn end(&mut self);
 
-    /// Full pieces that were not taken yet, in order. `spare` is memory of stretches that were written, for the next ones.
-    fn take(&mut self, spare: &mut Vec<Stretch<'static>>) -> Vec<Piece>;
+    /// Full pieces that were not taken yet, in order.
+    fn take(&mut self) -> Vec<Piece>;
+
+    /// Takes the memory of stretches that were written, for the next ones.
+    fn reuse(&mut self, written: &mut Vec<Stretch<'static>>);
 }
 
 /// A job of a round.
@@ -122,7 +125,8 @@ pub(super) fn run(
         let packing: Vec<Mutex<Piece>> = filled.into_iter().map(Mutex::new).collect();
         let (to_place, to_fill, gathered) =
             (Mutex::new(packed), Mutex::new(&mut ready), Mutex::new(Vec::new()));
-        let (shared_ranges, shared_filling) = (Mutex::new(&mut *ranges), Mutex::new(&mut *filling));
+        let shared_ranges = Mutex::new(&mut *ranges);
+        let shared_filling = Mutex::new(&mut *filling);
         let (shared_placing, failed) = (Mutex::new(&mut *placing), Mutex::new(None));
         pool.run(jobs.len(), &|index| {
             let outcome = match jobs.get(index) {
@@ -155,8 +159,9 @@ pub(super) fn run(
         if !has_more && ready.is_empty() {
             filling.end();
         }
+        filling.reuse(&mut placing.spare);
         packed = packing.into_iter().map(owned).collect();
-        filled = filling.take(&mut placing.spare);
+        filled = filling.take();
     }
 }
 

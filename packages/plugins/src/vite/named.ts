@@ -1,4 +1,7 @@
-/** The plugin `varve()`, which wraps plugins of a config, those that are known or named, once Vite has resolved it. It also extends Vitest's keys. */
+/**
+ * The plugin `varve()`, which wraps plugins of a config, those that are known or named, once Vite has resolved it. It also extends Vitest's
+ * keys.
+ */
 import type { VarveError } from 'varve'
 import type { Plugin, ResolvedConfig, ViteDevServer } from 'vite'
 import { type CachedOptions, FIELDS } from '../build/options.ts'

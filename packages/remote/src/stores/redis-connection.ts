@@ -90,8 +90,10 @@ export class RedisConnection {
           throw this.#failure(name, args[0], reply, error)
       } finally {
         // A server that owes a reply to no caller would keep the process running, and so would one that takes long to connect.
-        if (--this.#waiting === 0) this.#connecting?.destroy()
-        if (this.#waiting === 0 && this.#pending > 0) this.#close(client)
+        if (--this.#waiting === 0) {
+          this.#connecting?.destroy()
+          if (this.#pending > 0) this.#close(client)
+        }
       }
     }
   }

@@ -386,7 +386,9 @@ export class Namespaces {
       return namespace
     }
     if (known.namespace.fullVersion === fullVersion) return known.namespace
-    const [open, now] = [known.asked, asked].map((one) => `version '${one.version}' and codec '${one.codec}'`)
+    const textOf = (request: Asked): string => `version '${request.version}' and codec '${request.codec}'`
+    const open = textOf(known.asked)
+    const now = textOf(asked)
     const wayOut = 'Pass the same options each time, or keep the object that the first call returned'
     throw new VarveError('INVALID_ARGUMENT', `${asked.what} is open with ${open}, not with ${now}. ${wayOut}`)
   }

@@ -171,7 +171,7 @@ function nodeThreads(): typeof workers | undefined {
 // A host that knows which of its files are open. An instance that a trap has ended closes none of them any more, so they
 // are closed for it.
 
-/** The same files, closed when the present instance is given up. */
+/** The host of an instance: it closes the instance's open files after a trap. */
 export function heldHost(host: Host, instance: WasmInstance): Host {
   const forgets = new Map<number, () => void>()
   const opened = (file: number): number => {

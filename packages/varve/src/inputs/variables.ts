@@ -1,7 +1,7 @@
 /**
  * Which environment variables count as inputs. Left out are those that describe the terminal and the package manager that started the
- * process; and, for code that goes through all variables, those that a CI service or a task runner sets to a new value for each run, and those of
- * terminals, editors, shells and desktops: such code has not asked for one.
+ * process; and, for code that goes through all variables, those that a CI service or a task runner sets to a new value for each run,
+ * and those of terminals, editors, shells and desktops: such code has not asked for one.
  */
 import { ownEnv } from '../host/own.ts'
 

@@ -306,20 +306,6 @@ export function recordedFiles(files: object): object {
 }
 
 /** Each use looks for the method, because others may replace it later. */
-/** A callback that is recorded although it may be called in the middle of Varve's own work; anything else as it is. */
-function seenAgain(installed: Installation, given: unknown): unknown {
-  if (!isCallable(given)) return given
-  return function (this: unknown, ...args: unknown[]): unknown {
-    const depth = installed.unrecorded
-    installed.unrecorded = 0
-    try {
-      return Reflect.apply(given, this, args)
-    } finally {
-      installed.unrecorded = depth
-    }
-  }
-}
-
 function defineRecorded(view: object, files: object, method: string, note: Note): void {
   const get = (): unknown => {
     const original: unknown = Reflect.get(files, method)
@@ -327,18 +313,11 @@ function defineRecorded(view: object, files: object, method: string, note: Note)
     return (...args: unknown[]): unknown => {
       const installed = sharedInstallation()
       const sink = installed === undefined ? undefined : sinkNow(installed)
-      const after = installed === undefined || sink === undefined ? undefined : noted(installed, note, sink, args)
-      // Its own read of the disk is the one that was noted. What it calls back is the program's code again.
-      const result: unknown =
-        installed === undefined || sink === undefined
-          ? Reflect.apply(original, files, args)
-          : unseen(installed, () =>
-              Reflect.apply(
-                original,
-                files,
-                args.map((given) => seenAgain(installed, given)),
-              ),
-            )
+      if (installed === undefined || sink === undefined) return Reflect.apply(original, files, args)
+      const after = noted(installed, note, sink, args)
+      const given = args.map((arg) => (isCallable(arg) ? callbackOf(installed, arg) : arg))
+      // The object reads the disk for the call that was just noted, so its own read is not noted again.
+      const result: unknown = unseen(installed, () => Reflect.apply(original, files, given))
       return isCallable(after) ? after(result) : result
     }
   }
@@ -346,4 +325,17 @@ function defineRecorded(view: object, files: object, method: string, note: Note)
     Reflect.set(files, method, given)
   }
   Object.defineProperty(view, method, { configurable: true, enumerable: true, get, set })
+}
+
+/** The caller's callback. Its reads are recorded, even if it is called before the method returns. */
+function callbackOf(installed: Installation, callback: (...args: unknown[]) => unknown): unknown {
+  return function (this: unknown, ...args: unknown[]): unknown {
+    const depth = installed.unrecorded
+    installed.unrecorded = 0
+    try {
+      return Reflect.apply(callback, this, args)
+    } finally {
+      installed.unrecorded = depth
+    }
+  }
 }

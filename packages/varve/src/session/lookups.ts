@@ -164,7 +164,7 @@ function addValues<V>(lookup: Lookup<V>, { values, lengths }: EngineValues, foun
   countIn(lookup.tally, lengths)
 }
 
-/** The value of that size which `get` or `getMany` has found last, in memory of its own; undefined if it is gone meanwhile. */
+/** Copies the value of `size` bytes that the last `get` or `getMany` found into new memory. Undefined if it was deleted since then. */
 export function readLong(store: EngineStore, size: number): Uint8Array | undefined {
   for (let expected = size; expected >= 0;) {
     const value = roomFor(expected)

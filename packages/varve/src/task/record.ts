@@ -36,6 +36,25 @@ export function digestsOf(inputs: Readonly<Record<string, unknown>>): Digests {
   return digests
 }
 
+/** The digests of `inputs` and of the task's own, sorted by name. */
+export function merged(inputs: Readonly<Record<string, unknown>>, shared: Digests): Digests {
+  const own = digestsOf(inputs)
+  if (shared.length === 0) return own
+  const digests: string[] = []
+  let next = 0
+  for (let i = 0; i < own.length; i += 2) {
+    const name = own[i] ?? ''
+    while (next < shared.length && (shared[next] ?? '') < name) digests.push(shared[next++] ?? '', shared[next++] ?? '')
+    if (shared[next] === name)
+      throw new VarveError(
+        'INVALID_ARGUMENT',
+        `input '${name}' is an input of the whole task already; take another name`,
+      )
+    digests.push(name, own[i + 1] ?? '')
+  }
+  return digests.concat(shared.slice(next))
+}
+
 /** A map of names to digests as a list. */
 export function sorted(digests: ReadonlyMap<string, string>): Digests {
   return [...digests].sort(([a], [b]) => (a < b ? -1 : 1)).flat()

@@ -1,9 +1,8 @@
 /** Checks what a run asks for and hashes it. Hot: a hit pays for it. */
-import { VarveError } from '../errors.ts'
 import { BOOLEAN, FUNCTION, type Fields, STRING, checkOptions, wrongValue } from '../checks/options.ts'
 import { digestOf, digestOfText } from '../inputs/digest.ts'
-import { type Digests, type Variant, digestIn, digestsOf, sameDigests, inputsOf, namesIn } from './record.ts'
-import type { Explain, TaskDependencies, TaskInputs, TaskRequest } from './options.ts'
+import { type Digests, type Variant, digestIn, merged, sameDigests, inputsOf, namesIn } from './record.ts'
+import type { Explain, TaskDependencies, TaskRequest } from './options.ts'
 import type { Root } from '../inputs/root.ts'
 import type { SharedDependencies } from './shared.ts'
 import type { Comparison, Match } from '../inputs/set.ts'
@@ -57,25 +56,6 @@ export function keyOf(id: string, root: Root): string {
   return relative.length <= ID_LENGTH_MAX
     ? relative
     : `${relative.slice(0, ID_LENGTH_KEPT)}... ${digestOfText(relative)}`
-}
-
-/** The digests of `inputs` and of the task's own, sorted by name. */
-function merged(inputs: TaskInputs, shared: Digests): Digests {
-  const own = digestsOf(inputs)
-  if (shared.length === 0) return own
-  const digests: string[] = []
-  let next = 0
-  for (let i = 0; i < own.length; i += 2) {
-    const name = own[i] ?? ''
-    while (next < shared.length && (shared[next] ?? '') < name) digests.push(shared[next++] ?? '', shared[next++] ?? '')
-    if (shared[next] === name)
-      throw new VarveError(
-        'INVALID_ARGUMENT',
-        `input '${name}' is an input of the whole task already; take another name`,
-      )
-    digests.push(name, own[i + 1] ?? '')
-  }
-  return digests.concat(shared.slice(next))
 }
 
 /** What a run asks for, hashed. */

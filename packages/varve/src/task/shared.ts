@@ -1,14 +1,14 @@
 /** What every run of a task depends on: its inputs, files and installed packages. */
 import { VarveError } from '../errors.ts'
 import { upward } from '../health/trust.ts'
-import { digestOf, digestOfFile } from '../inputs/digest.ts'
+import { digestOfFile } from '../inputs/digest.ts'
 import { type Disk, digestNow, hostDisk, isPlugged, namesBelow } from '../inputs/input.ts'
 import type { Root } from '../inputs/root.ts'
 import { Comparison } from '../inputs/set.ts'
 import { jsonOf } from '../values/json.ts'
 import type { TaskOptions } from './options.ts'
 import { PACKAGE_INPUT } from './names.ts'
-import { type Digests, sorted } from './record.ts'
+import { type Digests, merged, sorted } from './record.ts'
 
 /** Dependencies of every run. */
 export interface SharedDependencies {
@@ -22,10 +22,9 @@ export function sharedOf(
   { inputs = {}, sharedFiles = [], packages = [] }: TaskOptions,
   root: Root,
 ): SharedDependencies {
-  const digests = new Map(Object.entries(inputs).map(([name, value]) => [name, digestOf(value, name)]))
-  for (const name of packages)
-    digests.set(PACKAGE_INPUT + name, digestOfPackage(new Comparison(hostDisk(), root).disk, root, name))
-  return { inputs: sorted(digests), files: sharedFiles.map((path) => root.relative(path)) }
+  const present = new Comparison(hostDisk(), root)
+  const ofPackages = packages.map((name) => [PACKAGE_INPUT + name, digestOfPackage(present.disk, root, name)] as const)
+  return { inputs: merged(inputs, sorted(new Map(ofPackages))), files: sharedFiles.map((path) => root.relative(path)) }
 }
 
 /**

@@ -346,8 +346,8 @@ export interface TaskStats {
   readonly notStored: number
   /**
    * Why runs missed: 'new' (nothing stored for that id), 'input <name>', 'env <name>', 'file' (one that the run declared),
-   * 'file <path>' (one of `sharedFiles`), 'file <path>', 'list <directory>' and 'env <name>' (read by the work), 'reads not stored', 'result' (the entry exists, its
-   * result does not), with the number of each. A run with several differences counts for the first.
+   * 'file <path>' (one of `sharedFiles`), 'file <path>', 'list <directory>' and 'env <name>' (read by the work), 'reads not stored',
+   * 'result' (the entry exists, its result does not), with the number of each. A run with several differences counts for the first.
    */
   readonly reasons: Readonly<Record<string, number>>
   /**
