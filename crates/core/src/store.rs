@@ -309,9 +309,15 @@ impl Store {
         Ok(top(context, &state, order, only, limit))
     }
 
-    /// Reads and checks every byte of the cache. Changes nothing.
+    /// Reads and checks every byte of the cache. Changes no file. The damage counts as if lookups had met it, so a later
+    /// commit of this process repairs it.
     pub fn verify(&self, watch: Watch<'_>) -> Result<VerifyReport> {
-        Ok(verify(self.open_context()?, watch)?.report)
+        let context = self.open_context()?;
+        let report = verify(context, watch)?.report;
+        for place in &report.damage {
+            context.damage.add(place.clone());
+        }
+        Ok(report)
     }
 
     /// Quarantines what is damaged, so that all remaining bytes are sound. A dry run only reports what would be

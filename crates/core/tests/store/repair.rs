@@ -4,10 +4,14 @@
 use crate::history::{Expected, commit, compact, dump, open, open_with_blobs};
 use std::ops::ControlFlow;
 use varve_core::testing::sim::SimVfs;
-use varve_core::{Durability, Handle, RepairReport};
+use varve_core::{Durability, Handle, RepairReport, VerifyReport};
 
 fn repair(handle: &Handle, dry_run: bool) -> RepairReport {
     handle.store().repair(dry_run, &|_, _| ControlFlow::Continue(())).expect("repair")
+}
+
+fn verify(handle: &Handle) -> VerifyReport {
+    handle.store().verify(&|_, _| ControlFlow::Continue(())).expect("verify")
 }
 
 fn get(handle: &Handle, id: u32, key: &[u8]) -> Option<Vec<u8>> {
@@ -113,6 +117,25 @@ fn repair_of_a_damaged_table_keeps_every_readable_entry() {
     }
     assert!(partly > 50, "{partly} of 60 kept entries");
     assert!(named > 10, "{named} of 60 reported keys");
+}
+
+/// Lookups do not read the start of a table, and a verification reads what no lookup has.
+#[test]
+fn damage_that_only_a_verification_has_met_is_repaired_by_the_next_commit() {
+    let (vfs, _) = cache(1 << 20);
+    let table = table_of(&vfs);
+    for byte in [0, 1, 4, 7, 8, 40, vfs.length(&table) / 2] {
+        let damaged = vfs.fork();
+        damaged.flip(&table, byte, 3);
+        let mut handle = open(&damaged).expect("open");
+        assert!(!verify(&handle).sound, "byte {byte}");
+        let id = handle.namespace("n", "1").expect("namespace");
+        handle.put(id, b"after", b"value").expect("put");
+        commit(&mut handle, Durability::Relaxed).expect("commit");
+        handle.store().close().expect("close");
+        let report = verify(&open(&damaged).expect("open"));
+        assert!(report.sound, "byte {byte}: {report:?}");
+    }
 }
 
 /// A damaged log may have held a newer value of any key, so an older value must not be returned.

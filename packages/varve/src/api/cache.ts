@@ -238,7 +238,10 @@ export class Cache {
     return this.#session.run((store) => store.stats())
   }
 
-  /** Reads every byte and checks it. Changes nothing. Rejects with CANCELLED when `signal` aborts. */
+  /**
+   * Reads every byte and checks it. Changes no file; the next commit of this process repairs what it found. Rejects with
+   * CANCELLED when `signal` aborts.
+   */
   async verify(options: WatchOptions = {}): Promise<VerifyReport> {
     checkOptions('verify()', options, WATCH_FIELDS)
     return watched(options, (control) => this.#session.run((store) => store.verify(control)))
