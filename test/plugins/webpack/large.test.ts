@@ -30,7 +30,8 @@ function target(asked: string[][], refuse: (identifiers: string[]) => boolean): 
     asked.push(identifiers)
     return refuse(identifiers) ? undefined : 100
   }
-  const packs = { write, writeNow: () => undefined, noteOrder: () => undefined }
+  const nothing = (): undefined => undefined
+  const packs = { write, writeNow: nothing, noteOrder: nothing, isUnstorable: () => false, noteUnstorable: nothing }
   return { packs, commit: async () => ({ entries: 1, bytes: 1, maintenanceDue: false }) }
 }
 
@@ -66,6 +67,41 @@ it('a large value has a pack of its own, so one that cannot be serialised costs 
     undefined,
   )
   expect(asked).toEqual([['kind|a', 'kind|b'], ['kind|large']])
+})
+
+it('a large value that cannot be stored is not serialised by each build again, only once it has changed', async () => {
+  class Parts {
+    readonly parts = Array.from({ length: 80 }, (_, index) => Buffer.alloc(MIB - 1, String(index)))
+  }
+  let serialised = 0
+  webpack.util.serialization.register(Parts, 'varve-test/parts', 'Parts', {
+    serialize: ({ parts }: Parts, { write }) => {
+      serialised++
+      write(parts)
+    },
+    deserialize: ({ read }) => Object.assign(new Parts(), { parts: read() }),
+  })
+  const folder = makeFolder()
+  writeFileSync(join(folder, 'main.js'), "console.log('main')\n")
+  const build = async (etag: string): Promise<[serialised: number, skipped: string[]]> => {
+    serialised = 0
+    const apply = (compiler: Compiler): void => {
+      compiler.hooks.thisCompilation.tap('parts', (compilation) =>
+        compilation.hooks.processAssets.tapPromise('parts', async () => {
+          const found = await compilation.getCache('parts').getPromise('all', etag)
+          expect(found).toBeUndefined()
+          await compilation.getCache('parts').storePromise('all', etag, new Parts())
+        }),
+      )
+    }
+    const { stats, complaints } = await buildOnce(folder, { plugins: [{ apply }] })
+    expect(complaints).toEqual([])
+    return [serialised, stats.skipped]
+  }
+  const skipped = ['parts|all']
+  expect(await build('first')).toEqual([1, skipped])
+  expect(await build('first')).toEqual([0, skipped])
+  expect(await build('second')).toEqual([1, skipped])
 })
 
 it('the weight of a value counts its large texts and buffers, wherever they are near its top', () => {

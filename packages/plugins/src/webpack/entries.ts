@@ -8,6 +8,8 @@
  * The entry of an identifier: the environment and etag, which must match before the value may be used, and its place in a pack.
  *
  *   u8[8] environment | u8[8] pack | u32 bytes of the pack | u32 its values | u32 place in it | u8 1 = has an etag | etag as UTF-8
+ *
+ * The pack of a value that cannot be stored has no values: the entry only says so.
  */
 import { hash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
@@ -108,6 +110,11 @@ export function textOf(etag: Etag | null): string | null | undefined {
   } catch {
     return undefined
   }
+}
+
+/** The entry of a value that cannot be stored. */
+export function unstorable(environment: string, etag: string): Pointer {
+  return { environment, pack: '\0'.repeat(ID_BYTES), packBytes: 0, packItems: 0, place: 0, etag }
 }
 
 export function encodePointer({ environment, pack, packBytes, packItems, place, etag }: Pointer): Buffer {

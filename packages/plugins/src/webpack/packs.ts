@@ -10,7 +10,16 @@
  */
 import type { Namespace } from 'varve'
 import { contentLengths, Contents, decodePack, type Encoded, encodePack, LARGE_BYTES } from './contents.ts'
-import { decodePointer, encodePointer, type Entries, type Etag, idOf, isOf, type Pointer } from './entries.ts'
+import {
+  decodePointer,
+  encodePointer,
+  type Entries,
+  type Etag,
+  idOf,
+  isOf,
+  type Pointer,
+  unstorable,
+} from './entries.ts'
 import type { Parts } from './build-report.ts'
 import { keyOf, ReadAhead } from './read-ahead.ts'
 import type { SourceHashes } from './source-hashes.ts'
@@ -79,7 +88,21 @@ export class Packs {
 
   /** The place of this identifier's value. */
   find(identifier: string): Pointer | undefined {
-    return decodePointer(this.#pointers.get(identifier))
+    const pointer = decodePointer(this.#pointers.get(identifier))
+    return pointer?.packItems === 0 ? undefined : pointer
+  }
+
+  /** Whether an earlier build noted that this value cannot be stored, so that it is not serialised again to find that out. */
+  isUnstorable(environment: string, { identifier, etag }: Item): boolean {
+    const pointer = decodePointer(this.#pointers.get(identifier))
+    return pointer?.packItems === 0 && pointer.environment === environment && pointer.etag === etag
+  }
+
+  /** Notes that this value cannot be stored. Without an etag, the next value of this identifier may be another one. */
+  noteUnstorable(environment: string, { identifier, etag }: Item): void {
+    if (etag === null) return
+    const old = decodePointer(this.#pointers.put(identifier, encodePointer(unstorable(environment, etag)), false))
+    if (old !== undefined && old.packItems > 0) this.#replaced.set(old.pack, old.packBytes)
   }
 
   /** The value of this identifier, or a promise of it; undefined if there is none. Throws if the pack is damaged. */
@@ -196,7 +219,7 @@ export class Packs {
     items.forEach(({ identifier, etag }, place) => {
       const pointer = { environment, pack, packBytes, packItems: items.length, place, etag }
       const old = decodePointer(this.#pointers.put(identifier, encodePointer(pointer), isBound))
-      if (old !== undefined && old.pack !== pack) this.#replaced.set(old.pack, old.packBytes)
+      if (old !== undefined && old.packItems > 0 && old.pack !== pack) this.#replaced.set(old.pack, old.packBytes)
     })
     return { pack, bytes: packBytes }
   }
@@ -210,6 +233,7 @@ export class Packs {
         if (identifier !== undefined) this.#pointers.delete(identifier)
         continue
       }
+      if (pointer.packItems === 0) continue
       const use = { ...pointer, identifier }
       const uses = used.get(pointer.pack)
       if (uses === undefined) used.set(pointer.pack, [use])

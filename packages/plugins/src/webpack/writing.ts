@@ -30,7 +30,7 @@ const EXIT_SHARE = 1 / 32
 
 /** The destination of packs. */
 export interface Target {
-  readonly packs: Pick<Packs, 'write' | 'writeNow' | 'noteOrder'>
+  readonly packs: Pick<Packs, 'write' | 'writeNow' | 'noteOrder' | 'isUnstorable' | 'noteUnstorable'>
   readonly commit: () => Promise<CommitReport>
 }
 
@@ -123,10 +123,15 @@ export class Writing {
     const { light, heavy } = this.#itemsOf(group)
     const bytes = await this.#put(packs, environment, light)
     if (bytes > 0) this.#sizes.note(kindOf(light[0]?.identifier ?? ''), light.length, bytes)
-    for (const item of heavy) await this.#put(packs, environment, [item])
+    for (const item of heavy) await this.#putHeavy(packs, environment, item)
     for (const [identifier, pending] of group) {
       if (this.pending.get(identifier) === pending) this.pending.delete(identifier)
     }
+  }
+
+  async #putHeavy(packs: Target['packs'], environment: string, item: Item): Promise<void> {
+    if (packs.isUnstorable(environment, item)) this.#skip(item.identifier, 'an earlier build could not store it')
+    else if ((await this.#put(packs, environment, [item])) === 0) packs.noteUnstorable(environment, item)
   }
 
   /** Divides a group into items that share a pack and items with a pack of their own. Values over the limit are skipped. */
