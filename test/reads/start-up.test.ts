@@ -191,6 +191,18 @@ it('the result of a program that replaces a file which it has read is not stored
   }
 })
 
+it.each([
+  ['a module', "try { (await import('node:module')).createRequire(process.cwd() + '/')('./made.cjs') } catch {}"],
+  ['a file', "try { fs.readFileSync('made.cjs') } catch {}"],
+  ['a name', "fs.existsSync('made.cjs')"],
+])('%s that a program does not find, and removes in vain, is a miss once it is there', (_, read) => {
+  const folder = makeProject()
+  const clean = `${read}; fs.rmSync('made.cjs', { force: true })`
+  expect([hits(folder, clean), hits(folder, clean)]).toEqual([false, true])
+  writeFileSync(join(folder, 'made.cjs'), 'module.exports = 2')
+  expect(hits(folder, read)).toBe(false)
+})
+
 it('what a program reads in a file that another program then removes decides its results, although the program tries to remove it, too', () => {
   const folder = makeProject()
   const remove = `process.getBuiltinModule('node:child_process').execFileSync(process.execPath, ['--eval', "fs.rmSync('a.txt')"])`

@@ -83,6 +83,8 @@ export class StartUp implements Ambient {
   readonly #written: Set<string> = new Set()
   /** Those written since the last look at what they left. */
   #unseen: Set<string> = new Set()
+  /** The keys of reads that found one of those missing, and its path. */
+  readonly #missing: Map<string, string> = new Map()
   scopes = 0
   isTooLong = false
 
@@ -98,9 +100,14 @@ export class StartUp implements Ambient {
     return this.#reads
   }
 
-  /** Looks again at the names and types that the program read of what it removed since, and of the folders around. */
+  /**
+   * Looks again at the names and types that the program read of what it removed since, and of the folders around. Forgets the reads
+   * that found a path missing which the program has made since.
+   */
   #lookAgain(disk: Disk): void {
     const removed = new Set([...this.#unseen].filter((path) => lookAt(disk.fs, path) === 'missing'))
+    for (const [key, path] of this.#missing) if (!removed.has(path)) this.#reads.delete(key)
+    this.#missing.clear()
     this.#unseen = new Set()
     const emptied = new Set([...removed].map((path) => disk.paths.dirname(path)))
     for (const [key, { kind, path }] of this.#reads) {
@@ -145,17 +152,17 @@ export class StartUp implements Ambient {
   wrote(path: string): void {
     const disk = hostDisk()
     if (disk === undefined) return
-    if (!this.#written.has(path) && lookAt(disk.fs, path) === 'missing') this.#forgetMissing(path, disk)
+    if (!this.#written.has(path) && lookAt(disk.fs, path) === 'missing') this.#noteMissing(path, disk)
     freezeAround(this.#reads, disk, path)
     this.#written.add(path)
     this.#unseen.add(path)
   }
 
-  /** Forgets the reads that found a path missing, as it still is. Others may have removed what one has found. */
-  #forgetMissing(path: string, disk: Disk): void {
+  /** Notes the reads that found a path missing, as it still is. Others may have removed what one has found. */
+  #noteMissing(path: string, disk: Disk): void {
     for (const kind of READ_KINDS) {
       const key = `${kind} ${path}`
-      if (!isOfFolder(kind) && this.#reads.get(key)?.hasChanged(disk) === false) this.#reads.delete(key)
+      if (!isOfFolder(kind) && this.#reads.get(key)?.hasChanged(disk) === false) this.#missing.set(key, path)
     }
   }
 
