@@ -329,6 +329,25 @@ onEngine('native', (subject) => {
     expect(await once(subject, project, work)).toBe(0)
   })
 
+  it('a folder that the work does not find, and removes in vain, is an input', async () => {
+    const project = subject.project()
+    const folder = project.path('reports')
+    const work = (): unknown => {
+      let names: string[] = []
+      try {
+        names = readdirSync(folder)
+      } catch {
+        // There are none.
+      }
+      rmSync(folder, { recursive: true, force: true })
+      return names
+    }
+    expect(await once(subject, project, work)).toBe(1)
+    expect(await once(subject, project, work)).toBe(0)
+    project.write('reports/one.txt', 'one')
+    expect(await once(subject, project, work)).toBe(1)
+  })
+
   it('a file that is only touched is a hit', async () => {
     const project = subject.project()
     await project.settle('a.txt', 'one')

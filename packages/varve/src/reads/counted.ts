@@ -227,8 +227,9 @@ export class OwnWrites {
   }
 
   /** Whether the work made a folder, listed it and removed it. */
-  hadTemporarily({ kind, path }: Found): boolean {
-    return isOfFolder(kind) && this.#written.get(path) === true && lookAt(this.#disk.fs, path) === 'missing'
+  hadTemporarily({ kind, path, digest }: Found): boolean {
+    const wasMade = isOfFolder(kind) && this.#written.get(path) === true && digest !== 'missing'
+    return wasMade && lookAt(this.#disk.fs, path) === 'missing'
   }
 }
 
