@@ -3,9 +3,11 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { cached } from '@varve/plugins/rollup'
+import { varve } from '@varve/plugins/vite'
 import { type Plugin, rollup } from 'rollup'
 import { openCache } from 'varve'
 import type { CliJson } from 'varve/cli-json'
+import { build as buildWithVite } from 'vite'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { isInContainerLayer } from '../../packages/varve/dist/cli/diagnosis.js'
 import { runVarve } from '../command.ts'
@@ -222,4 +224,47 @@ describe('varve doctor after builds that stored nothing', () => {
       },
     ])
   })
+
+  it.each([
+    [
+      'not tested',
+      { name: 'shout', transform: (): null => null },
+      "(not tested: 'shout')",
+      "name the slow ones, as in varve({ plugins: ['<name>'] })",
+    ],
+    [
+      'with state',
+      { name: 'collect', transform: (): null => null, generateBundle: () => undefined },
+      "(keeps state: 'collect')",
+      'stateless: true',
+    ],
+    [
+      'without work',
+      { name: 'page', closeBundle: () => undefined },
+      "(without work on modules: 'page')",
+      'so remove varve()',
+    ],
+    ['of Vite alone', undefined, "(only Vite's own)", 'so remove varve()'],
+  ])(
+    'a build by Vite whose plugins varve() does not know leaves no record, and doctor says nothing: %s',
+    async (_, plugin, found, advice) => {
+      const root = makeFolder()
+      write(root, { 'package.json': '{}', 'main.js': "import './part.js'", 'part.js': 'console.log(1)' })
+      const input = join(root, 'main.js')
+      const dir = join(root, 'cache')
+      await buildWithVite({
+        root,
+        configFile: false,
+        logLevel: 'silent',
+        build: { rolldownOptions: { input } },
+        plugins: [plugin, varve({ dir })],
+      })
+      const text = runVarve(['doctor', '--dir', dir]).out
+      expect(text).toContain(`the last build by vite has stored nothing: varve() knows no plugin ${found}`)
+      expect(text).toContain(advice)
+      expect(runVarve(['history', '--dir', dir]).out).toMatch(
+        /^vite .* 0 of 2 .*not stored: varve\(\) knows no plugin/m,
+      )
+    },
+  )
 })

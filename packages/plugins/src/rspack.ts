@@ -16,6 +16,7 @@ import { noteOutput } from 'varve/internal'
 import { installReads } from 'varve/reads'
 import { type CachedOptions, FIELDS } from './build/options.ts'
 import { digest } from './build/digest.ts'
+import { infoOf } from './build/report.ts'
 import { checkOptions } from './build/validate.ts'
 import { attach, followBuilds } from './loader/shared.ts'
 import { LoaderCache } from './loader/cache.ts'
@@ -48,10 +49,7 @@ export class VarveRspackPlugin {
     const logger = compiler.getInfrastructureLogger(NAME)
     const inputs = { tool: `rspack ${compiler.rspack.rspackVersion}` }
     const warn = (text: string): void => logger.warn(text)
-    const info = (text: string): void => {
-      if (isLevelHidden(compiler)) process.stderr.write(`[${NAME}] ${text}\n`)
-      else logger.info(text)
-    }
+    const info = infoOf(NAME, compiler)
     const build = { tool: 'rspack', root: compiler.context, inputs, warn, info }
     compiler.hooks.initialize.tap(NAME, () => noteOutput(compiler.outputPath, compiler.context))
     followBuilds(NAME, compiler, cache, build)
@@ -68,9 +66,4 @@ export class VarveRspackPlugin {
     compiler.hooks.watchClose.tap(NAME, () => void cache.close())
     compiler.hooks.shutdown.tapPromise(NAME, () => cache.close())
   }
-}
-
-/** Whether the config hides the level 'info' of the log, as that of Rsbuild does. A report was asked for, so it is printed anyway. */
-function isLevelHidden({ options }: Compiler): boolean {
-  return ['none', 'error', 'warn'].includes(options.infrastructureLogging.level ?? 'info')
 }

@@ -1,7 +1,8 @@
-/** A build of the working directory with the caching loader: `node loaders.mjs rspack|loader <options> [level of the log]`. Prints what the tool logs. */
+/** A build of the working directory with the caching loader, or with the plugin of webpack: `node loaders.mjs rspack|webpack|loader <options> [level of the log]`. Prints what the tool logs. */
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { VarveRspackPlugin } from '@varve/plugins/rspack'
+import { VarveWebpackPlugin } from '@varve/plugins/webpack'
 import { rspack } from '@rspack/core'
 import webpack from 'webpack'
 
@@ -23,7 +24,9 @@ const rules = (first) => ({ rules: [{ test: /\.js$/, use: [first, join(folder, '
 const compiler =
   tool === 'rspack'
     ? rspack({ ...config, module: rules(loader), plugins: [new VarveRspackPlugin(options)] })
-    : webpack({ ...config, module: rules({ loader, options }) })
+    : tool === 'webpack'
+      ? webpack({ ...config, cache: { type: 'memory' }, plugins: [new VarveWebpackPlugin(options)] })
+      : webpack({ ...config, module: rules({ loader, options }) })
 compiler.run((error) => {
   if (error) throw error
   compiler.close(() => undefined)

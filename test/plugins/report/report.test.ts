@@ -31,15 +31,17 @@ it('a report says 1 min 60 s', () => {
   expect(durations).toEqual(['999 ms', '1.0 s', '59.9 s', '1 min 0 s', '1 min 59 s', '2 min 0 s'])
 })
 
-it('a config that hides the log of Rspack, as that of Rsbuild, hides the report that was asked for', () => {
+it.each([
+  ['rspack', 'VarveRspackPlugin'],
+  ['webpack', 'VarveWebpackPlugin'],
+  ['loader', '@varve/plugins/loader'],
+])('a config that hides the log, as that of Rsbuild, hides the report that was asked for: %s', (tool, name) => {
   const folder = makeFolder()
   writeApplication(folder)
   const program = fileURLToPath(new URL('loaders.mjs', import.meta.url))
   const errors = (level: string): string =>
-    spawnSync(process.execPath, [program, 'rspack', '{"report":true}', level], { cwd: folder, encoding: 'utf8' }).stderr
-  expect(errors('error')).toBe(
-    `[VarveRspackPlugin] varve: 0 of ${MODULES} modules from cache, ${MODULES} rebuilt (new)\n`,
-  )
+    spawnSync(process.execPath, [program, tool, '{"report":true}', level], { cwd: folder, encoding: 'utf8' }).stderr
+  expect(errors('error')).toBe(`[${name}] varve: 0 of ${MODULES} modules from cache, ${MODULES} rebuilt (new)\n`)
   expect(errors('info')).toBe('')
 })
 

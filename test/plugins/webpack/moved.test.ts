@@ -5,6 +5,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import webpack from 'webpack'
 import { Root } from '../../../packages/plugins/dist/build/root.js'
 import { pathSerializers } from '../../../packages/plugins/dist/webpack/value.js'
+import { runVarve } from '../../command.ts'
 import { makeFolder } from '../../folders.ts'
 import { slow } from '../../slow.ts'
 import { PROJECTS, writeProject } from './projects.ts'
@@ -71,8 +72,8 @@ function copied(folder: string, other = join(makeFolder(), 'app')): string {
   return other
 }
 
-async function one(folder: string, order: Partial<Order> = {}): Promise<Built> {
-  const [built] = await build([{ folder, cache: 'varve', ...order }])
+async function one(folder: string, order: Partial<Order> = {}, env: Record<string, string> = {}): Promise<Built> {
+  const [built] = await build([{ folder, cache: 'varve', ...order }], env)
   if (built === undefined) throw new Error('no build')
   expect([built.errors, built.complaints]).toEqual([[], []])
   return built
@@ -177,6 +178,81 @@ describe('in another checkout', slow, () => {
     const other = copied(folder)
     const files = await expected(other)
     expect((await one(other)).files).toEqual(files)
+  })
+})
+
+describe('one cache directory outside of the checkouts, as VARVE_DIR is', slow, () => {
+  const makeNamed = (name: string | undefined, loader = PLAIN, origin?: string): string => {
+    const folder = makeCheckout(loader)
+    writeFileSync(join(folder, 'package.json'), JSON.stringify({ name, version: '1.0.0' }))
+    if (origin === undefined) return folder
+    mkdirSync(join(folder, '.git'))
+    writeFileSync(join(folder, '.git/HEAD'), 'ref: refs/heads/main\n')
+    writeFileSync(join(folder, '.git/config'), `[core]\n\tbare = false\n[remote "origin"]\n\turl = ${origin}\n`)
+    return folder
+  }
+  const comment = (version: number): string => `module.exports = (source) => source + '/* ${version} */'\n`
+  /** Modules built in each checkout, one after the other; the output is that of a build without a cache. */
+  const builtIn = async (dir: string, folders: readonly string[]): Promise<number[]> => {
+    const built: number[] = []
+    for (const folder of folders) {
+      const files = await expected(folder)
+      const found = await one(folder, { options: { dir } })
+      expect(found.files).toEqual(files)
+      built.push(found.built)
+    }
+    return built
+  }
+
+  it('a checkout in a directory of another name hits, and a module that differs there is built', async () => {
+    const dir = join(makeFolder(), 'caches/webpack')
+    const first = makeNamed('shop')
+    const second = copied(first, join(makeFolder(), 'shop-2'))
+    expect(await builtIn(dir, [first, second])).toEqual([2, 0])
+    writeFileSync(join(second, 'part.js'), 'export const part = 2\n')
+    expect(await builtIn(dir, [second, second, first])).toEqual([1, 0, 1])
+    writeFileSync(join(second, 'loader.cjs'), comment(2))
+    expect(await builtIn(dir, [second, first])).toEqual([2, 0])
+  })
+
+  it('npx varve why compares with the checkout in which it runs, and its paths are relative to that', async () => {
+    const dir = join(makeFolder(), 'caches/webpack')
+    const first = makeNamed('shop')
+    const second = copied(first, join(makeFolder(), 'shop-2'))
+    for (const folder of [first, second]) await one(folder, { options: { dir } })
+    writeFileSync(join(second, 'part.js'), 'export const part = 2\n')
+    const why = (cwd: string): string => runVarve(['why', 'part.js', '--dir', dir], { cwd }).out
+    expect(why(first)).toContain(': a hit, if its inputs are')
+    expect(why(second)).toMatch(
+      /^webpack, production, .*, shop, module part\.js: 1 variant\n[^/]*: a miss: part\.js changed\n/,
+    )
+  })
+
+  it('projects of one name that were cloned from different places keep their entries', async () => {
+    const dir = join(makeFolder(), 'caches/webpack')
+    const urls = [
+      'https://user:word@example.com/a/web.git',
+      'git@example.com:b/web.git',
+      'ssh://git@example.com:22/c/web',
+      '/srv/d/web.git',
+      'https://example.com/e/web',
+    ]
+    const folders = urls.map((url, index) => makeNamed('web', comment(index), url))
+    for (const folder of folders) expect((await one(folder, { options: { dir } })).built).toBe(2)
+    expect((await one(folders[0] ?? '', { options: { dir } })).built).toBe(0)
+    const stored = runVarve(['stats', '--dir', dir, '--raw', '--json']).out
+    expect([stored.includes('example.com/a/web'), stored.includes('word@')]).toEqual([true, false])
+    // A record of a build has the beginning of each name only.
+    const env = { VARVE_HISTORY: 'always' }
+    await one(folders[1] ?? '', { options: { dir } }, env)
+    expect(runVarve(['history', '--dir', dir]).out).toMatch(/ webpack, production, web$/m)
+  })
+
+  it('a project without a name shares nothing with one in a directory of another name', async () => {
+    const dir = join(makeFolder(), 'caches/webpack')
+    const first = makeNamed(undefined)
+    const second = copied(first, join(makeFolder(), 'shop-2'))
+    expect(await builtIn(dir, [first, second, first])).toEqual([2, 2, 0])
   })
 })
 

@@ -74,6 +74,25 @@ export function reportBuild(
   }
 }
 
+/** A compiler of webpack or Rspack. */
+export interface LoggingCompiler {
+  readonly options: { readonly infrastructureLogging?: { readonly level?: unknown } }
+  getInfrastructureLogger(name: string): { info(text: string): void }
+}
+
+/**
+ * Returns a function that prints reports in the log of a compiler. A report was asked for, so it is printed even if the config hides the level
+ * 'info' of the log, as that of Rsbuild does.
+ */
+export function infoOf(name: string, compiler: LoggingCompiler): (text: string) => void {
+  const logger = compiler.getInfrastructureLogger(name)
+  return (text) => {
+    const level = compiler.options.infrastructureLogging?.level
+    if ([false, 'none', 'error', 'warn'].some((hiding) => hiding === level)) process.stderr.write(`[${name}] ${text}\n`)
+    else logger.info(text)
+  }
+}
+
 /** The counts of a build as a phrase; `isSaved` as in `ReportedBuild`. */
 export function lineOf({ hits, misses, reasons = {}, savedMs = 0 }: BuildCounts, isSaved: boolean): string {
   if (hits + misses === 0) return 'no module of this build was looked up in the cache'

@@ -6,6 +6,7 @@
 import { closeBeforeExit } from '../build/before-exit.ts'
 import { digest } from '../build/digest.ts'
 import { type CachedOptions, FIELDS } from '../build/options.ts'
+import { infoOf, type LoggingCompiler } from '../build/report.ts'
 import { checkOptions } from '../build/validate.ts'
 import { type Build, LoaderCache } from './cache.ts'
 import type { ChainContext, LoaderContext, Logger } from './context.ts'
@@ -33,6 +34,7 @@ const alone: Map<string, Alone> = new Map()
 interface AnyCompiler extends BuildingCompiler {
   /** The compiler that made this one, or itself. */
   readonly root: AnyCompiler
+  readonly options: LoggingCompiler['options']
   getInfrastructureLogger(name: string): Logger
 }
 
@@ -74,7 +76,7 @@ function isCompiler(value: unknown): value is AnyCompiler {
   return (
     typeof value === 'object' &&
     value !== null &&
-    ['root', 'hooks', 'getInfrastructureLogger'].every((name) => name in value)
+    ['root', 'hooks', 'options', 'getInfrastructureLogger'].every((name) => name in value)
   )
 }
 
@@ -85,7 +87,7 @@ function makeAlone(id: string, options: CachedOptions, context: LoaderContext): 
   const logger = compiler?.getInfrastructureLogger(NAME) ?? context.getLogger(NAME)
   const cache = new LoaderCache(options)
   const warn = (text: string): void => logger.warn(text)
-  const info = (text: string): void => logger.info(text)
+  const info = compiler === undefined ? (text: string): void => logger.info(text) : infoOf(NAME, compiler)
   const build = { tool: 'loader', root: context.rootContext, inputs: {}, warn, info }
   if (compiler === undefined) cache.begin(build)
   closeBeforeExit({ close: () => cache.end(false).then(() => cache.close()) })

@@ -18,6 +18,7 @@ import {
 import { isKnownSafe } from '../rollup/state.ts'
 import { isWatching, makeCache } from '../rollup/tool.ts'
 import { ViteTool } from './config.ts'
+import { adviceOf, phraseOf, recordUncached, type Survey, surveyOf } from './survey.ts'
 import { noteRequest } from '../build/server.ts'
 import { digestOfTexts } from '../build/digest.ts'
 import { valueText } from '../build/identity.ts'
@@ -42,6 +43,9 @@ export interface VarveViteOptions extends CachedOptions {
   readonly plugins?: 'auto' | readonly (string | PluginChoice)[] | undefined
 }
 
+/** What is used of the context of a hook. */
+type LoggingContext = Record<'warn' | 'info', (text: string) => void>
+
 const VARVE_FIELDS: Fields<VarveViteOptions> = {
   ...FIELDS,
   plugins: [
@@ -56,7 +60,13 @@ export function makeVarve(options: VarveViteOptions): Plugin & VitestPlugin {
   const { plugins: choices = 'auto', ...shared } = options
   const tool = new ViteTool()
   const caches = new Map<HookedPlugin, PluginCache>()
-  let isReported = false // each environment begins a build
+  /** What begins to build without a cache; a config has it once, although each environment begins a build. */
+  let survey: Survey | undefined
+  const logOf = (context: LoggingContext) => (level: 'warn' | 'info') => (text: string) => {
+    // Vite 5, which has no environments, puts a prefix before that of Rollup.
+    const isPrefixed = Reflect.get(context, 'environment') === undefined
+    if (!isPrefixed || !tool.log(level, text)) context[level](text)
+  }
   const all = (work: (cache: PluginCache) => Promise<void>): Promise<unknown> =>
     Promise.all([...caches.values()].map(work))
   return {
@@ -75,16 +85,19 @@ export function makeVarve(options: VarveViteOptions): Plugin & VitestPlugin {
       addToKeys(context, tool, () => caches.values())
     },
     async buildStart() {
-      // Vite 5, which has no environments, puts a prefix before that of Rollup.
-      const isPrefixed = Reflect.get(this, 'environment') === undefined
-      const logged = (level: 'warn' | 'info') => (text: string) => {
-        if (!isPrefixed || !tool.log(level, text)) this[level](text)
+      const logged = logOf(this)
+      if (caches.size === 0 && choices === 'auto' && survey === undefined) {
+        survey = surveyOf(tool.plugins())
+        logged('warn')(adviceOf(survey))
       }
-      if (caches.size === 0 && choices === 'auto' && !isReported) logged('warn')(nothingKnown(tool.plugins()))
-      isReported = true
       await all((cache) => cache.begin(logged('warn'), logged('info')))
     },
-    async buildEnd() {
+    async buildEnd(error) {
+      if (survey !== undefined && error === undefined && !tool.isServer() && !isWatching(this)) {
+        const logged = logOf(this)
+        const build = { modules: [...this.getModuleIds()].length, reason: phraseOf(survey), root: tool.root() }
+        await recordUncached({ ...build, options: shared, warn: logged('warn'), info: logged('info') })
+      }
       await all((cache) => cache.end(isWatching(this)))
     },
     watchChange(path) {
@@ -133,21 +146,6 @@ function notFound(name: string, plugins: readonly HookedPlugin[]): VarveError {
   const names = plugins.map((plugin) => shortName(plugin.name)).filter((one) => one !== 'varve')
   const advice = part === undefined ? undefined : `did you mean '${shortName(part.name)}'?`
   return unknownName(`varve() finds no plugin ${describe(name)}`, name, names, advice)
-}
-
-function nothingKnown(plugins: readonly HookedPlugin[]): string {
-  const others = plugins
-    .map(({ name }) => name)
-    .filter((name) => name !== 'varve' && !/^(?:vite:|builtin:|native:|alias$|commonjs$)/.test(name))
-  const have =
-    others.length === 0
-      ? "it has none but Vite's own"
-      : `it has ${others
-          .slice(0, 8)
-          .map((name) => `'${name}'`)
-          .join(', ')}`
-  const fix = others.length === 0 ? 'Remove varve()' : `Name the slow ones: varve({ plugins: ['${others[0]}'] })`
-  return `varve() caches nothing, because it knows no plugin of this config: ${have}. ${fix}`
 }
 
 function shortName(name: string): string {

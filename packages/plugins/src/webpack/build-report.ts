@@ -13,7 +13,7 @@
 import { type BuildCounts, type Cache, type CommitReport, type Namespace, type RemoteReport, startWork } from 'varve'
 import type { Compilation, Compiler, Module } from 'webpack'
 import { NOT_STORED } from '../build/tally.ts'
-import { reportBuild, reportOf, type ReportOption } from '../build/report.ts'
+import { infoOf, reportBuild, reportOf, type ReportOption } from '../build/report.ts'
 import type { Root } from '../build/root.ts'
 import { causeOf, partsOf } from './why.ts'
 
@@ -41,8 +41,7 @@ export class BuildReport {
   /** @param changed names what has changed for all modules */
   constructor(compiler: Compiler, report: ReportOption | undefined, changed: () => readonly string[]) {
     this.#report = reportOf(report)
-    const logger = compiler.getInfrastructureLogger(NAME)
-    this.#info = (text) => logger.info(text)
+    this.#info = infoOf(NAME, compiler)
     compiler.hooks.compilation.tap(NAME, (compilation) => {
       measure(compilation)
       compilation.hooks.buildModule.tap(NAME, (module) => this.#rebuilding(module, compilation))

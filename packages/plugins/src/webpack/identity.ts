@@ -20,7 +20,7 @@
  *   record:  `<generation> <digest> <id of the environment, hex> <inputs as JSON>`, a line each, the newest first
  */
 import { createHash } from 'node:crypto'
-import { isAbsolute, relative, resolve, sep } from 'node:path'
+import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gitDirectory } from 'varve'
 import { digestOfInput, parseJson } from 'varve/internal'
@@ -28,6 +28,7 @@ import type { Compiler } from 'webpack'
 import { lenientDigest } from '../build/digest.ts'
 import { isInstalled, loaded } from '../build/modules.ts'
 import type { Root } from '../build/root.ts'
+import { textOf } from '../build/files.ts'
 import { disk } from '../host/files.ts'
 import type { VarveWebpackOptions } from './options.ts'
 
@@ -123,14 +124,52 @@ function defaultNameOf(compiler: Compiler, project: string): string {
 }
 
 /**
- * The project of a compiler, as a name that stays the same if the project and its cache are moved together. A cache outside the working
- * tree may serve several worktrees of a repository, so the name has the repository and the place of the project in a worktree.
+ * The project of a compiler, as a name that other checkouts of it have, too:
+ *
+ *   cache in the checkout        where the project is from the cache, because both are moved together
+ *   cache in the Git directory   where the project is in its worktree
+ *   cache elsewhere              the name in package.json, the repository that the checkout was cloned from, and where the project is in the
+ *                                checkout. Without a name it is where the repository or the project is from the cache
+ *
+ * Projects that agree in all of it take turns as branches do: entries are valid only in their environment, and the newest few are kept.
  */
 function projectOf({ context }: Compiler, { folder, root }: Place): string {
   const repository = gitDirectory(root.folder)
-  const isOwn = repository === undefined || (isIn(root.folder, folder) && !isIn(repository, folder))
-  const parts = isOwn ? [relative(folder, context)] : [relative(folder, repository), relative(root.folder, context)]
-  return parts.map((part) => part.split(sep).join('/')).join(' ')
+  const isInRepository = repository !== undefined && isIn(repository, folder)
+  const place = relative(root.folder, context)
+  if (isIn(root.folder, folder) && !isInRepository) return namesOf(relative(folder, context))
+  const name = isInRepository ? undefined : packageNameOf(context, root.folder)
+  if (name !== undefined) return namesOf(name, repository === undefined ? '' : originOf(repository), place)
+  return repository === undefined ? namesOf(relative(folder, context)) : namesOf(relative(folder, repository), place)
+}
+
+function namesOf(...names: readonly string[]): string {
+  return names
+    .filter((name) => name !== '')
+    .map((name) => name.split(sep).join('/'))
+    .join(' ')
+}
+
+/** The name in the package.json of a directory, or in the nearest one above it up to the root. */
+function packageNameOf(folder: string, root: string): string | undefined {
+  try {
+    const { name }: { name?: unknown } = JSON.parse(disk.readFileSync(join(folder, 'package.json'), 'utf8'))
+    if (typeof name === 'string' && PACKAGE_NAME.test(name)) return name
+  } catch {
+    // The next one may be better.
+  }
+  return folder === root || dirname(folder) === folder ? undefined : packageNameOf(dirname(folder), root)
+}
+
+const PACKAGE_NAME = /^[\w@./-]{1,214}$/
+
+/** Where a repository was cloned from, without protocol and credentials: `github.com/owner/name`; empty if that is unknown. */
+function originOf(repository: string): string {
+  const config = textOf(join(repository, 'config'), 'utf8') ?? ''
+  const [, url = ''] = /^\[remote "origin"\]$[^[]*?^\s*url = (.+)$/m.exec(config) ?? []
+  const [, host = '', path = ''] =
+    /^(?:\w+:\/\/)?(?:[^@/]*@)?([\w.-]+)(?::\d+\/|:|\/)\/?([\w./~-]+?)(?:\.git)?\/?$/.exec(url) ?? []
+  return path === '' ? '' : `${host}/${path}`
 }
 
 function isIn(folder: string, path: string): boolean {

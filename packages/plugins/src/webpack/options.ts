@@ -17,7 +17,7 @@ import {
 export interface VarveWebpackOptions {
   /**
    * Name of the compiler in the cache. Compilers with the same name share their entries; others do not.
-   * @defaultValue the compiler's name, mode, target and context, and a number if compilers of one MultiCompiler agree in all four
+   * @defaultValue the compiler's name, mode, target and project, and a number if compilers of one MultiCompiler agree in all four
    */
   readonly name?: string | undefined
   /**

@@ -102,7 +102,7 @@ const IN_ARCHIVE = /\.zip[\\/]node_modules[\\/].*[\\/]package\.json$/
 /** A difference as a phrase. */
 export function sentenceOf({ kind, name, before, after }: Difference): string {
   if (kind === 'reads') return 'what its work read is not stored'
-  if (kind === 'list') return `${name}/ has another list of files`
+  if (kind === 'list') return `the list of files in ${name === '' ? 'the project directory' : `${name}/`} changed`
   if (kind === 'env' && name.endsWith('*')) return `other variables are set${name === '*' ? '' : ` (${name})`}`
   const subject = subjectOf(kind, name)
   if (before === undefined && kind !== 'input') return `${subject} is a new dependency`

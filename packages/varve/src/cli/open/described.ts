@@ -42,17 +42,26 @@ export class Described {
     return typeof key === 'string' ? this.of(namespace)?.subjectOf(namespace, key) : undefined
   }
 
-  /** The namespaces in a record of a build, whose names may be cut, as users know them. */
+  /**
+   * The namespaces in a record of a build, as users know them. Names may be cut: of one that may mean several descriptions, what the titles
+   * of these have in common.
+   */
   titlesOf(recorded: readonly string[]): string[] {
     const titles = recorded.map((name) => {
       const isMeant = (group: string): boolean => (name.length < RECORDED_MAX ? group === name : group.startsWith(name))
-      const meant = this.#namespaces.filter((one) => isMeant(groupOf(one.name))).map((one) => this.of(one.name))
-      const shown = meant.find((one) => one !== undefined && one.isInternal !== true)
-      if (meant.some((one) => one !== undefined)) return shown?.title ?? ''
+      const meant = this.#namespaces.flatMap((one) => (isMeant(groupOf(one.name)) ? (this.of(one.name) ?? []) : []))
+      if (meant.length > 0) return commonTitle(meant.filter(({ isInternal }) => isInternal !== true))
       return name.startsWith(RECORDS_PREFIX) ? name.slice(RECORDS_PREFIX.length) : name
     })
     return [...new Set(titles)].filter((title) => title !== '')
   }
+}
+
+/** The parts with which all titles begin. */
+function commonTitle([first, ...others]: readonly Description[]): string {
+  const parts = first?.title.split(', ') ?? []
+  const differs = parts.findIndex((part, index) => others.some(({ title }) => title.split(', ')[index] !== part))
+  return parts.slice(0, differs === -1 ? undefined : differs).join(', ')
 }
 
 /** Describes the namespaces of a cache; nothing if the package that wrote them is not installed, or with `isRaw`. */
