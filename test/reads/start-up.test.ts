@@ -203,6 +203,23 @@ it.each([
   expect(hits(folder, read)).toBe(false)
 })
 
+it('a request that a program reads and removes is not answered with the result of when there was none', () => {
+  const folder = makeProject()
+  const take = `globalThis.request = 'none'
+    try { if (fs.statSync('request.txt').isFile()) globalThis.request = fs.readFileSync('request.txt', 'utf8') } catch {}
+    fs.rmSync('request.txt', { force: true })`
+  const results = (): readonly string[] => run(folder, take, 'globalThis.request')
+  expect([results(), results()]).toEqual([
+    ['0', 'none'],
+    ['1', 'none'],
+  ])
+  writeFileSync(join(folder, 'request.txt'), 'all')
+  expect([results(), results()]).toEqual([
+    ['0', 'all'],
+    ['1', 'none'],
+  ])
+})
+
 it('what a program reads in a file that another program then removes decides its results, although the program tries to remove it, too', () => {
   const folder = makeProject()
   const remove = `process.getBuiltinModule('node:child_process').execFileSync(process.execPath, ['--eval', "fs.rmSync('a.txt')"])`

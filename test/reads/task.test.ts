@@ -348,6 +348,32 @@ onEngine('native', (subject) => {
     expect(await once(subject, project, work)).toBe(1)
   })
 
+  it('what one run reads and removes, other runs may have in memory', async () => {
+    const project = subject.project()
+    const request = project.path('request.txt')
+    const build = async (): Promise<string[]> => {
+      let taken: string | undefined
+      const take = (): string => {
+        taken ??= existsSync(request) ? readFileSync(request, 'utf8') : 'none'
+        rmSync(request, { force: true })
+        return taken
+      }
+      const results: string[] = []
+      await withCache(subject, project, async (cache) => {
+        const task = cache.task<string>('build', { root: project.root, codec: 'json', trackReads: true })
+        for (const id of ['one', 'two']) results.push(await task.run({ id }, take))
+      })
+      return results
+    }
+    expect([await build(), await build()]).toEqual([
+      ['none', 'none'],
+      ['none', 'none'],
+    ])
+    project.write('request.txt', 'all')
+    expect(await build()).toEqual(['all', 'all'])
+    expect(await build()).toEqual(['none', 'none'])
+  })
+
   it('a file that is only touched is a hit', async () => {
     const project = subject.project()
     await project.settle('a.txt', 'one')

@@ -2,7 +2,7 @@
 // Builds generated programs after each of their edits, with Varve and without, and compares. Programs that are built together share a
 // process for each step with Varve, and one without.
 import { spawn } from 'node:child_process'
-import { mkdirSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { MARK } from '../staleness/build/outcome.mjs'
@@ -48,6 +48,8 @@ class Trial {
     this.program = program
     this.rename = rename
     rmSync(`${folder}-moved`, { recursive: true, force: true })
+    this.taken = `${folder}-inbox`
+    rmSync(this.taken, { recursive: true, force: true })
     const files = Object.entries(filesOf(program)).map(([path, text]) => [path, rename(text)])
     this.project = new Project(folder, Object.fromEntries(files))
     for (const [path, [target]] of Object.entries(LINKS)) this.project.apply(['link', path, target])
@@ -61,7 +63,18 @@ class Trial {
 
   /** The edits before the next build: none before the first one and its repetition. */
   edit() {
+    this.#putBack()
     for (const change of this.program.edits[this.steps.length - 2] ?? []) this.project.apply(this.#renamed(change))
+    rmSync(this.taken, { recursive: true, force: true })
+    const inbox = join(this.project.folder, 'inbox')
+    if (existsSync(inbox)) cpSync(inbox, this.taken, { recursive: true })
+  }
+
+  /** Builds take what is in the inbox, and each finds all of it. */
+  #putBack() {
+    const inbox = join(this.project.folder, 'inbox')
+    rmSync(inbox, { recursive: true, force: true })
+    if (existsSync(this.taken)) cpSync(this.taken, inbox, { recursive: true })
   }
 
   /** @param {Change} change @returns {Change} */
@@ -75,6 +88,7 @@ class Trial {
   orderOf(isCached) {
     const { folder } = this.project
     for (const output of ['dist', 'gen']) rmSync(join(folder, output), { recursive: true, force: true })
+    this.#putBack()
     const { tool, format, hook, collects, virtual, isParallel, modules } = this.program
     return { folder, settings: { tool, format, hook, collects, virtual, isParallel, modules, isCached } }
   }

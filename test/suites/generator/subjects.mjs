@@ -87,6 +87,8 @@ export const KINDS = {
     texts,
   ),
   readPointer: ['data/pointer.txt'],
+  takeSync: ['inbox/one.txt'],
+  takeFolder: ['inbox'],
   readUpward: ['data/deep/a.txt', 'data/deep/word.txt', 'pages/more/settings.txt'],
   readExtension: ['data/word', 'data/none', 'data/f'],
   requireJson: ['data/f.json'],

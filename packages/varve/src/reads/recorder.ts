@@ -79,6 +79,7 @@ const PATHS_MAX = 20_000
 export class StartUp implements Ambient {
   readonly #reads: Map<string, Noted> = new Map()
   readonly hidden: Map<string, Opaque> = new Map()
+  readonly consumed: Set<string> = new Set()
   /** Files that the program wrote. */
   readonly #written: Set<string> = new Set()
   /** Those written since the last look at what they left. */
@@ -110,7 +111,9 @@ export class StartUp implements Ambient {
     this.#missing.clear()
     this.#unseen = new Set()
     const emptied = new Set([...removed].map((path) => disk.paths.dirname(path)))
-    for (const [key, { kind, path }] of this.#reads) {
+    for (const [key, read] of this.#reads) {
+      const { kind, path } = read
+      if (kind === 'content' && isIn(removed, path, disk) && read.hasChanged(disk)) this.consumed.add(path)
       if (kind === 'content' || kind === 'module' || !(emptied.has(path) || isIn(removed, path, disk))) continue
       const now = Observed.settled(disk, kind, path)
       now.freeze(disk)

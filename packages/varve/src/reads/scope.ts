@@ -26,7 +26,8 @@ import { type OwnFile, ReadCall } from './call.ts'
 import { type CallWrites, CountedPaths, type Kept, type Looks, OwnWrites, ReadVariables } from './counted.ts'
 import { forwardInputs, Generations, type ReadStore, type Verdict } from './generations.ts'
 import { FollowedModules, lookedAt } from './resolution.ts'
-import { type Disk, hostDisk, keyOf, type ReadKind } from '../inputs/input.ts'
+import { type Disk, hostDisk, keyOf, READ_KINDS, type ReadKind } from '../inputs/input.ts'
+import { lookAt } from '../inputs/stamp.ts'
 import { installResolution } from './modules.ts'
 import { hiddenReads, packageToTrust } from './known.ts'
 import { type ChangedInput, Comparison, namesOf, type StoredInput, storedInput } from '../inputs/set.ts'
@@ -194,6 +195,8 @@ export class ReadScope implements Sink {
   #storing: Storing = 'on'
   /** Whether it has taken over what the program read before, and compares each set once because a build began. */
   #phase: 'idle' | 'running' | 'building' = 'idle'
+  /** A path that the work read and removed, absolute: what it was is in memory only, also for other runs. */
+  #consumed: string | undefined
   /** Reports the first result that is not stored. */
   #report: ((message: string) => void) | undefined
 
@@ -349,6 +352,8 @@ export class ReadScope implements Sink {
 
   /** A result is not stored because its work wrote this file, absolute. */
   refuseWritten(path: string): void {
+    const isRead = READ_KINDS.some((kind) => this.#lives.has(`${kind} ${path}`))
+    if (isRead && lookAt(this.#disk.fs, path) === 'missing') this.#consumed ??= path
     this.#options.onNotStored?.('writes files')
     this.#reportOnce(
       `a result of '${this.name}' is not stored: its work wrote '${this.#root.relative(path)}', which a result from the cache would not do`,
@@ -381,6 +386,7 @@ export class ReadScope implements Sink {
 
   /** Whether results of that generation may be used. */
   verdict(generation: string): Verdict {
+    if (this.#outdated !== undefined) return 'changed'
     if (generation !== this.#generations.current)
       return this.#generations.verdict(generation, this.#phase === 'building')
     return this.reason === undefined && this.#isPresentCurrent() ? 'same' : 'changed'
@@ -460,9 +466,15 @@ export class ReadScope implements Sink {
     return set
   }
 
-  /** Whether this process has in memory what no set describes. */
+  /** What this process has in memory, and no set describes. */
+  get #outdated(): string | undefined {
+    const ambient = this.#installation?.ambient
+    const consumed = ambient !== undefined && ambient.reads.size > 0 ? [...(ambient.consumed ?? [])] : []
+    return this.#lives.spoiled('start-up') ?? this.#consumed ?? consumed.find((path) => !isOutput(path))
+  }
+
   #hasOutdated(): boolean {
-    const path = this.#lives.spoiled('start-up')
+    const path = this.#outdated
     if (path === undefined) return false
     this.#reportOnce(
       `results of '${this.name}' are not stored: the program has read '${this.#root.relative(path)}', which has changed since`,

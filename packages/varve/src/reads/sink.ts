@@ -39,6 +39,8 @@ export interface Opaque {
 /** Notes what a program reads outside of scopes, until the first of them begins. */
 export interface Ambient extends Sink {
   readonly reads: ReadonlyMap<string, Noted>
+  /** Files that the program read and removed, which are in its memory only; found when `reads` is asked for. An older copy has none. */
+  readonly consumed?: ReadonlySet<string>
   /** What was loaded or opened that recorded work may use, by its path. */
   readonly hidden: ReadonlyMap<string, Opaque>
   /** Scopes under way: nothing is noted while there are any. */

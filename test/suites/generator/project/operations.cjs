@@ -108,6 +108,15 @@ function upward(name) {
   return fs.readFileSync(path.join(folder, path.basename(name)), 'utf8')
 }
 
+/** Reads a request that somebody left, and removes it. @param {string} name */
+function take(name) {
+  try {
+    return fs.statSync(at(name)).isDirectory() ? listed(fs.readdirSync(at(name))) : fs.readFileSync(at(name), 'utf8')
+  } finally {
+    fs.rmSync(at(name), { recursive: true, force: true })
+  }
+}
+
 /** @param {string} name a file that has the path of another one */
 const viaPointer = (name) => fs.readFileSync(at(fs.readFileSync(at(name), 'utf8').trim()), 'utf8')
 
@@ -138,6 +147,8 @@ const OPERATIONS = {
   readHandle: viaHandle,
   readPointer: viaPointer,
   readUpward: upward,
+  takeSync: take,
+  takeFolder: take,
   readExtension: withExtension,
   readSelf: (name, self) => self.readFile(at(name)),
   requireJson: (name) => JSON.stringify(require(at(name))),
