@@ -26,6 +26,19 @@ const bundle = await rollup({ input: 'main.js', plugins: [dear] })
 await bundle.write({ file: 'dist/main.js' })
 `
 
+/** A config of Vite with a plugin that lets Babel work asynchronously. */
+const BABEL = `import { transformAsync } from '@babel/core'
+
+const babel = {
+  name: 'babel',
+  async transform(code, id) {
+    const options = { filename: id, babelrc: false, configFile: false, presets: [['@babel/preset-env', { targets: 'ie 11' }]] }
+    return id.endsWith('.js') ? transformAsync(code, options) : null
+  },
+}
+export default { plugins: [babel], build: { rolldownOptions: { input: 'main.js' }, minify: false } }
+`
+
 function makeProject(milliseconds: number): string {
   const folder = makeFolder()
   mkdirSync(join(folder, 'plugins'))
@@ -52,6 +65,30 @@ describe('varve estimate', () => {
     expect(words).toMatch(
       /of .* s, up to .* are in plugins\/dear\.mjs \(.*\): a second build with Varve would take about/,
     )
+  })
+
+  it('names a helper of Babel, which works in its steps after an await, and the temporary directory of a config of Vite', () => {
+    const cwd = makeFolder()
+    symlinkSync(MODULES, join(cwd, 'node_modules'))
+    const lines = Array.from(
+      { length: 150 },
+      (_, line) => `export const f${line} = async ({ a = ${line}, ...b }) => [...a, ...b?.c ?? []]\n`,
+    )
+    writeFileSync(join(cwd, 'package.json'), '{ "type": "module" }')
+    writeFileSync(
+      join(cwd, 'main.js'),
+      ['a', 'b'].map((name) => `import * as ${name} from './${name}.js'\nconsole.log(${name})\n`).join(''),
+    )
+    for (const name of ['a', 'b']) writeFileSync(join(cwd, `${name}.js`), lines.join(''))
+    writeFileSync(join(cwd, 'vite.config.js'), BABEL)
+    const vite = join(cwd, 'node_modules/vite/bin/vite.js')
+    const { out } = runVarve(['estimate', '--json', '--', process.execPath, vite, 'build', '--logLevel=silent'], {
+      cwd,
+    })
+    const { tool, cacheableMs, parts }: CliJson['estimate'] = JSON.parse(out)
+    expect([tool, parts[0]?.name]).toEqual(['Vite', '@babel/core'])
+    const large = parts.filter(({ ms }) => ms > 0.05 * cacheableMs).map(({ name }) => name)
+    expect(large.filter((name) => !['@babel/core', 'vite.config.js'].includes(name))).toEqual([])
   })
 
   it('finds nothing that is worth caching in a build whose plugins do little, and in a program that is no build', () => {

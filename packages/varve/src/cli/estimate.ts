@@ -21,8 +21,9 @@ import { escapeText } from './output/escape.ts'
 const PART_MIN = 0.1
 const MS_MIN = 1000
 
-/** Parts that are named. */
+/** Parts that are named: at most this many, each with this part of the work that could be cached. */
 const PARTS_MAX = 3
+const NAMED_MIN = 0.05
 
 type Estimate = Omit<EstimateJson, 'format'>
 
@@ -86,7 +87,8 @@ function textOf({ status, tookMs, tool, cacheableMs, parts }: Estimate): string 
   if (status !== 0) return `the build failed with exit code ${status}, so there is no estimate\n`
   if (tool === null)
     return `nothing here is worth caching: of ${duration(tookMs)}, no work is that of a bundler which Varve caches\n`
-  const named = parts.slice(0, PARTS_MAX).map(({ name, ms }) => `${escapeText(name)} (${duration(ms)})`)
+  const large = parts.filter(({ ms }) => ms >= NAMED_MIN * cacheableMs)
+  const named = large.slice(0, PARTS_MAX).map(({ name, ms }) => `${escapeText(name)} (${duration(ms)})`)
   if (cacheableMs < MS_MIN || cacheableMs < PART_MIN * tookMs) {
     const what = named.length === 0 ? 'no work' : `only ${duration(cacheableMs)} of work`
     return `nothing here is worth caching: of ${duration(tookMs)}, Varve could cache ${what} of ${tool}\n`
