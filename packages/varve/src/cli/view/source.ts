@@ -82,7 +82,7 @@ export class ViewSource {
   ): Promise<readonly RecordJson[]> {
     return this.#inspect(dir, async ({ session }) => {
       const tasks = await tasksOf(session, undefined)
-      const keys = (id: string): Set<string> => new Set(this.#roots.flatMap((root) => keysOf(id, root)))
+      const keys = (id: string): Set<string> => new Set(this.#roots.flatMap((root) => keysOf(id, root, this.#roots)))
       const found = ids.flatMap(({ task, id }) =>
         tasks
           .filter(({ name }) => task === undefined || name === `task:${task}`)
