@@ -31,8 +31,8 @@ const describeTasks: DescribeCache = (namespaces) => {
   ]
 }
 
-/** The key of a result is its id, NUL and a digest; an id may itself begin with NUL. */
+/** The key of a result is its id, NUL and a digest; the id of a module that a plugin makes begins with NUL, which no user knows. */
 function moduleOf(namespace: string, key: string): { readonly kind: string; readonly path: string } {
   const id = namespace.startsWith('result:') ? key.slice(0, Math.max(key.lastIndexOf('\0'), 0)) : key
-  return { kind: 'module', path: withoutRoot(id) }
+  return { kind: 'module', path: withoutRoot(id).replace(/^\0/, '') }
 }

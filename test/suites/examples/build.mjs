@@ -5,7 +5,7 @@ import assert from 'node:assert'
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { join, relative, sep } from 'node:path'
+import { basename, join, relative, sep } from 'node:path'
 import { addonPath, hostPlatform } from '../../../scripts/build/native.mjs'
 import { platforms } from '../../../scripts/build/platforms.mjs'
 import { packAll } from '../../../scripts/pack.mjs'
@@ -57,11 +57,14 @@ const INSTALL = {
     const { dependencies } = JSON.parse(await readFile(at('scripts/release/package.json'), 'utf8'))
     const pnpm = (/** @type {string[]} */ ...args) => run('npx', ['--yes', `pnpm@${dependencies.pnpm}`, ...args], { cwd: project })
     const { workspaces = [] } = JSON.parse(await readFile(join(project, 'package.json'), 'utf8'))
-    const packages = workspaces.map((/** @type {string} */ each) => `  - '${each}'\n`).join('')
-    await writeFile(join(project, 'pnpm-workspace.yaml'), packages === '' ? '' : `packages:\n${packages}`)
+    const settings = (/** @type {object} */ more) => writeFile(join(project, 'pnpm-workspace.yaml'), JSON.stringify({ packages: workspaces, ...more }))
+    await settings({})
     await pnpm('import') // what package-lock.json names
     await pnpm('install', '--frozen-lockfile', '--ignore-scripts', '--prefer-offline')
-    await pnpm('add', '--save-dev', '--ignore-scripts', '--prefer-offline', ...(packages === '' ? [] : ['--workspace-root']), ...tarballs)
+    // The packages depend on each other by versions that no registry has.
+    const packed = tarballs.map((path) => [basename(path).replace(/-\d.*$/, '').replace(/^varve-/, '@varve/'), `file:${path}`])
+    await settings({ overrides: Object.fromEntries(packed) })
+    await pnpm('add', '--save-dev', '--ignore-scripts', '--prefer-offline', ...(workspaces.length === 0 ? [] : ['--workspace-root']), ...tarballs)
   },
 }
 export const MANAGERS = Object.keys(INSTALL)

@@ -25,6 +25,9 @@ const MS_MIN = 1000
 const PARTS_MAX = 3
 const NAMED_MIN = 0.05
 
+/** A build that uses Varve already has an empty cache. */
+const WITHOUT_RESULTS = { VARVE_LAYERS: '', VARVE_REMOTE: '' }
+
 type Estimate = Omit<EstimateJson, 'format'>
 
 export const estimateCommand: Command = command(
@@ -54,7 +57,7 @@ async function run(build: readonly string[], { json }: CommonOptions): Promise<v
 async function runBuild([file = '', ...args]: readonly string[], folder: string, isQuiet: boolean): Promise<number> {
   const options = [process.env['NODE_OPTIONS'] ?? '', profilerOption(folder)].filter((text) => text !== '')
   const child = spawn(file, args, {
-    env: { ...process.env, NODE_OPTIONS: options.join(' ') },
+    env: { ...process.env, ...WITHOUT_RESULTS, VARVE_DIR: join(folder, 'caches'), NODE_OPTIONS: options.join(' ') },
     stdio: ['inherit', isQuiet ? 'ignore' : 'inherit', 'inherit'],
     shell: process.platform === 'win32', // npm is a script there
   })
@@ -72,7 +75,7 @@ async function runBuild([file = '', ...args]: readonly string[], folder: string,
 /** The profile with the most work of a bundler. */
 function largestIn(folder: string): Pick<Estimate, 'tool' | 'cacheableMs' | 'parts'> {
   let largest: Bundling | undefined
-  for (const name of disk.readdirSync(folder)) {
+  for (const name of disk.readdirSync(folder).filter((each) => each.endsWith('.cpuprofile'))) {
     const found = bundlingIn(disk.readFileSync(join(folder, name), 'utf8'), process.cwd())
     if (found !== undefined && found.busyMs > (largest?.busyMs ?? 0)) largest = found
   }

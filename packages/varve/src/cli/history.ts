@@ -29,7 +29,14 @@ async function run(options: HistoryOptions): Promise<void> {
   const look = (dir: string): Promise<{ readonly builds: readonly BuildRecord[] }> =>
     inspect(dir, async ({ session }) => {
       const builds = session.call(readHistory).slice(0, options.limit)
-      described.set(builds, await describedIn(session, options.raw))
+      described.set(
+        builds,
+        await describedIn(
+          session,
+          options.raw,
+          builds.flatMap(({ namespaces }) => namespaces),
+        ),
+      )
       return { builds }
     })
   await reportEach('history', options, look, ({ builds }) =>
@@ -52,8 +59,14 @@ function textOf(builds: readonly BuildRecord[], described: Described | undefined
   return table(head, rows, ['started', 'took', 'from cache', 'work'])
 }
 
+/** Reasons whose word is that of the record, as the report of a build has them. */
+const PHRASES: ReadonlyMap<string, string> = new Map([
+  ['file', 'source changed'],
+  ['result', 'result evicted'],
+])
+
 function reasonsOf(reasons: Readonly<Record<string, number>>): string {
-  const texts = Object.entries(reasons).map(([reason, count]) => `${reason} (${grouped(count)})`)
+  const texts = Object.entries(reasons).map(([reason, count]) => `${PHRASES.get(reason) ?? reason} (${grouped(count)})`)
   return texts.length === 0 ? '-' : texts.join(', ')
 }
 

@@ -49,7 +49,9 @@ export class Described {
   titlesOf(recorded: readonly string[]): string[] {
     const titles = recorded.map((name) => {
       const isMeant = (group: string): boolean => (name.length < RECORDED_MAX ? group === name : group.startsWith(name))
-      const meant = this.#namespaces.flatMap((one) => (isMeant(groupOf(one.name)) ? (this.of(one.name) ?? []) : []))
+      const known = this.of(name)
+      const stored = this.#namespaces.flatMap((one) => (isMeant(groupOf(one.name)) ? (this.of(one.name) ?? []) : []))
+      const meant = known === undefined ? stored : [known]
       if (meant.length > 0) return commonTitle(meant.filter(({ isInternal }) => isInternal !== true))
       return name.startsWith(RECORDS_PREFIX) ? name.slice(RECORDS_PREFIX.length) : name
     })
@@ -64,10 +66,14 @@ function commonTitle([first, ...others]: readonly Description[]): string {
   return parts.slice(0, differs === -1 ? undefined : differs).join(', ')
 }
 
-/** Describes the namespaces of a cache; nothing if the package that wrote them is not installed, or with `isRaw`. */
-export async function describedIn(session: Session, isRaw = false): Promise<Described> {
+/**
+ * Describes the namespaces of a cache, and `others` of which records of builds have the whole name; nothing if the package that wrote them is not
+ * installed, or with `isRaw`.
+ */
+export async function describedIn(session: Session, isRaw = false, others: readonly string[] = []): Promise<Described> {
   const namespaces = await namespacesOf(session, undefined)
-  const names = namespaces.map(({ name }) => name)
+  const whole = others.filter(({ length }) => length < RECORDED_MAX)
+  const names = [...new Set([...namespaces.map(({ name }) => name), ...whole])]
   const found: Description[] = []
   for (const name of isRaw || names.length === 0 ? [] : PACKAGES) {
     try {
