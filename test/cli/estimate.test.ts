@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { CliJson } from 'varve/cli-json'
 import { describe, expect, it } from 'vitest'
+import { bundlingIn } from '../../packages/varve/dist/cli/estimate/profile.js'
 import { runVarve } from '../command.ts'
 import { makeFolder } from '../folders.ts'
 
@@ -49,6 +50,40 @@ function makeProject(milliseconds: number): string {
   for (const name of ['a', 'b', 'c']) writeFileSync(join(folder, `${name}.js`), `console.log('${name}')\n`)
   return folder
 }
+
+/** A profile with a sample of a millisecond in the last function of each stack, outermost first. */
+function profileOf(...stacks: readonly (readonly string[])[]): string {
+  const nodes: { id: number; callFrame: { functionName: string; url: string }; children: number[] }[] = []
+  const add = (url: string): number =>
+    nodes.push({ id: nodes.length + 1, callFrame: { functionName: '', url }, children: [] })
+  add('')
+  const samples = stacks.map((urls) => {
+    let last = 1
+    for (const url of urls) {
+      const id = add(url.startsWith('node:') ? url : `file:///project/node_modules/${url}/index.js`)
+      nodes[last - 1]?.children.push(id)
+      last = id
+    }
+    return last
+  })
+  return JSON.stringify({ nodes, samples, timeDeltas: samples.map(() => 1000) })
+}
+
+it.each([
+  ['the outermost plugin', ['vite', 'p-map', '@vitejs/plugin-vue', '@vue/compiler-sfc'], ['@vitejs/plugin-vue']],
+  ['an unknown plugin', ['vite', '@company/shout', 'left-pad'], ['@company/shout']],
+  ['a package that Node.js loads', ['vite', 'node:internal/modules/cjs/loader', 'aria-query'], []],
+  [
+    'a program that Node.js loads, and that runs the bundler',
+    ['node:internal/modules/cjs/loader', 'rollup', 'rollup-plugin-dear'],
+    ['rollup-plugin-dear'],
+  ],
+  ['a plugin with state, which is not cached', ['vite', '@sveltejs/vite-plugin-svelte', 'svelte'], []],
+  ['the compiler of such a plugin after an await', ['p-limit', 'svelte'], []],
+])('time belongs to another package than the one that a user knows: %s', (_, stack, names) => {
+  const found = bundlingIn(profileOf(['vite'], stack), '/project')
+  expect([...(found?.parts.keys() ?? [])]).toEqual(names)
+})
 
 describe('varve estimate', () => {
   it('names the plugin that a build spends its time in, and leaves no file behind', () => {

@@ -48,7 +48,7 @@ await runMain(async () => {
   /** @type {(string | number)[][]} */
   const rows = []
   try {
-    for (const example of EXAMPLES.filter(({ name }) => options.only?.includes(name) ?? true)) {
+    for (const example of EXAMPLES.filter(({ name, managers = MANAGERS }) => (options.only?.includes(name) ?? true) && managers.includes(manager))) {
       await tryExample(example, folder, tarballs, manager).then((row) => rows.push(row), (error) => {
         if (!(error instanceof StepFailed)) throw error
         failed++

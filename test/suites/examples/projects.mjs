@@ -18,6 +18,7 @@ import { checkCachedHandler } from './nitro.mjs'
  * @property {string} cached what Varve caches in it
  * @property {boolean} [isMovable] whether a build in another directory takes everything from the cache
  * @property {number} [missesElsewhere] of such a build, 0 by default; with `reason`
+ * @property {readonly string[]} [managers] the package managers whose installation is built, all by default
  * @property {(project: string) => Promise<void>} [check] what else its README promises
  */
 
@@ -66,6 +67,7 @@ export const EXAMPLES = [
   },
   {
     name: 'nx',
+    managers: ['npm'], // Nx runs the scripts with the package manager in PATH
     isMovable: true,
     title: 'An Nx workspace with Vite',
     cached: 'Babel with the React Compiler',

@@ -8,6 +8,8 @@
  *   rollup > plugins/markdown.mjs > marked                plugins/markdown.mjs
  *   webpack > enhanced-resolve                            webpack, which Varve caches as a whole: modules, resolving, minimizing
  *   vite > postcss                                        nothing: Vite's own work is not cached
+ *   vite > @sveltejs/vite-plugin-svelte                   nothing: the plugin keeps state, so it is not cached
+ *   node:internal/modules > aria-query                    nothing: it is being loaded
  */
 import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -41,9 +43,15 @@ const OWN =
 const KNOWN: readonly RegExp[] = [
   /(?:^|[/-])(?:plugin|loader)(?:-|$)/,
   /^(?:@[^/]+\/)?(?:vite|rollup|rolldown|esbuild|unplugin)-/,
-  /^@(?:angular|astrojs|docusaurus|graphql-codegen|linaria|lingui|mdx-js|stylexjs|sveltejs|svgr|swc|vanilla-extract|vue|wyw-in-js)\//,
+  /^@(?:angular|astrojs|docusaurus|graphql-codegen|linaria|lingui|mdx-js|stylexjs|svgr|swc|vanilla-extract|vue|wyw-in-js)\//,
   /^(?:@babel\/core|astro|handlebars|markdown-it|marked|pug|remark|shiki|sucrase|svelte|svgo|terser|typescript|unified|vue)$/,
 ]
+
+/** Plugins that Varve does not cache, and their compilers: what they make of one module depends on others. webpack's loaders are other packages. */
+const STATEFUL = /^(?:@sveltejs\/.*|svelte|@tailwindcss\/.*|tailwindcss)$/
+
+/** Node.js while it loads a module. */
+const LOADER = /^node:internal\/modules\//
 
 /** Vite's copy of a config, which has plugins of the project. */
 const CONFIG = /\/node_modules\/\.vite-temp\/(.+?)\.timestamp-/
@@ -89,7 +97,8 @@ export function bundlingIn(text: string, folder: string): Bundling | undefined {
 
 /** Whom the time of a function belongs to. */
 interface Owner {
-  readonly name: string
+  /** Undefined for work that is not cached. */
+  readonly name: string | undefined
   /** Whether it is what a user knows. Otherwise that may be further below. */
   readonly isKnown: boolean
 }
@@ -99,18 +108,21 @@ function ownersIn({ nodes }: Profile, tool: string, folder: string): ReadonlyMap
   const byId = new Map(nodes.map((node) => [node.id, node]))
   const owners = new Map<number, string>()
   const [root] = nodes
-  const waiting = root === undefined ? [] : [{ node: root, above: undefined as Owner | undefined, isInBundler: false }]
+  const start = { above: undefined as Owner | undefined, isInBundler: false, isLoading: false, isLoader: false }
+  const waiting = root === undefined ? [] : [{ node: root, ...start }]
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     const { url } = next.node.callFrame
     const name = packageOf(url)
-    const isInBundler = next.isInBundler || (name !== undefined && OWN.test(name))
+    const isOwn = name !== undefined && OWN.test(name)
+    const isInBundler = next.isInBundler || isOwn
+    const isLoading = next.isLoading || (next.isLoader && name !== undefined && !isOwn)
     const found = ownerOf(url, name, { tool, folder, isInBundler: next.isInBundler })
     const isOutermost = next.above === undefined || (!next.above.isKnown && found?.isKnown === true)
     const owner = isOutermost ? found : next.above
-    if (owner !== undefined) owners.set(next.node.id, owner.name)
+    if (owner?.name !== undefined && !isLoading) owners.set(next.node.id, owner.name)
     for (const id of next.node.children ?? []) {
       const node = byId.get(id)
-      if (node !== undefined) waiting.push({ node, above: owner, isInBundler })
+      if (node !== undefined) waiting.push({ node, above: owner, isInBundler, isLoading, isLoader: LOADER.test(url) })
     }
   }
   return owners
@@ -131,8 +143,10 @@ function ownerOf(
   if (tool === 'webpack' && WEBPACK_CACHED.test(url)) return { name: 'webpack', isKnown: true }
   const [, config] = CONFIG.exec(url) ?? []
   if (config !== undefined) return isInBundler ? { name: config, isKnown: true } : undefined
-  if (name !== undefined)
+  if (name !== undefined) {
+    if (tool !== 'webpack' && STATEFUL.test(name)) return { name: undefined, isKnown: true }
     return OWN.test(name) ? undefined : { name, isKnown: KNOWN.some((pattern) => pattern.test(name)) }
+  }
   if (!isInBundler || !url.startsWith('file:')) return undefined
   return { name: relative(folder, fileURLToPath(url)).replaceAll('\\', '/'), isKnown: true }
 }
