@@ -13,7 +13,8 @@ import type { OpenNamespace } from './adapters/open-namespace.ts'
 import { ADAPTER_FIELDS, type AdapterOptions } from './adapters/options.ts'
 import { hasFields, isText, nullable, type Shape } from './build/shape.ts'
 import { sourceMap } from './build/source-map.ts'
-import { ANYTHING, checkOptions, type Fields, TEXT } from './build/validate.ts'
+import { ANYTHING, type Fields, TEXT } from 'varve/internal'
+import { checkOptions } from './build/validate.ts'
 import { demandsOf, JestDirectory, KeyMaker } from './jest/key.ts'
 import {
   type WrappedTransformer,

@@ -26,7 +26,8 @@ import {
   withCheck,
 } from './build/shape.ts'
 import { sourceMap } from './build/source-map.ts'
-import { checkOptions, TEXT } from './build/validate.ts'
+import { TEXT } from 'varve/internal'
+import { checkOptions } from './build/validate.ts'
 
 /** Options of `new VarveMetroStore(options)`. */
 export interface VarveMetroOptions extends AdapterOptions, DeclaredInputs {

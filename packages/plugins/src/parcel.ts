@@ -12,7 +12,8 @@ import { VarveError } from 'varve'
 import { LazyNamespace } from './adapters/lazy-namespace.ts'
 import type { OpenNamespace } from './adapters/open-namespace.ts'
 import { ADAPTER_FIELDS, type AdapterOptions } from './adapters/options.ts'
-import { checkOptions, type Fields } from './build/validate.ts'
+import type { Fields } from 'varve/internal'
+import { checkOptions } from './build/validate.ts'
 import { deleteContents, getContents, piecesOf, putContents } from './parcel/contents.ts'
 
 /** Options of `new VarveParcelCache(options)`. Parcel passes them to its workers, so a secret can only be in `VARVE_SECRET`. */

@@ -16,7 +16,8 @@ import { forEachAtOnce } from './each.ts'
 import { readManifest } from './heads.ts'
 import { bytesOf } from './layer.ts'
 import type { Manifest } from './manifest.ts'
-import { AGE_MS, BOOLEAN, checkCall, CONTROL, type Field } from './options.ts'
+import { BOOLEAN, type Fields } from 'varve/internal'
+import { AGE_MS, checkCall, CONTROL } from './options.ts'
 import { encodeSweep, type Publication, readSweep, sweepName, SWEPT_MAX, updateHead } from './publish.ts'
 import { readDescription, type RemoteControl } from './pull.ts'
 import { asPublisher } from './push.ts'
@@ -37,7 +38,7 @@ export interface RemoteGcOptions extends RemoteControl {
   readonly graceMs?: number | undefined
 }
 
-const GC_FIELDS: Readonly<Record<keyof RemoteGcOptions, Field>> = { ...CONTROL, dryRun: BOOLEAN, graceMs: AGE_MS }
+const GC_FIELDS: Fields<RemoteGcOptions> = { ...CONTROL, dryRun: BOOLEAN, graceMs: AGE_MS }
 
 /** The outcome of `gc`. */
 export interface RemoteGcReport {

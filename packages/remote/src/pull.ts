@@ -19,7 +19,8 @@ import { ioError } from './error-code.ts'
 import { dropUnused, readNewest, remove } from './heads.ts'
 import { bytesOf, cut, decodeDescription, type Description, digestOf, FILES_MAX, writeChunk } from './layer.ts'
 import { type Chunk, DESCRIPTION_MAX, type Manifest, type RemoteLayer } from './manifest.ts'
-import { checkCall, CONTROL, type Field, TEXTS } from './options.ts'
+import { type Fields, TEXTS } from 'varve/internal'
+import { checkCall, CONTROL } from './options.ts'
 import { chunkName, layerName, type Remote, type Scope, withinBudget } from './remote.ts'
 import { makeDirectory } from './make-directory.ts'
 import { disk } from './host.ts'
@@ -41,7 +42,7 @@ export interface PullOptions extends RemoteControl {
 }
 
 /** The checks of these options. */
-export const PULL_FIELDS: Readonly<Record<keyof PullOptions, Field>> = { ...CONTROL, commits: TEXTS }
+export const PULL_FIELDS: Fields<PullOptions> = { ...CONTROL, commits: TEXTS }
 
 /** A layer on this machine. */
 export interface PulledLayer extends RemoteLayer {

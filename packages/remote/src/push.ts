@@ -8,7 +8,8 @@ import { join } from 'node:path'
 import { VarveError } from 'varve'
 import { isSame, type Manifest, type RemoteLayer } from './manifest.ts'
 import { readManifest } from './heads.ts'
-import { BOOLEAN, checkCall, CONTROL, type Field, invalidOption, TEXT, TEXTS } from './options.ts'
+import { BOOLEAN, type Field, type Fields, TEXT, TEXTS } from 'varve/internal'
+import { checkCall, CONTROL, invalidOption } from './options.ts'
 import { type Publication, publish, updateHead } from './publish.ts'
 import { fetchLayers, manifestsOf, MissingObject, namedIn, type NamedLayer, type RemoteControl } from './pull.ts'
 import { manifestName, type Remote, type Scope, withinBudget } from './remote.ts'
@@ -48,7 +49,7 @@ const CACHES: Field = [
   'an array of caches, each with its name and directory',
   (value) => Array.isArray(value) && value.every(isPushed),
 ]
-const PUSH_FIELDS: Readonly<Record<keyof PushOptions, Field>> = {
+const PUSH_FIELDS: Fields<PushOptions> = {
   ...CONTROL,
   caches: CACHES,
   commit: TEXT,
@@ -56,7 +57,7 @@ const PUSH_FIELDS: Readonly<Record<keyof PushOptions, Field>> = {
   shared: BOOLEAN,
   skipSmall: BOOLEAN,
 }
-const COMPACT_FIELDS: Readonly<Record<keyof RemoteCompactOptions, Field>> = {
+const COMPACT_FIELDS: Fields<RemoteCompactOptions> = {
   ...CONTROL,
   full: BOOLEAN,
   shared: BOOLEAN,

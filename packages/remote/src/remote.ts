@@ -15,7 +15,8 @@ import { VarveError } from 'varve'
 import { recentCommits } from './commits.ts'
 import { Timeout } from './error-code.ts'
 import { type PublicKey, readPublicKey, readSigningKey, type SigningKey } from './keys.ts'
-import { checkOptions, checkValues, type Field, invalidOption, MS, TEXT, TEXTS } from './options.ts'
+import { ANYTHING, checkOptions, type Field, type Fields, TEXT, TEXTS } from 'varve/internal'
+import { invalidOption, MS } from './options.ts'
 import { type BlobStore, segmentsOf } from './stores/store.ts'
 import { environment } from './host.ts'
 
@@ -84,19 +85,19 @@ function isStore(value: unknown): boolean {
   )
 }
 
-const FIELDS = [
-  'store',
-  'dir',
-  'scope',
-  'base',
-  'trustedKeys',
-  'untrustedKeys',
-  'mode',
-  'prefetch',
-  'signingKey',
-  'budgetMs',
-  'commits',
-]
+const FIELDS: Fields<RemoteOptions> = {
+  store: STORE,
+  dir: ANYTHING,
+  scope: TEXT,
+  base: TEXTS,
+  trustedKeys: ANYTHING,
+  untrustedKeys: TEXTS,
+  mode: ANYTHING,
+  prefetch: ANYTHING,
+  signingKey: ANYTHING,
+  budgetMs: MS,
+  commits: TEXTS,
+}
 
 /** The mode in an option or variable. Throws INVALID_OPTION. */
 export function readMode(name: string, given: string = 'read'): RemoteMode {
@@ -139,7 +140,6 @@ export type Domain = 'trusted' | 'untrusted'
 /** The remote of these options. Throws INVALID_OPTION. */
 export function checkRemote(options: RemoteOptions): Remote {
   checkOptions('openRemote()', options, FIELDS)
-  checkValues(options, { store: STORE, scope: TEXT, base: TEXTS, untrustedKeys: TEXTS, budgetMs: MS, commits: TEXTS })
   const { store, dir, scope = 'trusted/main', base = [], signingKey, budgetMs = 120_000, commits } = options
   if (store === undefined) throw invalidOption("option 'store'", STORE[0])
   if (typeof dir !== 'string' || dir === '')

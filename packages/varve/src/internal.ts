@@ -1,4 +1,19 @@
 /** What only packages of Varve use of each other. It may change in any version. */
+export {
+  ANYTHING,
+  BOOLEAN,
+  checkOptions,
+  describe,
+  type Field,
+  type Fields,
+  FUNCTION,
+  oneOf,
+  SIGNAL,
+  STRING,
+  TEXT,
+  TEXTS,
+  unknownName,
+} from './checks/options.ts'
 export { isCpuTime } from './history/work-clock.ts'
 export { installedPackage } from './host/installed.ts'
 export { makeDirectory } from './host/make-directory.ts'

@@ -2,7 +2,8 @@
  * The options that all adapters share: keyv, unstorage, metro, jest and parcel.
  */
 import type { EngineChoice, VarveError } from 'varve'
-import { ANYTHING, BOOLEAN, type Fields, FUNCTION, oneOf, SIZE, STRING, TEXT } from '../build/validate.ts'
+import { ANYTHING, BOOLEAN, type Fields, FUNCTION, oneOf, STRING, TEXT } from 'varve/internal'
+import { SIZE } from '../build/validate.ts'
 
 /** Options of an adapter's cache. */
 export interface AdapterOptions {

@@ -2,7 +2,8 @@
 import { join, resolve } from 'node:path'
 import { type EngineChoice, gitDirectory } from 'varve'
 import { REPORT, type ReportOption } from './report.ts'
-import { ANYTHING, BOOLEAN, type Fields, FUNCTION, oneOf, SIZE, STRING, TEXT, TEXTS } from './validate.ts'
+import { ANYTHING, BOOLEAN, type Fields, FUNCTION, oneOf, STRING, TEXT } from 'varve/internal'
+import { SIZE, NAMES } from './validate.ts'
 
 /** Options that decide the results of a plugin, and options of the cache. */
 export interface CachedOptions {
@@ -127,11 +128,11 @@ export function cacheFolder(dir: string | undefined, base: string, tool: string)
 export const FIELDS: Fields<CachedOptions> = {
   cacheKey: ANYTHING,
   version: STRING,
-  packages: TEXTS,
-  files: TEXTS,
+  packages: NAMES,
+  files: NAMES,
   trackReads: BOOLEAN,
-  trust: TEXTS,
-  env: TEXTS,
+  trust: NAMES,
+  env: NAMES,
   root: TEXT,
   dir: TEXT,
   readOnly: BOOLEAN,

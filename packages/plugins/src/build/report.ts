@@ -9,8 +9,7 @@
  */
 import type { BuildCounts, RemoteReport } from 'varve'
 import { disk, environment } from '../host/files.ts'
-import { noteOutput } from 'varve/internal'
-import type { Field } from './validate.ts'
+import { noteOutput, type Field } from 'varve/internal'
 
 /** Which reports a build makes: a line, or a line and a job summary. */
 export type ReportOption = boolean | 'summary'

@@ -2,7 +2,8 @@
 import { VarveError } from 'varve'
 import { digest } from '../build/digest.ts'
 import { type CachedOptions, FIELDS, type StatelessOption } from '../build/options.ts'
-import { BOOLEAN, checkOptions, type Fields } from '../build/validate.ts'
+import { BOOLEAN, type Fields } from 'varve/internal'
+import { checkOptions } from '../build/validate.ts'
 
 /** A plugin. A hook is a function, or an object with a function and a filter, an order or other settings. */
 export interface HookedPlugin {

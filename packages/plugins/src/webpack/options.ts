@@ -1,17 +1,8 @@
 /** Options and statistics of VarveWebpackPlugin. */
 import type { EngineChoice } from 'varve'
 import { REPORT, type ReportOption } from '../build/report.ts'
-import {
-  ANYTHING,
-  BOOLEAN,
-  checkOptions,
-  type Field,
-  type Fields,
-  oneOf,
-  SIZE,
-  STRING,
-  TEXT,
-} from '../build/validate.ts'
+import { ANYTHING, BOOLEAN, type Field, type Fields, oneOf, STRING, TEXT } from 'varve/internal'
+import { checkOptions, SIZE } from '../build/validate.ts'
 
 /** Options of `new VarveWebpackPlugin(options)`. */
 export interface VarveWebpackOptions {

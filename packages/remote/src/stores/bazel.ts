@@ -8,7 +8,8 @@
  */
 import { createHash } from 'node:crypto'
 import { VarveError } from 'varve'
-import { checkOptions, checkValues, invalidOption, SERVER } from '../options.ts'
+import { ANYTHING, checkOptions, type Fields } from 'varve/internal'
+import { invalidOption, SERVER } from '../options.ts'
 import { type Answer, authorizationOf, type Call, type CredentialsOption, send, serverUrl } from './http.ts'
 import { type BlobStore, digestIn, tooLarge } from './store.ts'
 import { type WholeBlobs, WholeStore } from './whole.ts'
@@ -31,12 +32,11 @@ export interface BazelOptions {
   readonly requestMs?: number | undefined
 }
 
-const FIELDS = ['url', 'credentials', 'allowInsecure', 'requestMs']
+const FIELDS: Fields<BazelOptions> = { url: ANYTHING, ...SERVER }
 
 /** A store in a remote cache for Bazel. */
 export function bazel(options: BazelOptions): BlobStore {
   checkOptions('bazel()', options, FIELDS)
-  checkValues(options, SERVER)
   if (typeof options.url !== 'string') throw invalidOption("option 'url' of bazel()", 'an http or https address')
   return new WholeStore(new BazelBlobs(options))
 }

@@ -3,7 +3,8 @@
  * has no ranges, conditions, lists or deletes.
  */
 import { createHash } from 'node:crypto'
-import { ANY_TEXT, checkOptions, checkValues, invalidOption, SERVER } from '../options.ts'
+import { ANYTHING, BOOLEAN, checkOptions, type Fields, STRING } from 'varve/internal'
+import { invalidOption, MS } from '../options.ts'
 import { type Answer, authorizationOf, type Call, send, serverUrl } from './http.ts'
 import type { BlobStore } from './store.ts'
 import { type WholeBlobs, WholeStore } from './whole.ts'
@@ -28,12 +29,17 @@ export interface TurboOptions {
   readonly requestMs?: number | undefined
 }
 
-const FIELDS = ['url', 'token', 'team', 'allowInsecure', 'requestMs']
+const FIELDS: Fields<TurboOptions> = {
+  url: ANYTHING,
+  token: ANYTHING,
+  team: STRING,
+  allowInsecure: BOOLEAN,
+  requestMs: MS,
+}
 
 /** A store in a server of the Turborepo API. */
 export function turbo(options: TurboOptions): BlobStore {
   checkOptions('turbo()', options, FIELDS)
-  checkValues(options, { team: ANY_TEXT, ...SERVER })
   const { url, token, team = '' } = options
   if (typeof url !== 'string') throw invalidOption("option 'url' of turbo()", 'an http or https address')
   if (typeof token !== 'function' && (typeof token !== 'string' || token === '')) {

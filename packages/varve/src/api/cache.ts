@@ -33,7 +33,7 @@ import { type Asked, makeTask } from '../task/make.ts'
 import type { TaskOptions } from '../task/options.ts'
 import type { Task } from '../task/task.ts'
 import type { ExportTarget, ImportSource } from '../json/streams.ts'
-import { BOOLEAN, checkOptions, describe, type Fields, oneOf, PATHS, STRING } from '../checks/options.ts'
+import { BOOLEAN, checkOptions, describe, type Fields, oneOf, STRING, TEXT, TEXTS } from '../checks/options.ts'
 import { unrecorded } from '../reads/sink.ts'
 import type { ResolvedOptions } from './resolve.ts'
 import { type CacheStatus, remoteNow } from './status.ts'
@@ -48,10 +48,7 @@ const COMMIT_FIELDS: Fields<CommitOptions> = { durability: DURABILITY }
 const REPAIR_FIELDS: Fields<RepairOptions> = { ...WATCH_FIELDS, dryRun: BOOLEAN }
 const SEAL_FIELDS: Fields<SealOptions> = {
   ...WATCH_FIELDS,
-  since: {
-    expected: PATHS.expected,
-    accepts: (value) => (typeof value === 'string' && value !== '') || PATHS.accepts(value),
-  },
+  since: ['the path of a directory, or an array of such paths', (value) => TEXT[1](value) || TEXTS[1](value)],
 }
 const COMPACT_FIELDS: Fields<CompactOptions> = { ...WATCH_FIELDS, full: BOOLEAN }
 
@@ -273,7 +270,7 @@ export class Cache {
    */
   async seal(directory: string, options: SealOptions = {}): Promise<SealReport> {
     checkOptions('seal()', options, SEAL_FIELDS)
-    if (!STRING.accepts(directory) || directory === '') {
+    if (!TEXT[1](directory)) {
       throw new VarveError('INVALID_ARGUMENT', `seal() takes the path of a directory, not ${describe(directory)}`)
     }
     const { since = [], ...watch } = options

@@ -1,13 +1,15 @@
 /** Resolves the options of `openCache`: checks, defaults, the environment, the directory and the secret. Writes nothing. */
 import {
+  ANYTHING,
   BOOLEAN,
   byteSize,
   checkOptions,
   type Fields,
   FUNCTION,
   oneOf,
-  PATHS,
   STRING,
+  TEXT,
+  TEXTS,
   wrongValue,
 } from '../checks/options.ts'
 import { VarveError } from '../errors.ts'
@@ -19,24 +21,21 @@ import type { CacheOptions, Durability, EngineChoice, HistoryMode } from '../opt
 
 const FIELDS: Fields<CacheOptions> = {
   name: STRING,
-  dir: { expected: 'the path of a directory', accepts: (value) => typeof value === 'string' && value !== '' },
+  dir: ['the path of a directory', TEXT[1]],
   inMemory: BOOLEAN,
   version: STRING,
-  maxBytes: {
-    expected: "a number of bytes or a text such as '500MB'",
-    accepts: (value) => ['number', 'string'].includes(typeof value),
-  },
+  maxBytes: ["a number of bytes or a text such as '500MB'", (value) => ['number', 'string'].includes(typeof value)],
   durability: oneOf('relaxed', 'durable'),
   readOnly: BOOLEAN,
   shared: BOOLEAN,
   engine: oneOf('auto', 'native', 'wasm'),
   // `secretOf` checks it, so that no message contains its value.
-  secret: { expected: 'a secret', accepts: () => true },
-  layers: PATHS,
-  remote: {
-    expected: "what openRemote() of '@varve/remote' returns, or false",
-    accepts: (value) => value === false || (typeof value === 'object' && value !== null && 'attach' in value),
-  },
+  secret: ANYTHING,
+  layers: ['an array of paths of directories', TEXTS[1]],
+  remote: [
+    "what openRemote() of '@varve/remote' returns, or false",
+    (value) => value === false || (typeof value === 'object' && value !== null && 'attach' in value),
+  ],
   requireSecret: BOOLEAN,
   onWarning: FUNCTION,
   onDamage: FUNCTION,
@@ -70,7 +69,8 @@ export interface ResolvedOptions extends Pick<
 /** Throws INVALID_OPTION, INVALID_ARGUMENT (a short `secret`) or SECRET_MISSING. */
 export function resolveOptions(options: CacheOptions): ResolvedOptions {
   checkOptions('openCache()', options, FIELDS)
-  if (options.name === undefined) throw wrongValue('name', undefined, "the name of your tool, for example 'my-tool'")
+  if (options.name === undefined)
+    throw wrongValue("openCache(): option 'name'", undefined, "the name of your tool, for example 'my-tool'")
   const history = historyMode(options.history)
   const secret = secretOf(options)
   if (options.inMemory === true) checkInMemory(options)
@@ -122,7 +122,7 @@ function maxBytesOf(given: number | string | undefined): number {
   const bytes = typeof given === 'number' ? given : byteSize(given)
   if (bytes !== undefined && Number.isSafeInteger(bytes) && bytes >= MAX_BYTES_MIN) return bytes
   throw wrongValue(
-    'maxBytes',
+    "openCache(): option 'maxBytes'",
     given,
     `a whole number of bytes from ${MAX_BYTES_MIN}, or a text such as '500MB' or '2GiB'`,
   )

@@ -33,10 +33,7 @@ import {
 import { readBytes } from '../session/lookups.ts'
 
 const LINKS = oneOf('refuse', 'inside')
-const COUNT: Field = {
-  expected: 'a whole number from 1',
-  accepts: (value) => Number.isSafeInteger(value) && Number(value) >= 1,
-}
+const COUNT: Field = ['a whole number from 1', (value) => Number.isSafeInteger(value) && Number(value) >= 1]
 const STORE_FIELDS: Fields<StoreOptions> = { ...WATCH_FIELDS, base: STRING, links: LINKS }
 const RESTORE_FIELDS: Fields<RestoreOptions> = {
   ...WATCH_FIELDS,

@@ -77,11 +77,11 @@ export interface BuildCounts {
   readonly savedMs?: number | undefined
 }
 
-const AMOUNT: Field = { expected: 'a number from 0', accepts: isAmount }
+const AMOUNT: Field = ['a number from 0', isAmount]
 const COUNT_FIELDS: Fields<BuildCounts> = {
   hits: AMOUNT,
   misses: AMOUNT,
-  reasons: { expected: 'an object of numbers', accepts: isReasons },
+  reasons: ['an object of numbers', isReasons],
   savedMs: AMOUNT,
 }
 

@@ -14,10 +14,7 @@ import { MISS, type Session } from './session.ts'
 import { checkOptions, describe, type Fields } from '../checks/options.ts'
 
 const PUT_FIELDS: Fields<PutOptions> = {
-  files: {
-    expected: 'a manifest of files.store(), or an array of them',
-    accepts: (value) => Array.isArray(value) || isManifest(value),
-  },
+  files: ['a manifest of files.store(), or an array of them', (value) => Array.isArray(value) || isManifest(value)],
 }
 
 export interface NamespaceParts<V> {

@@ -1,5 +1,5 @@
 /** Checks what a run asks for and hashes it. Hot: a hit pays for it. */
-import { BOOLEAN, FUNCTION, type Fields, STRING, checkOptions, wrongValue } from '../checks/options.ts'
+import { BOOLEAN, FUNCTION, type Fields, STRING, TEXT, TEXTS, checkOptions, wrongValue } from '../checks/options.ts'
 import { digestOf, digestOfText } from '../inputs/digest.ts'
 import { type Digests, type Variant, digestIn, merged, sameDigests, inputsOf, namesIn } from './record.ts'
 import type { Explain, TaskDependencies, TaskRequest } from './options.ts'
@@ -7,18 +7,16 @@ import type { Root } from '../inputs/root.ts'
 import type { SharedDependencies } from './shared.ts'
 import type { Comparison, Match } from '../inputs/set.ts'
 
-const isTexts = (value: unknown): boolean =>
-  Array.isArray(value) && value.every((item) => typeof item === 'string' && item !== '')
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Fields of TaskDependencies for `checkOptions`. */
 export const DEPENDENCY_FIELDS: Fields<TaskDependencies> = {
-  inputs: { expected: 'an object of named inputs', accepts: isObject },
-  files: { expected: 'an array of paths', accepts: isTexts },
-  env: { expected: 'an array of names of environment variables', accepts: isTexts },
+  inputs: ['an object of named inputs', isObject],
+  files: ['an array of paths', TEXTS[1]],
+  env: ['an array of names of environment variables', TEXTS[1]],
 }
 const REQUEST_FIELDS: Fields<TaskRequest> = {
-  id: { expected: 'a string that is not empty', accepts: (value) => typeof value === 'string' && value !== '' },
+  id: TEXT,
   ...DEPENDENCY_FIELDS,
   accept: FUNCTION,
   about: STRING,
@@ -36,7 +34,8 @@ const NONE_ADDED: ReadonlyMap<string, string> = new Map()
 /** What a request comes to. Throws INVALID_OPTION or INVALID_ARGUMENT. */
 export function askedOf(call: string, request: TaskRequest, shared: SharedDependencies, root: Root): Asked {
   checkOptions(call, request, REQUEST_FIELDS)
-  if (request.id === undefined) throw wrongValue('id', undefined, 'what is worked on, such as the path of a module')
+  if (request.id === undefined)
+    throw wrongValue(`${call}: option 'id'`, undefined, 'what is worked on, such as the path of a module')
   const { id, inputs, files = NONE, env = NONE, about, isGiven, explain } = request
   return {
     key: keyOf(id, root),
