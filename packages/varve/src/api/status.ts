@@ -1,5 +1,5 @@
 /** What a cache reports about itself, and how it was opened. */
-import type { Degraded } from '../health/degraded.ts'
+import type { Degraded } from '../health/place.ts'
 import type { TrustDomain } from '../health/domain.ts'
 import type { Durability } from '../options.ts'
 import type { Attachment } from '../remote/attach.ts'

@@ -11,7 +11,7 @@
  */
 import { dirname } from 'node:path'
 import type { FindingJson } from '../cli-json.ts'
-import type { BuildRecord } from '../history/record.ts'
+import type { BuildRecord } from '../history/history.ts'
 
 /** Builds that are looked at, and builds in a row that show a pattern. */
 const BUILDS_MAX = 12

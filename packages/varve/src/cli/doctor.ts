@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import { dirname, join } from 'node:path'
 import type { FindingJson } from '../cli-json.ts'
-import { examine, unsynced } from '../health/degraded.ts'
+import { examine, unsynced } from '../health/place.ts'
 import { loadEngine } from '../engine/load.ts'
 import { toVarveError } from '../errors.ts'
 import { readHistory } from '../history/history.ts'

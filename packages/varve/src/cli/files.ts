@@ -8,7 +8,7 @@ import type { FilesReport } from '../files/options.ts'
 import type { NamespaceStats } from '../reports.ts'
 import type { Session } from '../session/session.ts'
 import { codecOf } from '../values/codec.ts'
-import type { Key } from '../values/key.ts'
+import type { Key } from '../values/bytes.ts'
 import {
   entriesOf as filesOf,
   type FileItem,

@@ -1,7 +1,6 @@
 /** `varve get <key>`: the bytes of one value. */
 import type { Command } from 'commander'
-import { readExactText } from '../values/bytes.ts'
-import type { Key } from '../values/key.ts'
+import { readExactText, type Key } from '../values/bytes.ts'
 import { VarveError } from '../errors.ts'
 import { command, type CommonOptions } from './command.ts'
 import { keyJson, namespacesOf, valueOf } from './open/entries.ts'

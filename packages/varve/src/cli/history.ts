@@ -1,8 +1,7 @@
 /** `varve history`: the last builds, with what they got from the cache and why they made the rest. */
 import type { Command } from 'commander'
 import prettyMs from 'pretty-ms'
-import { readHistory } from '../history/history.ts'
-import type { BuildRecord } from '../history/record.ts'
+import { readHistory, type BuildRecord } from '../history/history.ts'
 import { command, type CommonOptions } from './command.ts'
 import { type Described, describedIn } from './open/described.ts'
 import { reportEach, inspect } from './open/folder.ts'

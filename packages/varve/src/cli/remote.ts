@@ -2,7 +2,7 @@
 import { Command, InvalidArgumentError } from 'commander'
 import { basename, delimiter, dirname } from 'node:path'
 import type { FindingJson } from '../cli-json.ts'
-import { examine } from '../health/degraded.ts'
+import { examine } from '../health/place.ts'
 import { domainOf, type TrustDomain } from '../health/domain.ts'
 import { isOffline } from '../remote/attach.ts'
 import { command, type CommonOptions } from './command.ts'

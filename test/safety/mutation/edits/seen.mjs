@@ -32,7 +32,7 @@ export default [
   },
   {
     name: 'the record of a build has more than 200 bytes',
-    file: 'packages/varve/src/history/record.ts',
+    file: 'packages/varve/src/history/history.ts',
     find: 'if (encoded.length <= RECORD_BYTES_MAX) return encoded',
     replace: 'return encoded',
     test: CONTRACT,

@@ -3,7 +3,7 @@ import type { CacheReader, DescribeCache, Description, Part, ReadEntry, Subject 
 import { installedPackage } from '../../host/installed.ts'
 import type { NamespaceStats } from '../../reports.ts'
 import type { Session } from '../../session/session.ts'
-import { groupOf, RECORDS_PREFIX } from '../../task/names.ts'
+import { groupOf, RECORDS_PREFIX } from '../../host/format.ts'
 import { entriesOf, keysOf, namespacesOf } from './entries.ts'
 
 /** The packages that describe caches, each by its entry point `describe`. */

@@ -1,8 +1,7 @@
 /** The raw entries of a cache: keys and values as bytes, for every codec. */
 import { InvalidArgumentError } from 'commander'
 import type { EngineFolders, EngineKeys, EngineStore } from '../../engine/engine.ts'
-import { readText } from '../../values/bytes.ts'
-import { type Key, readKey } from '../../values/key.ts'
+import { readText, type Key, readKey } from '../../values/bytes.ts'
 import type { LayerReport, NamespaceStats } from '../../reports.ts'
 import { readBytes } from '../../session/lookups.ts'
 import type { Session } from '../../session/session.ts'

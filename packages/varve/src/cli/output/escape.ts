@@ -6,7 +6,7 @@
  *              separators, lone surrogates
  *   \\         a backslash
  */
-import type { Key } from '../../values/key.ts'
+import type { Key } from '../../values/bytes.ts'
 
 const UNSAFE = /[\p{Cc}\p{Cf}\p{Surrogate}\p{Zl}\p{Zp}]/u
 const ESCAPED = /[\p{Cc}\p{Cf}\p{Surrogate}\p{Zl}\p{Zp}\\]/gu
