@@ -10,7 +10,7 @@ export const describe: DescribeCache = (namespaces) => [...describeWebpack(names
 const CALL = /^(?:task|result):(.+) (?:resolveId|load|transform|renderChunk|chain)$/
 const READS = /^reads:(.+)$/
 
-/** The namespace of `build/parts.ts`. */
+/** The namespace of `build/digest.ts`. */
 const EXPLANATIONS = 'inputs'
 
 /** One description for each plugin. */

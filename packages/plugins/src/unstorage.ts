@@ -8,10 +8,10 @@
  */
 import { Buffer } from 'node:buffer'
 import { isAnyArrayBuffer, isDataView } from 'node:util/types'
-import { LazyNamespace } from './adapters/lazy-namespace.ts'
+import { LazyNamespace } from './adapters/namespace.ts'
 import { ADAPTER_FIELDS, type AdapterOptions } from './adapters/options.ts'
 import { TEXT } from 'varve/internal'
-import { checkOptions } from './build/validate.ts'
+import { checkOptions } from './build/options.ts'
 
 /** Options of `varveDriver(options)`. */
 export interface VarveDriverOptions extends AdapterOptions {

@@ -14,7 +14,7 @@ import { manifestsOf } from './pull.ts'
 import { headName, type Remote, withinBudget } from './remote.ts'
 import { clockAheadMs, proxyVariable, withoutProxy } from './stores/http.ts'
 import type { BlobStore } from './stores/store.ts'
-import { readPublicKey, readSigningKey } from './keys.ts'
+import { readPublicKey, readSigningKey } from './manifest.ts'
 
 /** One thing that was checked. */
 export interface RemoteFinding {

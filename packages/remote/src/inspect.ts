@@ -1,12 +1,11 @@
 /** Reports on a remote: what it has, and whether every byte of it can be trusted. Both write nothing. */
 import { VarveError } from 'varve'
-import { forEachAtOnce } from './each.ts'
+import { forEachAtOnce, disk } from './host.ts'
 import { bytesOf, cut } from './layer.ts'
 import type { RemoteLayer } from './manifest.ts'
 import { checkCall } from './options.ts'
 import { manifestsOf, namedIn, pathOf, PULL_FIELDS, type PullOptions, readDescription, readVerified } from './pull.ts'
 import { chunkName, type Remote, withinBudget } from './remote.ts'
-import { disk } from './host.ts'
 
 /** A layer of a remote. */
 export interface RemoteLayerReport extends RemoteLayer {

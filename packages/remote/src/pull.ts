@@ -14,7 +14,7 @@
 import { randomUUID } from 'node:crypto'
 import { dirname, join } from 'node:path'
 import { VarveError } from 'varve'
-import { allEnded, Gate } from './each.ts'
+import { allEnded, Gate, makeDirectory, disk } from './host.ts'
 import { ioError } from './error-code.ts'
 import { dropUnused, readNewest, remove } from './heads.ts'
 import { bytesOf, cut, decodeDescription, type Description, digestOf, FILES_MAX, writeChunk } from './layer.ts'
@@ -22,8 +22,6 @@ import { type Chunk, DESCRIPTION_MAX, type Manifest, type RemoteLayer } from './
 import { type Fields, TEXTS } from 'varve/internal'
 import { checkCall, CONTROL } from './options.ts'
 import { chunkName, layerName, type Remote, type Scope, withinBudget } from './remote.ts'
-import { makeDirectory } from './make-directory.ts'
-import { disk } from './host.ts'
 
 /** Options of a call that takes time. */
 export interface RemoteControl {

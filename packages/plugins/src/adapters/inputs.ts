@@ -8,12 +8,11 @@ import { randomUUID } from 'node:crypto'
 import { join, resolve } from 'node:path'
 import { isCountedVariable, observe, type Fields } from 'varve/internal'
 import { digestOfTexts } from '../build/digest.ts'
-import { textOf } from '../build/files.ts'
+import { textOf, environment } from '../host/files.ts'
 import { CONFIG_FILES, identityFiles, identityOf, valueText } from '../build/identity.ts'
 import { localModules, namedModules } from '../build/modules.ts'
 import { Root } from '../build/root.ts'
-import { NAMES } from '../build/validate.ts'
-import { environment } from '../host/files.ts'
+import { NAMES } from '../build/options.ts'
 
 /** The inputs as they are now. */
 export interface Inputs {

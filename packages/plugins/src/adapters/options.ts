@@ -3,7 +3,7 @@
  */
 import type { EngineChoice, VarveError } from 'varve'
 import { ANYTHING, BOOLEAN, type Fields, FUNCTION, oneOf, STRING, TEXT } from 'varve/internal'
-import { SIZE } from '../build/validate.ts'
+import { SIZE } from '../build/options.ts'
 
 /** Options of an adapter's cache. */
 export interface AdapterOptions {

@@ -3,7 +3,7 @@
  * compares a component with the one before. So the plugin is owed this run. It gets it when the server is idle, and before it runs for
  * another part of the file. If the file changes before, the plugin has no state of it, as of a file that it never processed.
  */
-import { lookAt, stampOf } from '../build/files.ts'
+import { lookAt, stampOf } from '../host/files.ts'
 
 interface Owed {
   /** Size, times and inode of the file that the run is for. */

@@ -4,9 +4,8 @@
  */
 import type { VarveError } from 'varve'
 import type { Plugin, ResolvedConfig, ViteDevServer } from 'vite'
-import { type CachedOptions, FIELDS } from '../build/options.ts'
+import { type CachedOptions, FIELDS, checkOptions } from '../build/options.ts'
 import { describe, type Fields, unknownName } from 'varve/internal'
-import { checkOptions } from '../build/validate.ts'
 import type { PluginCache } from '../rollup/cached.ts'
 import {
   type CachedPluginOptions,

@@ -1,8 +1,7 @@
 /** Options and statistics of VarveWebpackPlugin. */
 import type { EngineChoice } from 'varve'
-import { REPORT, type ReportOption } from '../build/report.ts'
+import { REPORT, type ReportOption, checkOptions, SIZE } from '../build/options.ts'
 import { ANYTHING, BOOLEAN, type Field, type Fields, oneOf, STRING, TEXT } from 'varve/internal'
-import { checkOptions, SIZE } from '../build/validate.ts'
 
 /** Options of `new VarveWebpackPlugin(options)`. */
 export interface VarveWebpackOptions {

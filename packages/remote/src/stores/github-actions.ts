@@ -16,8 +16,7 @@ import { VarveError } from 'varve'
 import { invalidOption, isObject, isText, MS, parseJson } from '../options.ts'
 import { ANYTHING, checkOptions, type Fields, STRING, TEXT } from 'varve/internal'
 import { authorizationOf, isLoopback, send, serverUrl } from './http.ts'
-import { type BlobStore, digestIn } from './store.ts'
-import { type WholeBlobs, WholeStore } from './whole.ts'
+import { type BlobStore, digestIn, type WholeBlobs, WholeStore } from './store.ts'
 import { environment } from '../host.ts'
 
 /** Options of `githubActions`. */

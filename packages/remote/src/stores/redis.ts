@@ -9,8 +9,7 @@
 import { createHash } from 'node:crypto'
 import { ANYTHING, checkOptions, type Fields, TEXT } from 'varve/internal'
 import { invalidOption, SERVER } from '../options.ts'
-import type { RedisCredentials } from './redis-client.ts'
-import { RedisConnection, redisUrl } from './redis-connection.ts'
+import { type RedisCredentials, RedisConnection, redisUrl } from './redis-client.ts'
 import {
   type BlobStore,
   checkSize,

@@ -13,7 +13,7 @@ import { findingsText } from './output/table.ts'
 import { FORMAT_FOLDER } from '../host/format.ts'
 import { findCaches, folderOf, inspect, trustsShared } from './open/folder.ts'
 import { size, write, writeJson } from './output/output.ts'
-import { NEGATIVE } from './output/exit.ts'
+import { NEGATIVE } from './output/escape.ts'
 import { disk } from '../host/disk.ts'
 
 /** File systems that are on another machine, by the number that Linux gives them. */

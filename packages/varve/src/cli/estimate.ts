@@ -14,8 +14,7 @@ import { command, type CommonOptions } from './command.ts'
 import { type Bundling, bundlingIn } from './estimate/profile.ts'
 import { profilerOption } from './estimate/profiler.ts'
 import { duration, write, writeJson } from './output/output.ts'
-import { FAILED } from './output/exit.ts'
-import { escapeText } from './output/escape.ts'
+import { FAILED, escapeText } from './output/escape.ts'
 
 /** What is worth a cache: this part of a build, and this many milliseconds. */
 const PART_MIN = 0.1

@@ -20,9 +20,8 @@ import {
 import { command, type CommonOptions } from './command.ts'
 import { change, findCache, findReadable, inspect, type OpenFolder, reportEach } from './open/folder.ts'
 import { entriesOf, keyJson, namespacesOf, pathOf } from './open/entries.ts'
-import { escapeKey, escapeText } from './output/escape.ts'
+import { escapeKey, escapeText, EXIT_HELP, NEGATIVE } from './output/escape.ts'
 import { counted, size, withCount, withProgress, write, writeJson, writeJsonList, writeLines } from './output/output.ts'
-import { EXIT_HELP, NEGATIVE } from './output/exit.ts'
 
 const MARKER = Buffer.from('varve-files')
 

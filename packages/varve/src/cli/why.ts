@@ -15,9 +15,8 @@ import { Root } from '../inputs/root.ts'
 import type { Session } from '../session/session.ts'
 import { RECORDS_PREFIX } from '../host/format.ts'
 import { command, type CommonOptions } from './command.ts'
-import { type Described, describedIn } from './open/described.ts'
-import { pathOf } from './open/entries.ts'
-import { escapeKey, escapeText } from './output/escape.ts'
+import { type Described, describedIn, pathOf } from './open/entries.ts'
+import { escapeKey, escapeText, NEGATIVE } from './output/escape.ts'
 import { findCache, findReadable, inspect } from './open/folder.ts'
 import {
   candidateRoots,
@@ -30,10 +29,9 @@ import {
   resultsOf,
   tasksOf,
 } from './open/tasks.ts'
-import { parseKey } from './get.ts'
+import { parseKey } from './ls.ts'
 import { age, counted, write, writeJson } from './output/output.ts'
 import { table } from './output/table.ts'
-import { NEGATIVE } from './output/exit.ts'
 import { disk } from '../host/disk.ts'
 
 interface WhyOptions extends CommonOptions {

@@ -24,7 +24,7 @@ export default [
   },
   {
     name: 'a key ends an element of the report of varve view',
-    file: 'packages/view/src/document.ts',
+    file: 'packages/view/src/server.ts',
     find: "JSON.stringify(value).replaceAll('<', String.raw`\\u003c`)",
     replace: 'JSON.stringify(value)',
     test: 'test/view/command.test.ts',

@@ -10,9 +10,17 @@ import { type Difference, differencesBetween, sentenceOf } from '../../task/why.
 import { groupOf, RECORDS_PREFIX } from '../../host/format.ts'
 import { costOf, type Newest, newestIn, type Variant } from '../../task/record.ts'
 import { readText, type Key } from '../../values/bytes.ts'
-import { entriesOf, foldersOf, keysOf, namespacesOf, type RawEntry } from '../open/entries.ts'
+import {
+  entriesOf,
+  foldersOf,
+  keysOf,
+  namespacesOf,
+  type RawEntry,
+  type Described,
+  describedIn,
+  partsOf,
+} from '../open/entries.ts'
 import { type IdRecord, recordIn } from '../open/tasks.ts'
-import { type Described, describedIn, partsOf } from '../open/described.ts'
 import { folderOf, parentOf, placesOf, Tree, type Weight } from './tree.ts'
 
 /** Folders in memory. Of a namespace that has more, the second pass reads all entries. */
