@@ -11,6 +11,7 @@
  * A collector that ends at any point leaves at most a sweep. Publishers that need what it names wait for the next collector, which
  * takes over when the budget of the first one is over.
  */
+import type { RemoteGcJson, RemoteRevokeJson } from 'varve/cli-json'
 import { VarveError } from 'varve'
 import { forEachAtOnce } from './host.ts'
 import { readManifest, readCommits } from './heads.ts'
@@ -41,15 +42,7 @@ export interface RemoteGcOptions extends RemoteControl {
 const GC_FIELDS: Fields<RemoteGcOptions> = { ...CONTROL, dryRun: BOOLEAN, graceMs: AGE_MS }
 
 /** The outcome of `gc`. */
-export interface RemoteGcReport {
-  readonly dryRun: boolean
-  /** Objects of the domain before, and their bytes. */
-  readonly objects: number
-  readonly bytes: number
-  /** Objects that were removed, or would be. */
-  readonly removed: number
-  readonly removedBytes: number
-}
+export type RemoteGcReport = Omit<RemoteGcJson, 'format'>
 
 /** Milliseconds for which manifests of commits are kept: `revoke` finds publications by them. */
 const MANIFEST_MS = 30 * 86_400_000
@@ -236,13 +229,8 @@ async function sweep(
 // Revokes layers: the head loses them and lists their digests. Readers of the head remove them from their directories, and no
 // publisher adds them again. A layer into which a revoked one was merged is revoked with it.
 
-/** The outcome of `revoke`. */
-export interface RevokeReport {
-  /** Generation of the head. */
-  readonly generation: number
-  /** The layers that readers do not use any more. */
-  readonly layers: readonly RemoteLayer[]
-}
+/** The outcome of `revoke`: the generation of the head, and the layers that readers do not use any more. */
+export type RevokeReport = Omit<RemoteRevokeJson, 'format'>
 
 /** Fewest digits of a digest or commit. */
 const DIGITS_MIN = 7

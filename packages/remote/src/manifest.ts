@@ -9,6 +9,7 @@
  * A manifest contains the name of the object that it is. So one that is copied to another scope or another commit is refused,
  * whatever its signature is. Sizes are checked here, before a reader allocates anything for a layer: those of each, and those of all together.
  */
+import type { RemoteKeygenJson, RemoteLayerJson } from 'varve/cli-json'
 import {
   sign,
   verify,
@@ -23,23 +24,8 @@ import { AT_ONCE } from './host.ts'
 import { isArray, isCount, isDigest, isObject, isText, parseJson, invalidOption } from './options.ts'
 import { CHUNK_MAX } from './layer.ts'
 
-/** A layer of a cache: a sealed directory, by the digest of its description. */
-export interface RemoteLayer {
-  /** Name of the cache. */
-  readonly cache: string
-  /** SHA-256 of the description, in hex. */
-  readonly sha256: string
-  /** Bytes of the description. */
-  readonly descriptionBytes: number
-  /** Bytes of all files. */
-  readonly bytes: number
-  /** Its first chunks, which a reader fetches together with the description. */
-  readonly first: readonly Chunk[]
-  readonly entries: number
-  readonly deletes: number
-  /** First 16 digits of the layers that were merged into it, the newest ones; `revoke` finds it by them. */
-  readonly merged?: readonly string[] | undefined
-}
+/** A layer of a cache: a sealed directory, by the digest of its description, which lists its files. */
+export type RemoteLayer = RemoteLayerJson
 
 /** An object with a part of a layer. */
 export interface Chunk {
@@ -257,14 +243,8 @@ const SIGNING = 'varve-signing-1:'
 /** What precedes a seed of Ed25519 in PKCS #8. */
 const PKCS8_HEAD = Buffer.from('302e020100300506032b657004220420', 'hex')
 
-/** A pair of keys as text. */
-export interface KeyPair {
-  readonly publicKey: string
-  /** The secret key, which signs manifests. Publishing requires it. */
-  readonly signingKey: string
-  /** The id of the public key, in the names of manifests. */
-  readonly keyId: string
-}
+/** A pair of keys as text, and the id of the public one, which is in the names of manifests. Publishing requires the signing key. */
+export type KeyPair = Omit<RemoteKeygenJson, 'format'>
 
 /** A key that verifies signatures. */
 export interface PublicKey {

@@ -11,6 +11,7 @@
  *   3. It renames the finished directory. So a layer with its name is complete, whenever the process ends.
  *   4. What no head names any more is removed later (`heads.ts`), and what is revoked at once.
  */
+import type { RemotePullJson } from 'varve/cli-json'
 import { randomUUID } from 'node:crypto'
 import { dirname, join } from 'node:path'
 import { VarveError } from 'varve'
@@ -42,21 +43,11 @@ export interface PullOptions extends RemoteControl {
 /** The checks of these options. */
 export const PULL_FIELDS: Fields<PullOptions> = { ...CONTROL, commits: TEXTS }
 
-/** A layer on this machine. */
-export interface PulledLayer extends RemoteLayer {
-  readonly scope: string
-  /** Absolute path, for `openCache({ layers })`. */
-  readonly path: string
-}
+/** The outcome of `pull`: the layers of all caches, the newest first; those of one cache are in the order that `openCache` needs. */
+export type PullReport = Omit<RemotePullJson, 'format' | 'variable'>
 
-/** The outcome of `pull`. */
-export interface PullReport {
-  /** Layers of all caches, the newest first; those of one cache are in the order that `openCache` needs. */
-  readonly layers: readonly PulledLayer[]
-  /** Layers that were not there before. */
-  readonly fetched: number
-  readonly fetchedBytes: number
-}
+/** A layer on this machine. */
+export type PulledLayer = PullReport['layers'][number]
 
 /** A layer that a manifest names, in its scope. */
 export interface NamedLayer {

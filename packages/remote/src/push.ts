@@ -3,6 +3,7 @@
  * the changes (`publish.ts`). If others publish at the same time, it may have to begin again; from the third attempt on it merges nothing, and
  * a delta on top of what others have published always succeeds.
  */
+import type { RemotePushJson } from 'varve/cli-json'
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { VarveError } from 'varve'
@@ -72,19 +73,7 @@ function isPushed(cache: unknown): boolean {
 }
 
 /** The outcome of `push`. */
-export interface PushReport {
-  /**
-   * `'published'`: the head or the commit has new layers. `'unchanged'`: the remote had everything. `'exists'`: another publisher was
-   * first with this commit.
-   */
-  readonly outcome: 'published' | 'unchanged' | 'exists'
-  /** Generation of the head; 0 if the store has no head. */
-  readonly generation: number
-  /** The new layers. */
-  readonly layers: readonly RemoteLayer[]
-  /** Bytes of chunks that the store did not have. */
-  readonly sentBytes: number
-}
+export type PushReport = Omit<RemotePushJson, 'format'>
 
 /** Options of `compact`. */
 export interface RemoteCompactOptions extends RemoteControl {

@@ -238,6 +238,7 @@ export interface RemotePushJson extends FormatJson {
   readonly generation: number
   /** The new layers. */
   readonly layers: readonly RemoteLayerJson[]
+  /** Bytes of chunks that the store did not have. */
   readonly sentBytes: number
 }
 

@@ -1,5 +1,5 @@
 /** The options of all wrappers of plugins and loaders, and how they are checked: `varve` checks each, this adds what to do instead of a secret. */
-import { VarveError, type EngineChoice, gitDirectory } from 'varve'
+import { type CacheOptions, gitDirectory, VarveError } from 'varve'
 import {
   checkOptions as check,
   describe,
@@ -73,7 +73,7 @@ export type ReportOption = boolean | 'summary'
 export const REPORT: Field = ["true, false or 'summary'", (value) => typeof value === 'boolean' || value === 'summary']
 
 /** Options that decide the results of a plugin, and options of the cache. */
-export interface CachedOptions {
+export interface CachedOptions extends Pick<CacheOptions, 'readOnly' | 'engine' | 'maxBytes'> {
   /**
    * The options of the plugin, or any value that changes with them. A plugin hides its options in closures, so the cache
    * cannot see them. Accepts plain data, RegExp, Map, Set and Date. A function cannot be compared; pass its name instead.
@@ -128,21 +128,6 @@ export interface CachedOptions {
    * @defaultValue `node_modules/.cache/varve/<tool>` next to the nearest package.json
    */
   readonly dir?: string | undefined
-  /**
-   * Reads the cache and writes nothing. For builds that may use a cache but must not change it, such as pull requests.
-   * @defaultValue `false`
-   */
-  readonly readOnly?: boolean | undefined
-  /**
-   * The engine of Varve. Both engines read and write the same directory.
-   * @defaultValue `'auto'`: the native engine, or WebAssembly if the addon cannot be loaded
-   */
-  readonly engine?: EngineChoice | undefined
-  /**
-   * Maximum size of the cache directory, in bytes or as a text such as `'500MB'`. The least recently used entries are evicted first.
-   * @defaultValue `'1GiB'`
-   */
-  readonly maxBytes?: number | string | undefined
   /**
    * Prints one line at the end of each build, for all plugins that share the cache: how many modules came from the cache, how
    * long they took when they were made, and why others were rebuilt. `'summary'` also appends the line to the job summary of
