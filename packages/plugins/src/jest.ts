@@ -8,8 +8,7 @@
  * }
  */
 import { DECLARED_FIELDS, type DeclaredInputs } from './adapters/inputs.ts'
-import { LazyNamespace, type OpenNamespace } from './adapters/namespace.ts'
-import { ADAPTER_FIELDS, type AdapterOptions } from './adapters/options.ts'
+import { LazyNamespace, type OpenNamespace, ADAPTER_FIELDS, type AdapterOptions } from './adapters/namespace.ts'
 import { hasFields, isText, nullable, type Shape } from './build/pack.ts'
 import { sourceMap } from './build/source-map.ts'
 import { ANYTHING, type Fields, TEXT } from 'varve/internal'

@@ -9,8 +9,7 @@
 import { Buffer } from 'node:buffer'
 import { resolve } from 'node:path'
 import { DECLARED_FIELDS, type DeclaredInputs, type Inputs, inputsOf } from './adapters/inputs.ts'
-import { LazyNamespace } from './adapters/namespace.ts'
-import { ADAPTER_FIELDS, type AdapterOptions } from './adapters/options.ts'
+import { LazyNamespace, ADAPTER_FIELDS, type AdapterOptions } from './adapters/namespace.ts'
 import {
   either,
   hasFields,

@@ -8,8 +8,7 @@
  */
 import { Buffer } from 'node:buffer'
 import { isAnyArrayBuffer, isDataView } from 'node:util/types'
-import { LazyNamespace } from './adapters/namespace.ts'
-import { ADAPTER_FIELDS, type AdapterOptions } from './adapters/options.ts'
+import { LazyNamespace, ADAPTER_FIELDS, type AdapterOptions } from './adapters/namespace.ts'
 import { TEXT } from 'varve/internal'
 import { checkOptions } from './build/options.ts'
 

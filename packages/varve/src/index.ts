@@ -1,7 +1,7 @@
 /** The main entry of Varve: open a cache, its namespaces and tasks. Types of files and JSON: `varve/files`, `varve/json`. */
 export type { Cache } from './api/cache.ts'
 export { openCache } from './api/open.ts'
-export type { CacheStatus } from './api/status.ts'
+export type { CacheStatus } from './api/store.ts'
 export { type ErrorCode, TaskCycleError, VarveError } from './errors.ts'
 export type { Degraded } from './health/place.ts'
 export { gitDirectory } from './health/directory.ts'

@@ -16,7 +16,7 @@ export {
 } from './checks/options.ts'
 export { isCpuTime } from './history/tally.ts'
 export { installedPackage } from './host/installed.ts'
-export { makeDirectory } from './host/make-directory.ts'
+export { makeDirectory } from './host/permission.ts'
 export { ownEnv, ownFiles } from './host/own.ts'
 export { digestOf as digestOfInput } from './inputs/digest.ts'
 export { shownOf } from './inputs/digest.ts'

@@ -1,14 +1,54 @@
 /**
- * The namespace of an adapter, for tools that create a store synchronously: the first use opens its cache, which commits by itself. A directory
- * that cannot be used costs misses and a warning, not an error.
+ * The namespace of an adapter: of keyv, unstorage, metro, jest and parcel. These create a store synchronously, so the first use opens its
+ * cache, which commits by itself. A directory that cannot be used costs misses and a warning, not an error.
  */
-import { type Cache, type CacheOptions, openCache, VarveError, type Namespace } from 'varve'
+import { type CacheOptions, type Cache, openCache, VarveError, type Namespace } from 'varve'
+import { ANYTHING, BOOLEAN, type Fields, FUNCTION, oneOf, STRING, TEXT } from 'varve/internal'
+import { SIZE } from '../build/options.ts'
 import { isAnything, type Shape } from '../build/pack.ts'
 import { closeBeforeExit, isClosed } from '../build/before-exit.ts'
-import type { AdapterOptions } from './options.ts'
 import { type DataKind, decodeValue, encodeValue, type TimedValue } from './value.ts'
 import { setImmediate as atEndOfTurn } from 'node:timers' // not the global one, which test runners replace
 import { Buffer } from 'node:buffer'
+
+/** Options of `openCache` that adapters have as they are. */
+type SharedOptions = Pick<
+  CacheOptions,
+  'dir' | 'maxBytes' | 'durability' | 'readOnly' | 'inMemory' | 'engine' | 'secret' | 'requireSecret' | 'onWarning'
+>
+
+/**
+ * Options of an adapter's cache. A directory that cannot be opened, and a secret that is required and missing, disable the cache with one
+ * warning: every entry is a miss.
+ */
+export interface AdapterOptions extends SharedOptions {
+  /**
+   * Name of the cache. Adapters with different names never share entries, even if `VARVE_DIR` puts all caches into one directory.
+   * A name consists of letters, digits and `. _ @ + -`.
+   * @defaultValue the name of the tool, such as `'keyv'`
+   */
+  readonly name?: string | undefined
+  /**
+   * Invalidates all entries when it changes, and frees their space. Use it for inputs that the tool's keys do not cover.
+   * @defaultValue `''`
+   */
+  readonly version?: string | undefined
+}
+
+export const ADAPTER_FIELDS: Fields<AdapterOptions> = {
+  name: TEXT,
+  dir: TEXT,
+  version: STRING,
+  maxBytes: SIZE,
+  durability: oneOf('relaxed', 'durable'),
+  readOnly: BOOLEAN,
+  inMemory: BOOLEAN,
+  engine: oneOf('auto', 'native', 'wasm'),
+  // `openCache` checks it, and does not print its value.
+  secret: ANYTHING,
+  requireSecret: BOOLEAN,
+  onWarning: FUNCTION,
+}
 
 /** Version of the layout of values. */
 const LAYOUT = 1

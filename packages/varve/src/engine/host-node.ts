@@ -16,8 +16,7 @@ import {
   REFUSED,
   UNSUPPORTED,
 } from './host.ts'
-import { makeDirectory } from '../host/make-directory.ts'
-import { codeOf, isSyncRefused } from '../host/permission.ts'
+import { makeDirectory, codeOf, isSyncRefused } from '../host/permission.ts'
 
 /** Error codes of `link` on file systems without hard links. */
 const NO_LINKS: ReadonlySet<string> = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'EMLINK', 'EXDEV', 'ENOSYS'])

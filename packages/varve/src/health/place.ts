@@ -8,12 +8,11 @@
  *      each use detects a replacement. Only then is it checked again.
  */
 import { builtin } from '../host/builtin.ts'
-import { makeDirectory } from '../host/make-directory.ts'
+import { makeDirectory, errorCode, isSyncRefused, refusal, userHere } from '../host/permission.ts'
 import type { CacheOptions } from '../options.ts'
 import type * as fs from 'node:fs'
 import type * as path from 'node:path'
 import { type ErrorCode, VarveError } from '../errors.ts'
-import { errorCode, isSyncRefused, refusal, userHere } from '../host/permission.ts'
 import { componentsOf, distrustDirectory, distrustLink, isWritable, NAME_ANOTHER, type WalkEnd } from './trust.ts'
 
 /** The directory of one open cache. */

@@ -57,7 +57,7 @@ export default [
   },
   {
     name: 'directories are made by the recursion of Node.js, which has no end in procfs',
-    file: 'packages/varve/src/host/make-directory.ts',
+    file: 'packages/varve/src/host/permission.ts',
     find: '  const missing: string[] = []',
     replace:
       '  const missing: string[] = []\n  if (mode !== 0) return void files.mkdirSync(folder, { recursive: true, mode })',
