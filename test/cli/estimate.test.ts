@@ -80,6 +80,7 @@ it.each([
   ],
   ['a plugin with state, which is not cached', ['vite', '@sveltejs/vite-plugin-svelte', 'svelte'], []],
   ['the compiler of such a plugin after an await', ['p-limit', 'svelte'], []],
+  ['TypeScript, which makes declarations of all modules', ['rollup', '@rollup/plugin-typescript', 'typescript'], []],
 ])('time belongs to another package than the one that a user knows: %s', (_, stack, names) => {
   const found = bundlingIn(profileOf(['vite'], stack), '/project')
   expect([...(found?.parts.keys() ?? [])]).toEqual(names)

@@ -48,7 +48,8 @@ const KNOWN: readonly RegExp[] = [
 ]
 
 /** Plugins that Varve does not cache, and their compilers: what they make of one module depends on others. webpack's loaders are other packages. */
-const STATEFUL = /^(?:@sveltejs\/.*|svelte|@tailwindcss\/.*|tailwindcss)$/
+const STATEFUL =
+  /^(?:@sveltejs\/.*|svelte|@tailwindcss\/.*|tailwindcss|@rollup\/plugin-typescript|rollup-plugin-(?:typescript2|dts)|typescript)$/
 
 /** Node.js while it loads a module. */
 const LOADER = /^node:internal\/modules\//
