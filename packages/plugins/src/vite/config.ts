@@ -41,6 +41,12 @@ export class ViteTool implements Tool {
     return this.#config !== undefined
   }
 
+  /** Whether the log leaves out the level 'info', as in the builds of Astro. */
+  isInfoHidden(): boolean {
+    const level = this.#config?.logLevel
+    return level !== undefined && level !== 'info'
+  }
+
   isServer(): boolean {
     return this.#config?.command === 'serve'
   }
