@@ -323,8 +323,12 @@ const PHRASES: ReadonlyMap<string, string> = new Map([
   ['result', 'result evicted'],
 ])
 
+function phraseOf(reason: string): string {
+  return PHRASES.get(reason) ?? reason.replace(/^list (.+)$/, 'list of $1 changed')
+}
+
 function reasonsOf(reasons: Readonly<Record<string, number>>): string {
-  const texts = Object.entries(reasons).map(([reason, count]) => `${PHRASES.get(reason) ?? reason} (${grouped(count)})`)
+  const texts = Object.entries(reasons).map(([reason, count]) => `${phraseOf(reason)} (${grouped(count)})`)
   return texts.length === 0 ? '-' : texts.join(', ')
 }
 

@@ -271,7 +271,8 @@ function encode(fields: readonly Field[]): Uint8Array {
 function withReason(fields: Field[], reason: string, count: number): Uint8Array | undefined {
   const base = fields.length
   for (let length = Math.min(reason.length, REASON_MAX); length > 0; length -= CUT) {
-    fields.splice(base, 2, cut(reason, length), count)
+    const text = length < reason.length ? `${cut(reason, length)}…` : reason
+    fields.splice(base, 2, text, count)
     const encoded = encode(fields)
     if (encoded.length <= RECORD_BYTES_MAX) return encoded
     if (length < REASON_MIN + CUT) break
