@@ -1,7 +1,6 @@
 // @ts-check
 // `npm run demo`: builds a real application with webpack and babel: without a cache, with webpack's own, and with Varve on both
-// engines. Options: --quick (a smaller application), --remote (also on a fresh machine, from a remote), --json (only one JSON array
-// on stdout).
+// engines. Options: --quick (a smaller application), --json (only one JSON array on stdout). bench/remote builds on a fresh machine.
 import { relative } from 'node:path'
 import { parseArgs } from 'node:util'
 import { SIZES } from './demo/application.mjs'
@@ -10,7 +9,7 @@ import { setup } from './setup.mjs'
 import { run, runMain } from './common/steps.mjs'
 
 const { values: options } = parseArgs({
-  options: { quick: { type: 'boolean' }, remote: { type: 'boolean' }, json: { type: 'boolean' } },
+  options: { quick: { type: 'boolean' }, json: { type: 'boolean' } },
 })
 
 await runMain(async () => {
@@ -18,20 +17,16 @@ await runMain(async () => {
   // Imported only now, because these modules need the build.
   const { buildAll, cacheDirOf, crossOver } = await import('./demo/steps.mjs')
   const size = options.quick ? SIZES.quick : SIZES.full
-  const rows = await buildAll(size, options.remote ?? false)
+  const rows = await buildAll(size)
   const crossed = await crossOver(size)
   if (options.json) {
     process.stdout.write(`${JSON.stringify(rows, undefined, 2)}\n`)
   } else {
-    const { MEGABYTES_PER_SECOND, ROUND_TRIP_MS } = await import('./demo/remote.mjs')
-    const { freshSentenceOf, sentenceOf, tableOf } = await import('./demo/table.mjs')
+    const { sentenceOf, tableOf } = await import('./demo/table.mjs')
     process.stdout.write(
       `\nwebpack ${size.ownModules} own modules and their packages, babel on all of them, not minified\n`,
     )
     process.stdout.write(`hits: modules taken from a cache; misses: modules built\n\n${tableOf(rows)}\n`)
-    const line = `${ROUND_TRIP_MS} ms for each answer, ${MEGABYTES_PER_SECOND} MB/s`
-    if (options.remote)
-      process.stdout.write(`remote: a machine without caches, an HTTP server, ${line}\n${freshSentenceOf(rows)}\n`)
     const [read] = crossed
     process.stdout.write(`written by native, read by WebAssembly: ${read?.hits} hits, ${read?.misses} misses\n\n`)
     const dir = relative(root, cacheDirOf({ cache: 'varve', engine: 'native' }))

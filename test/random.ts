@@ -1,14 +1,5 @@
 /** Random numbers from a seed that is printed, so that a failure can be repeated with VARVE_SEED. */
-import type { Random } from './safety/random.mjs'
-
-export { type Random, randomOf } from './safety/random.mjs'
-
-/** One of a list. */
-export function pick<T>(random: Random, list: readonly T[]): T {
-  const found = list[random(list.length)]
-  if (found === undefined) throw new Error('the list is empty')
-  return found
-}
+export { pick, type Random, randomOf } from './safety/random.mjs'
 
 /** Seed of this run: VARVE_SEED, or any. */
 export function runSeed(name: string): number {

@@ -1,16 +1,15 @@
 // @ts-check
 // The builds of the demo: for each cache a cold build, a warm one, and one with a changed file, each in a fresh process.
 import { readdir, rm, stat } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { at } from '../common/root.mjs'
 import { run, step } from '../common/steps.mjs'
 import { changeOneModule, writeApplication } from './application.mjs'
-import { publishFirst } from './remote.mjs'
 
 /** @typedef {import('./build.mjs').CacheKind} CacheKind */
-/** @typedef {'cold' | 'warm' | 'change' | 'fresh'} StepName */
-/** @typedef {{ cache: CacheKind, engine: 'native' | 'wasm' | null, from?: 'remote' }} Subject */
+/** @typedef {'cold' | 'warm' | 'change'} StepName */
+/** @typedef {{ cache: CacheKind, engine: 'native' | 'wasm' | null}} Subject */
 /** @typedef {{ step: StepName, seconds: number, hits: number, misses: number }} Timed */
 /** @typedef {Subject & Timed & { bytes: number, files: number, identical: boolean }} Row */
 
@@ -28,7 +27,7 @@ const STEPS = ['cold', 'warm', 'change']
 const home = at('.demo')
 
 /** @param {Subject} subject */
-export const nameOf = ({ cache, engine, from }) => [cache, engine ?? [], from ?? []].flat().join(' ')
+export const nameOf = ({ cache, engine }) => [cache, engine ?? []].flat().join(' ')
 
 /** @param {Subject} subject */
 export const cacheDirOf = (subject) => join(home, 'caches', nameOf(subject).replaceAll(' ', '-'), 'webpack')
@@ -36,10 +35,9 @@ export const cacheDirOf = (subject) => join(home, 'caches', nameOf(subject).repl
 /**
  * Builds everything. The first subject has no cache; the bundles of all others must equal its bundles.
  * @param {import('./application.mjs').ApplicationSize} size
- * @param {boolean} withRemote whether a fresh machine builds from a remote
  * @returns {Promise<Row[]>}
  */
-export async function buildAll(size, withRemote) {
+export async function buildAll(size) {
   await rm(home, { recursive: true, force: true })
   /** @type {Row[]} */
   const rows = []
@@ -53,27 +51,7 @@ export async function buildAll(size, withRemote) {
       rows.push(row)
     }
   }
-  if (withRemote) rows.push(await buildFresh(size, expected))
   return rows
-}
-
-/**
- * Builds on a machine without caches what another one has published.
- * @param {import('./application.mjs').ApplicationSize} size
- * @param {Map<StepName, string>} expected
- * @returns {Promise<Row>}
- */
-async function buildFresh(size, expected) {
-  /** @type {Subject} */
-  const subject = { cache: 'varve', engine: 'native', from: 'remote' }
-  await writeApplication(home, size)
-  expected.set('fresh', expected.get('cold') ?? '')
-  const cacheDir = cacheDirOf(subject)
-  const build = (/** @type {NodeJS.ProcessEnv} */ env) => buildOnce(subject, 'fresh', expected, env)
-  const { fresh, stop } = await step('varve native, publishes', () => publishFirst(home, cacheDir, build))
-  const row = await step(`${nameOf(subject)}, fresh machine`, fresh)
-  stop()
-  return row
 }
 
 /**
@@ -100,30 +78,28 @@ export async function crossOver(size) {
  * @param {Subject} subject
  * @param {StepName} name
  * @param {Map<StepName, string>} expected
- * @param {NodeJS.ProcessEnv} [env]
  * @returns {Promise<Row>}
  */
-async function buildOnce(subject, name, expected, env) {
+async function buildOnce(subject, name, expected) {
   const cacheDir = cacheDirOf(subject)
   const startMs = performance.now()
-  const { hits, misses, digest } = await runBuild(subject, cacheDir, env)
+  const { hits, misses, digest } = await runBuild(subject, cacheDir)
   const seconds = (performance.now() - startMs) / 1000
   if (!expected.has(name)) expected.set(name, digest)
-  const { bytes, files } = await sizeOf(dirname(cacheDir)) // with the layers of a remote
+  const { bytes, files } = await sizeOf(cacheDir)
   return { ...subject, step: name, seconds, hits, misses, bytes, files, identical: expected.get(name) === digest }
 }
 
 /**
  * @param {Subject} subject
  * @param {string} cacheDir
- * @param {NodeJS.ProcessEnv} [env] of the remote
  * @returns {Promise<{ hits: number, misses: number, digest: string }>}
  */
-async function runBuild(subject, cacheDir, env = { VARVE_REMOTE: '' }) {
+async function runBuild(subject, cacheDir) {
   const order = { ...subject, app: home, output: join(home, 'dist'), cacheDir }
   return JSON.parse(
     await run(process.execPath, [at('scripts/demo/build.mjs'), JSON.stringify(order)], {
-      env: { ...process.env, ...env },
+      env: { ...process.env, VARVE_REMOTE: '' },
     }),
   )
 }

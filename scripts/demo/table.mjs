@@ -37,16 +37,6 @@ export function sentenceOf(rows) {
   return wrapped(sentence, COLUMNS).join('\n')
 }
 
-/** What a fresh machine takes beside the same engine with a local cache, and without one. @param {readonly Row[]} rows */
-export function freshSentenceOf(rows) {
-  const own = rows.filter(({ cache, engine }) => cache === 'varve' && engine === 'native')
-  const of = (/** @type {Row['step']} */ name) => own.find(({ step }) => step === name)?.seconds ?? NaN
-  const without = rows.find(({ cache, step }) => cache === 'none' && step === 'cold')?.seconds ?? NaN
-  const [local, cold] = [of('fresh') / of('warm'), of('fresh') / without].map((ratio) => ratio.toFixed(2))
-  const sentence = `A fresh machine took ${local} times as long as one with a local cache, and ${cold} times as long as a build without a cache.`
-  return wrapped(sentence, COLUMNS).join('\n')
-}
-
 /** @param {readonly Row[]} rows @param {Row['cache']} cache @param {Row['step']} step */
 function secondsOf(rows, cache, step) {
   return rows.find((row) => row.cache === cache && row.step === step)?.seconds.toFixed(1) ?? '?'

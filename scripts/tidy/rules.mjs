@@ -77,7 +77,7 @@ export const LIBRARY_FLOORS = [
   ['remote/remote', 'values'],
   ['checks', 'health/domain', 'host/installed'],
   ['errors', 'health/trust'],
-  ['host', 'reports', 'task/names'],
+  ['host', 'reports'],
 ]
 
 export const CORE_FLOORS_MAX = 12

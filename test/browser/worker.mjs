@@ -66,7 +66,7 @@ const ACTIONS = {
   verify: async () => (await cache.verify()).damage,
   refresh: () => cache.refresh(),
   close: async () => cache.close(),
-  /** The files of the engine, by name, as base64: the layout is in engine/opfs/slot.ts. */
+  /** The files of the engine, by name, as base64: the layout is in engine/opfs/slots.ts. */
   async files(/** @type {string} */ path) {
     let directory = await navigator.storage.getDirectory()
     for (const name of path.split('/').filter((part) => part !== ''))

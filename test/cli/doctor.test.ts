@@ -229,22 +229,22 @@ describe('varve doctor after builds that stored nothing', () => {
     [
       'not tested',
       { name: 'shout', transform: (): null => null },
-      "(not tested: 'shout')",
+      "not tested: 'shout'",
       "name the slow ones, as in varve({ plugins: ['<name>'] })",
     ],
     [
       'with state',
       { name: 'collect', transform: (): null => null, generateBundle: () => undefined },
-      "(keeps state: 'collect')",
+      "with state: 'collect'",
       'stateless: true',
     ],
     [
       'without work',
       { name: 'page', closeBundle: () => undefined },
-      "(without work on modules: 'page')",
+      "without work on modules: 'page'",
       'so remove varve()',
     ],
-    ['of Vite alone', undefined, "(only Vite's own)", 'so remove varve()'],
+    ['of Vite alone', undefined, "all are Vite's own", 'so remove varve()'],
   ])(
     'a build by Vite whose plugins varve() does not know leaves no record, and doctor says nothing: %s',
     async (_, plugin, found, advice) => {
@@ -260,7 +260,7 @@ describe('varve doctor after builds that stored nothing', () => {
         plugins: [plugin, varve({ dir })],
       })
       const text = runVarve(['doctor', '--dir', dir]).out
-      expect(text).toContain(`the last build by vite has stored nothing: varve() knows no plugin ${found}`)
+      expect(text).toContain(`the last build by vite has stored nothing: varve() knows no plugin; ${found}`)
       expect(text).toContain(advice)
       expect(runVarve(['history', '--dir', dir]).out).toMatch(
         /^vite .* 0 of 2 .*not stored: varve\(\) knows no plugin/m,

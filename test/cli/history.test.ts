@@ -32,12 +32,15 @@ describe('varve history', () => {
     const dir = join(makeFolder(), 'cache')
     await build(dir, 0, { new: 2000 }, 0)
     await new Promise((resolve) => setTimeout(resolve, 5))
+    await build(dir, 1997, { file: 2, 'list src': 1 }, 14_200)
+    await new Promise((resolve) => setTimeout(resolve, 5))
     await build(dir, 1998, { 'changed babel.config.js': 2 }, 14_200)
     const { out, status } = runVarve(['history', '--dir', dir])
     expect([status, rowsOf(out).map(([tool, , , ...cells]) => [tool, ...cells])]).toEqual([
       0,
       [
         ['webpack', '1,998 of 2,000', '14.2s', 'changed babel.config.js (2)', 'modules'],
+        ['webpack', '1,997 of 2,000', '14.2s', 'source changed (2), list of src changed (1)', 'modules'],
         ['webpack', '0 of 2,000', '-', 'new (2,000)', 'modules'],
       ],
     ])

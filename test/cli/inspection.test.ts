@@ -1,6 +1,6 @@
 /** What the commands show of the caches of plugins: configurations, modules and assets as their users know them, and nothing else. */
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { cached } from '@varve/plugins/rollup'
 import { VarveWebpackPlugin } from '@varve/plugins/webpack'
@@ -130,4 +130,32 @@ describe('a cache of plugins', () => {
     expect(stats).toMatch(/^newest commits, in logs /m)
     expect([stats, run('ls', '--long'), run('ls', '--sort', 'size')].join('\n')).not.toMatch(INTERNAL)
   })
+})
+
+it('why in the root of a workspace compares the files of a package with those of the workspace', async () => {
+  root = makeFolder()
+  const app = join(root, 'packages/app')
+  const files = {
+    'package.json': '{ "workspaces": ["packages/*"] }',
+    'packages/app/package.json': '{ "name": "app" }',
+    'packages/app/words.txt': 'one',
+    'packages/ui/package.json': '{ "name": "ui" }',
+    'packages/ui/button.js': 'console.log(1)',
+  }
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(root, path)), { recursive: true })
+    writeFileSync(join(root, path), text)
+  }
+  const transform = (code: string): { code: string; map: null } => ({
+    code: `${code}\n// ${readFileSync(join(app, 'words.txt'), 'utf8')}`,
+    map: null,
+  })
+  const dir = join(root, 'cache')
+  const plugin = cached({ name: 'words', transform }, { cacheKey: 1, root: app, dir })
+  const bundle = await rollup({ input: join(root, 'packages/ui/button.js'), plugins: [plugin] })
+  await bundle.close()
+  const why = (): string => run('why', 'packages/ui/button.js', '--dir', dir)
+  expect(why()).toMatch(/^words, module packages\/ui\/button\.js: 1 variant\n.*\n.*: a hit, if /)
+  writeFileSync(join(app, 'words.txt'), 'two')
+  expect(why()).toMatch(/: a miss: words\.txt changed\n/)
 })

@@ -13,13 +13,13 @@ import fs, {
 import { homedir } from 'node:os'
 import { dirname, join, parse } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
-import type * as clean from '../../packages/varve/src/files/clean.ts'
+import type * as clean from '../../packages/varve/src/files/walk.ts'
 import { ENGINES } from '../engines.ts'
 import { makeFolder, snapshot } from '../folders.ts'
 import { open, read, storedFiles, write } from './trees.ts'
 
 const { withoutAliases }: typeof clean = await import(
-  new URL('../../packages/varve/src/files/clean.ts', import.meta.url).href
+  new URL('../../packages/varve/src/files/walk.ts', import.meta.url).href
 )
 
 const home = process.cwd()

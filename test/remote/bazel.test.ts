@@ -2,10 +2,10 @@
 import { createServer } from 'node:http'
 import { bazel } from '@varve/remote'
 import { describe, expect, it } from 'vitest'
-import type * as actionResult from '../../packages/remote/src/stores/bazel.ts'
+import type * as actionResult from '../../packages/remote/src/stores/build-caches.ts'
 import { randomOf, runSeed } from '../random.ts'
 
-const PATH = new URL('../../packages/remote/src/stores/bazel.ts', import.meta.url).href
+const PATH = new URL('../../packages/remote/src/stores/build-caches.ts', import.meta.url).href
 const { decodeActionResult, encodeActionResult }: typeof actionResult = await import(PATH)
 const SEED = runSeed('ActionResult')
 

@@ -2,13 +2,13 @@
 import fs, { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import type * as ofRemote from '../../packages/remote/src/make-directory.ts'
-import type * as ofVarve from '../../packages/varve/src/host/make-directory.ts'
+import type * as ofRemote from '../../packages/remote/src/host.ts'
+import type * as ofVarve from '../../packages/varve/src/host/permission.ts'
 import { makeFolder } from '../folders.ts'
 
 const sourceOf = (path: string): string => new URL(`../../packages/${path}`, import.meta.url).href
-const { makeDirectory }: typeof ofRemote = await import(sourceOf('remote/src/make-directory.ts'))
-const { makeDirectory: makeDirectoryNow }: typeof ofVarve = await import(sourceOf('varve/src/host/make-directory.ts'))
+const { makeDirectory }: typeof ofRemote = await import(sourceOf('remote/src/host.ts'))
+const { makeDirectory: makeDirectoryNow }: typeof ofVarve = await import(sourceOf('varve/src/host/permission.ts'))
 
 describe.each([
   ['@varve/remote', makeDirectory],

@@ -15,7 +15,7 @@ import {
 } from '@varve/remote'
 import { openCache } from 'varve'
 import { describe, expect, it } from 'vitest'
-import type * as keys from '../../packages/remote/src/keys.ts'
+import type * as keys from '../../packages/remote/src/manifest.ts'
 import type * as manifests from '../../packages/remote/src/manifest.ts'
 import { ENGINES } from '../engines.ts'
 import { makeFolder, snapshot } from '../folders.ts'

@@ -14,6 +14,13 @@ export function randomOf(seed) {
   }
 }
 
+/** One of a list. @template T @param {Random} random @param {readonly T[]} list @returns {T} */
+export function pick(random, list) {
+  const found = list[random(list.length)]
+  if (found === undefined) throw new Error('the list is empty')
+  return found
+}
+
 /** A seed from numbers and texts. @param {...(number | string)} parts */
 export function seedOf(...parts) {
   const numbers = parts.flatMap((part) => (typeof part === 'number' ? [part] : [...Buffer.from(part), -1]))

@@ -15,7 +15,7 @@ afterEach(() => vi.restoreAllMocks())
 
 const planted = vi.hoisted(() => ({ isNext: false }))
 
-vi.mock('../../packages/varve/src/engine/clock.ts', async (load) => {
+vi.mock('../../packages/varve/src/engine/host.ts', async (load) => {
   const { nowUs } = await load<{ nowUs: () => number }>()
   return {
     nowUs: () => {

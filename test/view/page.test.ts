@@ -7,13 +7,13 @@ import { reportPage, serve, type Server } from '@varve/view'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { hasBrowser, startBrowser } from '../../scripts/common/browser.mjs'
-import type * as sources from '../../packages/varve/src/cli/view/source.ts'
+import type * as sources from '../../packages/varve/src/cli/view.ts'
 import { makeCache } from '../../scripts/screenshots/cache.mjs'
 import { makeFolder } from '../folders.ts'
 import { slow } from '../slow.ts'
 
 const { ViewSource }: typeof sources = await import(
-  new URL('../../packages/varve/src/cli/view/source.ts', import.meta.url).href
+  new URL('../../packages/varve/src/cli/view.ts', import.meta.url).href
 )
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')

@@ -5,7 +5,7 @@ import { connect } from 'node:net'
 import { once } from 'node:events'
 import * as view from '@varve/view'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type * as command from '../../packages/varve/src/cli/view/source.ts'
+import type * as command from '../../packages/varve/src/cli/view.ts'
 
 /** The compiler compares the package with what the command uses of it. */
 const module: command.ViewModule = view

@@ -7,12 +7,12 @@ import { openCache } from 'varve'
 import type { TreeJson } from 'varve/cli-json'
 import { expect, it } from 'vitest'
 import webpack from 'webpack'
-import type * as sources from '../../packages/varve/src/cli/view/source.ts'
+import type * as sources from '../../packages/varve/src/cli/view.ts'
 import { ENGINES } from '../engines.ts'
 import { makeFolder } from '../folders.ts'
 
 const { ViewSource }: typeof sources = await import(
-  new URL('../../packages/varve/src/cli/view/source.ts', import.meta.url).href
+  new URL('../../packages/varve/src/cli/view.ts', import.meta.url).href
 )
 
 /** Takes long enough to have a cost. */

@@ -24,9 +24,8 @@ import {
 import { Calls } from './build/calls.ts'
 import { digest, lenientDigest } from './build/digest.ts'
 import { callers } from './build/modules.ts'
-import { type CachedOptions, FIELDS } from './build/options.ts'
+import { type CachedOptions, FIELDS, checkOptions } from './build/options.ts'
 import { projectRoot, type Root } from './build/root.ts'
-import { checkOptions } from './build/validate.ts'
 import { disk } from './host/files.ts'
 
 export type { BabelResult, Transformed } from './babel/entry.ts'

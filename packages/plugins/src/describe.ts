@@ -10,7 +10,7 @@ export const describe: DescribeCache = (namespaces) => [...describeWebpack(names
 const CALL = /^(?:task|result):(.+) (?:resolveId|load|transform|renderChunk|chain)$/
 const READS = /^reads:(.+)$/
 
-/** The namespace of `build/parts.ts`. */
+/** The namespace of `build/digest.ts`. */
 const EXPLANATIONS = 'inputs'
 
 /** One description for each plugin. */
@@ -31,8 +31,8 @@ const describeTasks: DescribeCache = (namespaces) => {
   ]
 }
 
-/** The key of a result is its id, NUL and a digest; an id may itself begin with NUL. */
+/** The key of a result is its id, NUL and a digest; the id of a module that a plugin makes begins with NUL, which no user knows. */
 function moduleOf(namespace: string, key: string): { readonly kind: string; readonly path: string } {
   const id = namespace.startsWith('result:') ? key.slice(0, Math.max(key.lastIndexOf('\0'), 0)) : key
-  return { kind: 'module', path: withoutRoot(id) }
+  return { kind: 'module', path: withoutRoot(id).replace(/^\0/, '') }
 }

@@ -8,15 +8,13 @@
  */
 import type { BuildOptions, OnEndResult, OnStartResult, Plugin, PluginBuild } from 'esbuild'
 import { installReads } from 'varve/reads'
-import { digest, lenientDigest } from './build/digest.ts'
-import { type CachedOptions, FIELDS, type StatelessOption } from './build/options.ts'
-import { BOOLEAN, checkOptions, checkPlugin, type Fields } from './build/validate.ts'
+import { digest, lenientDigest, valueParts } from './build/digest.ts'
+import { type CachedOptions, FIELDS, type StatelessOption, checkOptions, checkPlugin } from './build/options.ts'
 import { dirname } from 'node:path'
-import { noteOutput } from 'varve/internal'
+import { noteOutput, BOOLEAN, type Fields } from 'varve/internal'
 import type { Caller, InputParts } from './build/call.ts'
 import { Calls } from './build/calls.ts'
 import { callers } from './build/modules.ts'
-import { valueParts } from './build/parts.ts'
 import { projectRoot } from './build/root.ts'
 import { cachedLoad, type Loading, refusals, type RunUncached } from './esbuild/load.ts'
 

@@ -8,20 +8,22 @@
  * }
  */
 import { DECLARED_FIELDS, type DeclaredInputs } from './adapters/inputs.ts'
-import { LazyNamespace } from './adapters/lazy-namespace.ts'
-import type { OpenNamespace } from './adapters/open-namespace.ts'
-import { ADAPTER_FIELDS, type AdapterOptions } from './adapters/options.ts'
-import { hasFields, isText, nullable, type Shape } from './build/shape.ts'
+import { LazyNamespace, type OpenNamespace, ADAPTER_FIELDS, type AdapterOptions } from './adapters/namespace.ts'
+import { hasFields, isText, nullable, type Shape } from './build/pack.ts'
 import { sourceMap } from './build/source-map.ts'
-import { ANYTHING, checkOptions, type Fields, TEXT } from './build/validate.ts'
-import { demandsOf, JestDirectory, KeyMaker } from './jest/key.ts'
+import { ANYTHING, type Fields, TEXT } from 'varve/internal'
+import { checkOptions } from './build/options.ts'
 import {
+  demandsOf,
+  JestDirectory,
+  KeyMaker,
   type WrappedTransformer,
   loadTransformer,
   type TransformedSource,
   type Transformer,
   type TransformOptions,
 } from './jest/transformer.ts'
+
 export type { TransformedSource, Transformer, TransformOptions } from './jest/transformer.ts'
 
 /** Options of the transformer, the second part of Jest's `transform` entry. */

@@ -8,10 +8,9 @@
  */
 import { EventEmitter } from 'node:events'
 import type { VarveError } from 'varve'
-import { LazyNamespace } from './adapters/lazy-namespace.ts'
-import { ADAPTER_FIELDS, type AdapterOptions } from './adapters/options.ts'
+import { LazyNamespace, ADAPTER_FIELDS, type AdapterOptions } from './adapters/namespace.ts'
 import { type TimedValue, TIME_MAX_MS } from './adapters/value.ts'
-import { checkOptions } from './build/validate.ts'
+import { checkOptions } from './build/options.ts'
 
 /** Options of `new VarveKeyv(options)`. */
 export interface VarveKeyvOptions extends AdapterOptions {}

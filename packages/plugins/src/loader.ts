@@ -9,7 +9,7 @@
 import { installReads } from 'varve/reads'
 import { runForeign } from './host/files.ts'
 import type { LoaderCache } from './loader/cache.ts'
-import type { LoaderContext, Result } from './loader/context.ts'
+import type { LoaderContext, Result } from './loader/entry.ts'
 import { attach, cacheOf, noteActivity } from './loader/shared.ts'
 
 export type { CachedOptions, CachedStats } from './build/options.ts'

@@ -9,8 +9,7 @@
 import { Buffer } from 'node:buffer'
 import { resolve } from 'node:path'
 import { DECLARED_FIELDS, type DeclaredInputs, type Inputs, inputsOf } from './adapters/inputs.ts'
-import { LazyNamespace } from './adapters/lazy-namespace.ts'
-import { ADAPTER_FIELDS, type AdapterOptions } from './adapters/options.ts'
+import { LazyNamespace, ADAPTER_FIELDS, type AdapterOptions } from './adapters/namespace.ts'
 import {
   either,
   hasFields,
@@ -24,9 +23,10 @@ import {
   type Shape,
   tupleOf,
   withCheck,
-} from './build/shape.ts'
+} from './build/pack.ts'
 import { sourceMap } from './build/source-map.ts'
-import { checkOptions, TEXT } from './build/validate.ts'
+import { TEXT } from 'varve/internal'
+import { checkOptions } from './build/options.ts'
 
 /** Options of `new VarveMetroStore(options)`. */
 export interface VarveMetroOptions extends AdapterOptions, DeclaredInputs {

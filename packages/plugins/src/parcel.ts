@@ -9,10 +9,9 @@
 import { Buffer } from 'node:buffer'
 import { Readable } from 'node:stream'
 import { VarveError } from 'varve'
-import { LazyNamespace } from './adapters/lazy-namespace.ts'
-import type { OpenNamespace } from './adapters/open-namespace.ts'
-import { ADAPTER_FIELDS, type AdapterOptions } from './adapters/options.ts'
-import { checkOptions, type Fields } from './build/validate.ts'
+import { LazyNamespace, type OpenNamespace, ADAPTER_FIELDS, type AdapterOptions } from './adapters/namespace.ts'
+import type { Fields } from 'varve/internal'
+import { checkOptions } from './build/options.ts'
 import { deleteContents, getContents, piecesOf, putContents } from './parcel/contents.ts'
 
 /** Options of `new VarveParcelCache(options)`. Parcel passes them to its workers, so a secret can only be in `VARVE_SECRET`. */

@@ -8,9 +8,9 @@
  */
 import { Buffer } from 'node:buffer'
 import { isAnyArrayBuffer, isDataView } from 'node:util/types'
-import { LazyNamespace } from './adapters/lazy-namespace.ts'
-import { ADAPTER_FIELDS, type AdapterOptions } from './adapters/options.ts'
-import { checkOptions, TEXT } from './build/validate.ts'
+import { LazyNamespace, ADAPTER_FIELDS, type AdapterOptions } from './adapters/namespace.ts'
+import { TEXT } from 'varve/internal'
+import { checkOptions } from './build/options.ts'
 
 /** Options of `varveDriver(options)`. */
 export interface VarveDriverOptions extends AdapterOptions {

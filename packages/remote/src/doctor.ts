@@ -6,6 +6,7 @@
  *   2. The store is asked for the heads, which are verified, and its clock is compared.
  *   3. Only if writing is configured, an object is written, read and removed again.
  */
+import type { DoctorJson, FindingJson } from 'varve/cli-json'
 import { type Environment, type EnvironmentOptions, remoteFromEnvironment } from './environment.ts'
 import { randomUUID } from 'node:crypto'
 import { VarveError } from 'varve'
@@ -14,24 +15,13 @@ import { manifestsOf } from './pull.ts'
 import { headName, type Remote, withinBudget } from './remote.ts'
 import { clockAheadMs, proxyVariable, withoutProxy } from './stores/http.ts'
 import type { BlobStore } from './stores/store.ts'
-import { readPublicKey, readSigningKey } from './keys.ts'
+import { readPublicKey, readSigningKey } from './manifest.ts'
 
 /** One thing that was checked. */
-export interface RemoteFinding {
-  readonly what: string
-  readonly found: string
-  /** What to fix, and how; undefined if there is nothing to fix. */
-  readonly advice?: string
-  /** A possible improvement, although nothing is wrong. */
-  readonly note?: string
-}
+export type RemoteFinding = FindingJson
 
-/** The outcome of `remoteDoctor`. */
-export interface RemoteDoctorReport {
-  /** False if a finding has advice. */
-  readonly ok: boolean
-  readonly findings: readonly RemoteFinding[]
-}
+/** The outcome of `remoteDoctor`; not `ok` if a finding has advice. */
+export type RemoteDoctorReport = Omit<DoctorJson, 'format'>
 
 /** Options of `remoteDoctor`. */
 export interface RemoteDoctorOptions extends EnvironmentOptions {

@@ -1,5 +1,5 @@
 /**
- * Garbage collection: removes objects of a domain that no head names.
+ * Takes things out of a remote: garbage collection removes objects of a domain that no head names, and `revoke` takes layers from all readers.
  *
  *   1. The collector writes `v1/<domain>/clock`, whose time is the store's present time, and lists the domain. A list is read as a stream, once for
  *      its heads and time and once for garbage, because a store may have, or claim, any number of objects.
@@ -11,14 +11,16 @@
  * A collector that ends at any point leaves at most a sweep. Publishers that need what it names wait for the next collector, which
  * takes over when the budget of the first one is over.
  */
+import type { RemoteGcJson, RemoteRevokeJson } from 'varve/cli-json'
 import { VarveError } from 'varve'
-import { forEachAtOnce } from './each.ts'
-import { readManifest } from './heads.ts'
+import { forEachAtOnce } from './host.ts'
+import { readManifest, readCommits } from './heads.ts'
 import { bytesOf } from './layer.ts'
-import type { Manifest } from './manifest.ts'
-import { AGE_MS, BOOLEAN, checkCall, CONTROL, type Field } from './options.ts'
+import { type Manifest, type RemoteLayer, REVOKED_MAX } from './manifest.ts'
+import { BOOLEAN, type Fields } from 'varve/internal'
+import { AGE_MS, checkCall, CONTROL } from './options.ts'
 import { encodeSweep, type Publication, readSweep, sweepName, SWEPT_MAX, updateHead } from './publish.ts'
-import { readDescription, type RemoteControl } from './pull.ts'
+import { readDescription, type RemoteControl, manifestsOf } from './pull.ts'
 import { asPublisher } from './push.ts'
 import { chunkName, layerName, type Remote, type Scope } from './remote.ts'
 import type { BlobStore, Listed } from './stores/store.ts'
@@ -37,18 +39,10 @@ export interface RemoteGcOptions extends RemoteControl {
   readonly graceMs?: number | undefined
 }
 
-const GC_FIELDS: Readonly<Record<keyof RemoteGcOptions, Field>> = { ...CONTROL, dryRun: BOOLEAN, graceMs: AGE_MS }
+const GC_FIELDS: Fields<RemoteGcOptions> = { ...CONTROL, dryRun: BOOLEAN, graceMs: AGE_MS }
 
 /** The outcome of `gc`. */
-export interface RemoteGcReport {
-  readonly dryRun: boolean
-  /** Objects of the domain before, and their bytes. */
-  readonly objects: number
-  readonly bytes: number
-  /** Objects that were removed, or would be. */
-  readonly removed: number
-  readonly removedBytes: number
-}
+export type RemoteGcReport = Omit<RemoteGcJson, 'format'>
 
 /** Milliseconds for which manifests of commits are kept: `revoke` finds publications by them. */
 const MANIFEST_MS = 30 * 86_400_000
@@ -230,4 +224,66 @@ async function sweep(
   })
   await store.put(name, encodeSweep([], 0), { ifMatch: etag ?? '', signal })
   return removed
+}
+
+// Revokes layers: the head loses them and lists their digests. Readers of the head remove them from their directories, and no
+// publisher adds them again. A layer into which a revoked one was merged is revoked with it.
+
+/** The outcome of `revoke`: the generation of the head, and the layers that readers do not use any more. */
+export type RevokeReport = Omit<RemoteRevokeJson, 'format'>
+
+/** Fewest digits of a digest or commit. */
+const DIGITS_MIN = 7
+
+/**
+ * Revokes what `target` names: the first digits of the digest of a layer, as `remoteStatus` lists it, or of a commit, whose publication it
+ * revokes. Rejects with INVALID_ARGUMENT if the head has no such layer, and as `push` does.
+ */
+export async function revoke(
+  remote: Remote,
+  target: string,
+  control: Pick<RemoteControl, 'signal'> = {},
+): Promise<RevokeReport> {
+  checkCall('revoke', remote, control, { signal: CONTROL.signal })
+  if (typeof target !== 'string' || !new RegExp(`^[0-9a-f]{${DIGITS_MIN},64}$`).test(target)) {
+    const given = typeof target === 'string' ? JSON.stringify(target.slice(0, 80)) : typeof target
+    const expected = `at least ${DIGITS_MIN} hexadecimal digits of its digest or hash, for example '3f9c2b7a41d0'`
+    throw new VarveError('INVALID_ARGUMENT', `invalid layer or commit ${given}: expected ${expected}`)
+  }
+  return asPublisher(remote, '', control, async (one) => {
+    await manifestsOf(remote, [], one.signal) // refuses a head that was set back
+    const added = await addedBy(one, target)
+    let layers: readonly RemoteLayer[] = []
+    const head = await updateHead(one, (manifest) => {
+      layers = manifest.layers.filter((layer) => isMeant(layer, [target, ...added]))
+      return layers.length === 0 ? undefined : without(manifest, layers)
+    })
+    if (head !== undefined && layers.length > 0) {
+      await manifestsOf(remote, [], one.signal) // removes them from this machine
+      return { generation: head.generation, layers }
+    }
+    const name = one.scope.name
+    const why = `the head of '${name}' has no such layer, and none of such a commit`
+    throw new VarveError(
+      'INVALID_ARGUMENT',
+      `cannot revoke '${target}': ${why}. 'npx varve remote status' lists its layers`,
+    )
+  })
+}
+
+/** The digests of the layers that the publication of a commit has added. */
+async function addedBy({ remote, scope, signal }: Publication, commit: string): Promise<readonly string[]> {
+  const found = await readCommits(remote, scope, [commit], signal)
+  return found?.manifest.added ?? []
+}
+
+function isMeant({ sha256, merged = [] }: RemoteLayer, targets: readonly string[]): boolean {
+  return targets.some(
+    (target) => sha256.startsWith(target) || merged.some((each) => target.startsWith(each) || each.startsWith(target)),
+  )
+}
+
+function without(manifest: Manifest, layers: readonly RemoteLayer[]): Manifest {
+  const revoked = [...layers.map(({ sha256 }) => sha256), ...(manifest.revoked ?? [])].slice(0, REVOKED_MAX)
+  return { ...manifest, layers: manifest.layers.filter((layer) => !layers.includes(layer)), added: [], revoked }
 }

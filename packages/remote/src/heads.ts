@@ -14,8 +14,7 @@ import { digestOf } from './layer.ts'
 import { decodeManifest, type Manifest, MANIFEST_MAX, type RemoteLayer, unverified } from './manifest.ts'
 import { headName, isManifestName, manifestName, type Remote, type Scope } from './remote.ts'
 import type { Fetched } from './stores/store.ts'
-import { makeDirectory } from './make-directory.ts'
-import { disk } from './host.ts'
+import { makeDirectory, disk } from './host.ts'
 
 /** What the names of stored heads begin with. */
 const STORED_HEAD = 'head-'

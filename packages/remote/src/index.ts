@@ -11,16 +11,16 @@ export {
   type RemoteVerifyReport,
 } from './inspect.ts'
 export { gc, type RemoteGcOptions, type RemoteGcReport } from './gc.ts'
-export { generateKeys, type KeyPair } from './keys.ts'
+export { generateKeys, type KeyPair } from './manifest.ts'
 export type { RemoteLayer } from './manifest.ts'
 export { openRemote, type OpenRemote } from './open.ts'
 export { pull, type PulledLayer, type PullOptions, type PullReport, type RemoteControl } from './pull.ts'
 export { compact, push, type PushOptions, type PushReport, type RemoteCompactOptions } from './push.ts'
 export type { Remote, RemoteMode, RemoteOptions, RemotePrefetch } from './remote.ts'
-export { revoke, type RevokeReport } from './revoke.ts'
+export { revoke, type RevokeReport } from './gc.ts'
 export type { PushedCache } from './seal.ts'
 export type { CredentialsOption, HttpCredentials } from './stores/http.ts'
-export { bazel, type BazelOptions } from './stores/bazel.ts'
+export { bazel, type BazelOptions } from './stores/build-caches.ts'
 export { directory } from './stores/directory.ts'
 export { githubActions, type GithubActionsOptions } from './stores/github-actions.ts'
 export { redis, type RedisOptions } from './stores/redis.ts'
@@ -37,5 +37,5 @@ export type {
   PutOptions,
   PutOutcome,
 } from './stores/store.ts'
-export { turbo, type TurboOptions } from './stores/turbo.ts'
+export { turbo, type TurboOptions } from './stores/build-caches.ts'
 export { webdav, type WebdavOptions } from './stores/webdav.ts'

@@ -1,38 +1,20 @@
 /** Reports on a remote: what it has, and whether every byte of it can be trusted. Both write nothing. */
+import type { RemoteStatusJson, RemoteVerifyJson } from 'varve/cli-json'
 import { VarveError } from 'varve'
-import { forEachAtOnce } from './each.ts'
+import { forEachAtOnce, disk } from './host.ts'
 import { bytesOf, cut } from './layer.ts'
-import type { RemoteLayer } from './manifest.ts'
 import { checkCall } from './options.ts'
 import { manifestsOf, namedIn, pathOf, PULL_FIELDS, type PullOptions, readDescription, readVerified } from './pull.ts'
 import { chunkName, type Remote, withinBudget } from './remote.ts'
-import { disk } from './host.ts'
 
-/** A layer of a remote. */
-export interface RemoteLayerReport extends RemoteLayer {
-  /** Whether it was fetched. */
-  readonly isLocal: boolean
-}
+/** What a remote has, and whether this machine has a signing key and may use it. */
+export type RemoteStatus = Omit<RemoteStatusJson, 'format'>
 
 /** A scope of a remote. */
-export interface RemoteScopeReport {
-  readonly scope: string
-  /** 0 if nothing was published. */
-  readonly generation: number
-  /** The commit of the last publisher; empty if it named none. */
-  readonly commit: string
-  /** Time of the last publication, in milliseconds since 1970; 0 if there is none. */
-  readonly createdAt: number
-  readonly layers: readonly RemoteLayerReport[]
-}
+export type RemoteScopeReport = RemoteStatus['scopes'][number]
 
-/** What a remote has. */
-export interface RemoteStatus {
-  readonly store: string
-  /** Whether this machine has a signing key and may use it. */
-  readonly writable: boolean
-  readonly scopes: readonly RemoteScopeReport[]
-}
+/** A layer of a remote, and whether it was fetched. */
+export type RemoteLayerReport = RemoteScopeReport['layers'][number]
 
 /** Reads the manifests of a remote. Rejects as `pull` does. */
 export async function remoteStatus(remote: Remote, options: PullOptions = {}): Promise<RemoteStatus> {
@@ -54,15 +36,7 @@ export async function remoteStatus(remote: Remote, options: PullOptions = {}): P
 }
 
 /** The outcome of reading every byte of a remote. */
-export interface RemoteVerifyReport {
-  /** Whether each object that the manifests name is there, with the bytes of its digest. */
-  readonly sound: boolean
-  readonly layers: number
-  readonly chunks: number
-  readonly bytes: number
-  /** What is wrong, one sentence for each object. */
-  readonly problems: readonly string[]
-}
+export type RemoteVerifyReport = Omit<RemoteVerifyJson, 'format'>
 
 /** Reads every object that the manifests of a remote name, and verifies it. Rejects as `pull` does, but reports objects that are wrong. */
 export async function verifyRemote(remote: Remote, options: PullOptions = {}): Promise<RemoteVerifyReport> {

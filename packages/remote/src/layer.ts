@@ -13,8 +13,7 @@ import { createHash } from 'node:crypto'
 import { dirname, join } from 'node:path'
 import { VarveError } from 'varve'
 import type { BlobStore } from './stores/store.ts'
-import { makeDirectory } from './make-directory.ts'
-import { disk } from './host.ts'
+import { makeDirectory, disk } from './host.ts'
 
 export const CHUNK_MAX: number = 8 << 20
 

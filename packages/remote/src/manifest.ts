@@ -1,5 +1,5 @@
 /**
- * A manifest: the layers of a scope at one time, signed.
+ * A manifest: the layers of a scope at one time, signed. Below are the changes that publications make to it, and the keys that sign it.
  *
  *   8 bytes    'VARVERM1'
  *   8          id of the key
@@ -9,30 +9,23 @@
  * A manifest contains the name of the object that it is. So one that is copied to another scope or another commit is refused,
  * whatever its signature is. Sizes are checked here, before a reader allocates anything for a layer: those of each, and those of all together.
  */
-import { sign, verify } from 'node:crypto'
+import type { RemoteKeygenJson, RemoteLayerJson } from 'varve/cli-json'
+import {
+  sign,
+  verify,
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+} from 'node:crypto'
 import { VarveError } from 'varve'
-import { AT_ONCE } from './each.ts'
-import { isArray, isCount, isDigest, isObject, isText, parseJson } from './options.ts'
-import type { PublicKey, SigningKey } from './keys.ts'
+import { AT_ONCE } from './host.ts'
+import { isArray, isCount, isDigest, isObject, isText, parseJson, invalidOption } from './options.ts'
 import { CHUNK_MAX } from './layer.ts'
 
-/** A layer of a cache: a sealed directory, by the digest of its description. */
-export interface RemoteLayer {
-  /** Name of the cache. */
-  readonly cache: string
-  /** SHA-256 of the description, in hex. */
-  readonly sha256: string
-  /** Bytes of the description. */
-  readonly descriptionBytes: number
-  /** Bytes of all files. */
-  readonly bytes: number
-  /** Its first chunks, which a reader fetches together with the description. */
-  readonly first: readonly Chunk[]
-  readonly entries: number
-  readonly deletes: number
-  /** First 16 digits of the layers that were merged into it, the newest ones; `revoke` finds it by them. */
-  readonly merged?: readonly string[] | undefined
-}
+/** A layer of a cache: a sealed directory, by the digest of its description, which lists its files. */
+export type RemoteLayer = RemoteLayerJson
 
 /** An object with a part of a layer. */
 export interface Chunk {
@@ -237,4 +230,60 @@ export function isSame(one: RemoteLayer | undefined, other: RemoteLayer | undefi
 /** What `merged` of a layer has that contains these. */
 export function mergedOf(layers: readonly RemoteLayer[]): string[] {
   return layers.flatMap(({ sha256, merged = [] }) => [sha256.slice(0, 16), ...merged]).slice(0, MERGED_MAX)
+}
+
+// Ed25519 keys as one line of text, for the environment:
+//
+//   varve-public-1:<32 bytes as base64url>     for readers; not secret
+//   varve-signing-1:<32 bytes as base64url>    the seed, for writers; a secret
+
+const PUBLIC = 'varve-public-1:'
+const SIGNING = 'varve-signing-1:'
+
+/** What precedes a seed of Ed25519 in PKCS #8. */
+const PKCS8_HEAD = Buffer.from('302e020100300506032b657004220420', 'hex')
+
+/** A pair of keys as text, and the id of the public one, which is in the names of manifests. Publishing requires the signing key. */
+export type KeyPair = Omit<RemoteKeygenJson, 'format'>
+
+/** A key that verifies signatures. */
+export interface PublicKey {
+  readonly id: string
+  readonly key: KeyObject
+}
+
+/** A key that makes signatures. */
+export interface SigningKey extends PublicKey {
+  readonly secret: KeyObject
+}
+
+/** Makes a new pair of keys. */
+export function generateKeys(): KeyPair {
+  const { privateKey } = generateKeyPairSync('ed25519')
+  const { d = '', x = '' } = privateKey.export({ format: 'jwk' })
+  return { publicKey: PUBLIC + x, signingKey: SIGNING + d, keyId: idOf(x) }
+}
+
+/** Reads a public key. Throws INVALID_OPTION. */
+export function readPublicKey(option: string, text: string): PublicKey {
+  const x = partOf(option, text, PUBLIC)
+  return { id: idOf(x), key: createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' }) }
+}
+
+/** Reads a signing key. Throws INVALID_OPTION; no message contains the key. */
+export function readSigningKey(option: string, text: string): SigningKey {
+  const seed = Buffer.from(partOf(option, text, SIGNING), 'base64url')
+  const secret = createPrivateKey({ key: Buffer.concat([PKCS8_HEAD, seed]), format: 'der', type: 'pkcs8' })
+  const key = createPublicKey(secret)
+  return { id: idOf(key.export({ format: 'jwk' }).x ?? ''), key, secret }
+}
+
+function partOf(option: string, text: unknown, prefix: string): string {
+  const part = typeof text === 'string' && text.trim().startsWith(prefix) ? text.trim().slice(prefix.length) : ''
+  if (/^[A-Za-z0-9_-]{43}$/.test(part)) return part
+  throw invalidOption(`key in ${option}`, `'${prefix}' and 43 characters. Make a pair with 'npx varve remote keygen'`)
+}
+
+function idOf(x: string): string {
+  return createHash('sha256').update(Buffer.from(x, 'base64url')).digest('hex').slice(0, 16)
 }

@@ -23,7 +23,7 @@ import {
   type Scope,
   withinBudget,
 } from './remote.ts'
-import type { SigningKey } from './keys.ts'
+import type { SigningKey } from './manifest.ts'
 import type { BlobStore } from './stores/store.ts'
 
 /** Failures after which publishing would fail, too, because it begins with the head. */

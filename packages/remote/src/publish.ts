@@ -22,10 +22,10 @@ import {
   type Manifest,
   mergedOf,
   type RemoteLayer,
+  type SigningKey,
 } from './manifest.ts'
-import { forEachAtOnce } from './each.ts'
+import { forEachAtOnce } from './host.ts'
 import { readHead, readManifest } from './heads.ts'
-import type { SigningKey } from './keys.ts'
 import { bytesOf, chunkMaxFor, cut, digestOf, encodeDescription, FILES_MAX, filesOf, readChunk } from './layer.ts'
 import { install, type RemoteControl } from './pull.ts'
 import { chunkName, type Domain, headName, layerName, manifestName, type Remote, type Scope } from './remote.ts'

@@ -11,18 +11,18 @@
  *   3. It renames the finished directory. So a layer with its name is complete, whenever the process ends.
  *   4. What no head names any more is removed later (`heads.ts`), and what is revoked at once.
  */
+import type { RemotePullJson } from 'varve/cli-json'
 import { randomUUID } from 'node:crypto'
 import { dirname, join } from 'node:path'
 import { VarveError } from 'varve'
-import { allEnded, Gate } from './each.ts'
+import { allEnded, Gate, makeDirectory, disk } from './host.ts'
 import { ioError } from './error-code.ts'
 import { dropUnused, readNewest, remove } from './heads.ts'
 import { bytesOf, cut, decodeDescription, type Description, digestOf, FILES_MAX, writeChunk } from './layer.ts'
 import { type Chunk, DESCRIPTION_MAX, type Manifest, type RemoteLayer } from './manifest.ts'
-import { checkCall, CONTROL, type Field, TEXTS } from './options.ts'
+import { type Fields, TEXTS } from 'varve/internal'
+import { checkCall, CONTROL } from './options.ts'
 import { chunkName, layerName, type Remote, type Scope, withinBudget } from './remote.ts'
-import { makeDirectory } from './make-directory.ts'
-import { disk } from './host.ts'
 
 /** Options of a call that takes time. */
 export interface RemoteControl {
@@ -41,23 +41,13 @@ export interface PullOptions extends RemoteControl {
 }
 
 /** The checks of these options. */
-export const PULL_FIELDS: Readonly<Record<keyof PullOptions, Field>> = { ...CONTROL, commits: TEXTS }
+export const PULL_FIELDS: Fields<PullOptions> = { ...CONTROL, commits: TEXTS }
+
+/** The outcome of `pull`: the layers of all caches, the newest first; those of one cache are in the order that `openCache` needs. */
+export type PullReport = Omit<RemotePullJson, 'format' | 'variable'>
 
 /** A layer on this machine. */
-export interface PulledLayer extends RemoteLayer {
-  readonly scope: string
-  /** Absolute path, for `openCache({ layers })`. */
-  readonly path: string
-}
-
-/** The outcome of `pull`. */
-export interface PullReport {
-  /** Layers of all caches, the newest first; those of one cache are in the order that `openCache` needs. */
-  readonly layers: readonly PulledLayer[]
-  /** Layers that were not there before. */
-  readonly fetched: number
-  readonly fetchedBytes: number
-}
+export type PulledLayer = PullReport['layers'][number]
 
 /** A layer that a manifest names, in its scope. */
 export interface NamedLayer {

@@ -3,12 +3,14 @@
  * the changes (`publish.ts`). If others publish at the same time, it may have to begin again; from the third attempt on it merges nothing, and
  * a delta on top of what others have published always succeeds.
  */
+import type { RemotePushJson } from 'varve/cli-json'
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { VarveError } from 'varve'
 import { isSame, type Manifest, type RemoteLayer } from './manifest.ts'
 import { readManifest } from './heads.ts'
-import { BOOLEAN, checkCall, CONTROL, type Field, invalidOption, TEXT, TEXTS } from './options.ts'
+import { BOOLEAN, type Field, type Fields, TEXT, TEXTS } from 'varve/internal'
+import { checkCall, CONTROL, invalidOption } from './options.ts'
 import { type Publication, publish, updateHead } from './publish.ts'
 import { fetchLayers, manifestsOf, MissingObject, namedIn, type NamedLayer, type RemoteControl } from './pull.ts'
 import { manifestName, type Remote, type Scope, withinBudget } from './remote.ts'
@@ -48,7 +50,7 @@ const CACHES: Field = [
   'an array of caches, each with its name and directory',
   (value) => Array.isArray(value) && value.every(isPushed),
 ]
-const PUSH_FIELDS: Readonly<Record<keyof PushOptions, Field>> = {
+const PUSH_FIELDS: Fields<PushOptions> = {
   ...CONTROL,
   caches: CACHES,
   commit: TEXT,
@@ -56,7 +58,7 @@ const PUSH_FIELDS: Readonly<Record<keyof PushOptions, Field>> = {
   shared: BOOLEAN,
   skipSmall: BOOLEAN,
 }
-const COMPACT_FIELDS: Readonly<Record<keyof RemoteCompactOptions, Field>> = {
+const COMPACT_FIELDS: Fields<RemoteCompactOptions> = {
   ...CONTROL,
   full: BOOLEAN,
   shared: BOOLEAN,
@@ -71,19 +73,7 @@ function isPushed(cache: unknown): boolean {
 }
 
 /** The outcome of `push`. */
-export interface PushReport {
-  /**
-   * `'published'`: the head or the commit has new layers. `'unchanged'`: the remote had everything. `'exists'`: another publisher was
-   * first with this commit.
-   */
-  readonly outcome: 'published' | 'unchanged' | 'exists'
-  /** Generation of the head; 0 if the store has no head. */
-  readonly generation: number
-  /** The new layers. */
-  readonly layers: readonly RemoteLayer[]
-  /** Bytes of chunks that the store did not have. */
-  readonly sentBytes: number
-}
+export type PushReport = Omit<RemotePushJson, 'format'>
 
 /** Options of `compact`. */
 export interface RemoteCompactOptions extends RemoteControl {

@@ -12,12 +12,14 @@
  * `untrusted` cannot occupy a name that a trusted writer needs.
  */
 import { VarveError } from 'varve'
-import { recentCommits } from './commits.ts'
 import { Timeout } from './error-code.ts'
-import { type PublicKey, readPublicKey, readSigningKey, type SigningKey } from './keys.ts'
-import { checkOptions, checkValues, type Field, invalidOption, MS, TEXT, TEXTS } from './options.ts'
+import { type PublicKey, readPublicKey, readSigningKey, type SigningKey } from './manifest.ts'
+import { ANYTHING, checkOptions, type Field, type Fields, TEXT, TEXTS } from 'varve/internal'
+import { invalidOption, MS, isObject, isText } from './options.ts'
 import { type BlobStore, segmentsOf } from './stores/store.ts'
-import { environment } from './host.ts'
+import { environment, disk } from './host.ts'
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
 
 /** Whether a remote is only read, which is the default, or ignored. */
 export type RemoteMode = 'read' | 'read-write' | 'off'
@@ -84,19 +86,19 @@ function isStore(value: unknown): boolean {
   )
 }
 
-const FIELDS = [
-  'store',
-  'dir',
-  'scope',
-  'base',
-  'trustedKeys',
-  'untrustedKeys',
-  'mode',
-  'prefetch',
-  'signingKey',
-  'budgetMs',
-  'commits',
-]
+const FIELDS: Fields<RemoteOptions> = {
+  store: STORE,
+  dir: ANYTHING,
+  scope: TEXT,
+  base: TEXTS,
+  trustedKeys: ANYTHING,
+  untrustedKeys: TEXTS,
+  mode: ANYTHING,
+  prefetch: ANYTHING,
+  signingKey: ANYTHING,
+  budgetMs: MS,
+  commits: TEXTS,
+}
 
 /** The mode in an option or variable. Throws INVALID_OPTION. */
 export function readMode(name: string, given: string = 'read'): RemoteMode {
@@ -139,7 +141,6 @@ export type Domain = 'trusted' | 'untrusted'
 /** The remote of these options. Throws INVALID_OPTION. */
 export function checkRemote(options: RemoteOptions): Remote {
   checkOptions('openRemote()', options, FIELDS)
-  checkValues(options, { store: STORE, scope: TEXT, base: TEXTS, untrustedKeys: TEXTS, budgetMs: MS, commits: TEXTS })
   const { store, dir, scope = 'trusted/main', base = [], signingKey, budgetMs = 120_000, commits } = options
   if (store === undefined) throw invalidOption("option 'store'", STORE[0])
   if (typeof dir !== 'string' || dir === '')
@@ -279,4 +280,77 @@ export async function withinBudget<T>(
     controller.abort() // ends requests of a call that has failed
     clearTimeout(grace)
   }
+}
+
+// The commits whose manifests are looked for in a store without a head, the newest first:
+//
+//   1. the last 16 first-parent commits of the Git repository in the working directory
+//   2. what CI names: the commit that it builds, the one before the push, the base of the pull request
+//
+// A shallow clone has only the first of them, which for a pull request is a commit that no build has published: then 2 finds the others.
+
+const COMMITS = 16
+const GIT_MS = 2000
+
+/** Variables with a commit: GitHub, GitLab, Jenkins, Buildkite, CircleCI, Azure, Bitbucket, Travis. */
+const VARIABLES = [
+  'GITHUB_SHA',
+  'CI_COMMIT_SHA',
+  'CI_MERGE_REQUEST_DIFF_BASE_SHA',
+  'CI_COMMIT_BEFORE_SHA',
+  'GIT_COMMIT',
+  'GIT_PREVIOUS_SUCCESSFUL_COMMIT',
+  'BUILDKITE_COMMIT',
+  'CIRCLE_SHA1',
+  'BUILD_SOURCEVERSION',
+  'BITBUCKET_COMMIT',
+  'TRAVIS_COMMIT',
+]
+
+/** Commits of the repository in `directory` and of the environment; none if there are none. */
+export async function recentCommits(
+  directory: string,
+  variables: Readonly<Record<string, string | undefined>>,
+): Promise<string[]> {
+  const found = [
+    await commitsOfGit(directory),
+    VARIABLES.map((name) => variables[name]),
+    await commitsOfEvent(variables['GITHUB_EVENT_PATH']),
+  ]
+  return [...new Set(found.flat().filter(isCommit))]
+}
+
+async function commitsOfGit(cwd: string): Promise<string[]> {
+  try {
+    const { stdout } = await promisify(execFile)('git', ['rev-list', '--first-parent', `-${COMMITS}`, 'HEAD'], {
+      cwd,
+      timeout: GIT_MS,
+    })
+    return stdout.split('\n')
+  } catch {
+    return [] // no repository, or no Git
+  }
+}
+
+/** That of a payload of GitHub. */
+const EVENT_BYTES_MAX = 25 << 20
+
+/** Commits of the file in which GitHub Actions describes what has started a workflow. */
+async function commitsOfEvent(path: string | undefined): Promise<unknown[]> {
+  if (path === undefined || path === '') return []
+  try {
+    const stats = await disk.promises.stat(path)
+    if (!stats.isFile() || stats.size > EVENT_BYTES_MAX) return []
+    const event: unknown = JSON.parse(await disk.promises.readFile(path, 'utf8'))
+    const request = isObject(event) ? event['pull_request'] : undefined
+    const base = isObject(request) ? request['base'] : undefined
+    return [isObject(event) ? event['before'] : undefined, isObject(base) ? base['sha'] : undefined]
+  } catch {
+    return []
+  }
+}
+
+/** Zeros are what CI writes if there is no such commit. */
+function isCommit(value: unknown): value is string {
+  return isText(value) && /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/.test(value) && !/^0+$/.test(value)
 }

@@ -12,8 +12,7 @@ import { countToMerge, type RemoteLayer } from './manifest.ts'
 import { bytesOf } from './layer.ts'
 import { type NamedLayer, pathOf } from './pull.ts'
 import type { Remote } from './remote.ts'
-import { makeDirectory } from './make-directory.ts'
-import { disk } from './host.ts'
+import { makeDirectory, disk } from './host.ts'
 
 /** A cache to publish; its other fields are options of `openCache`. */
 export type PushedCache = Pick<CacheOptions, 'name' | 'secret' | 'engine'> & { readonly dir: string }

@@ -3,7 +3,7 @@ import type { StoredContent } from './engine/engine.ts'
 import type { ErrorCode } from './errors.ts'
 import type { TrustDomain } from './health/domain.ts'
 import type { FileManifest } from './values/manifest.ts'
-import type { BuildRecord } from './history/record.ts'
+import type { BuildRecord } from './history/history.ts'
 import type { FilesReport, RestoreReport } from './files/options.ts'
 import type {
   CompactReport,
@@ -238,6 +238,7 @@ export interface RemotePushJson extends FormatJson {
   readonly generation: number
   /** The new layers. */
   readonly layers: readonly RemoteLayerJson[]
+  /** Bytes of chunks that the store did not have. */
   readonly sentBytes: number
 }
 

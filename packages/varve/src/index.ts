@@ -1,13 +1,13 @@
 /** The main entry of Varve: open a cache, its namespaces and tasks. Types of files and JSON: `varve/files`, `varve/json`. */
 export type { Cache } from './api/cache.ts'
 export { openCache } from './api/open.ts'
-export type { CacheStatus } from './api/status.ts'
+export type { CacheStatus } from './api/store.ts'
 export { type ErrorCode, TaskCycleError, VarveError } from './errors.ts'
-export type { Degraded } from './health/degraded.ts'
+export type { Degraded } from './health/place.ts'
 export { gitDirectory } from './health/directory.ts'
 export type { BuildCounts } from './history/tally.ts'
-export type { BuildRecord } from './history/record.ts'
-export { startWork } from './history/work-clock.ts'
+export type { BuildRecord } from './history/history.ts'
+export { startWork } from './history/tally.ts'
 export type {
   CacheOptions,
   CloseOptions,
@@ -42,4 +42,4 @@ export type { TaskContext, TaskInputs, TaskOptions, TaskRequest } from './task/o
 export type { Task } from './task/task.ts'
 export type { WhyReport } from './task/why.ts'
 export type { CodecName } from './values/codec.ts'
-export type { Key } from './values/key.ts'
+export type { Key } from './values/bytes.ts'

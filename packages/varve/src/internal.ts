@@ -1,7 +1,22 @@
 /** What only packages of Varve use of each other. It may change in any version. */
-export { isCpuTime } from './history/work-clock.ts'
+export {
+  ANYTHING,
+  BOOLEAN,
+  checkOptions,
+  describe,
+  type Field,
+  type Fields,
+  FUNCTION,
+  oneOf,
+  SIGNAL,
+  STRING,
+  TEXT,
+  TEXTS,
+  unknownName,
+} from './checks/options.ts'
+export { isCpuTime } from './history/tally.ts'
 export { installedPackage } from './host/installed.ts'
-export { makeDirectory } from './host/make-directory.ts'
+export { makeDirectory } from './host/permission.ts'
 export { ownEnv, ownFiles } from './host/own.ts'
 export { digestOf as digestOfInput } from './inputs/digest.ts'
 export { shownOf } from './inputs/digest.ts'

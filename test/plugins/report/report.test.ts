@@ -3,8 +3,10 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { varve } from '@varve/plugins/vite'
 import { directory, generateKeys, openRemote, remoteStatus } from '@varve/remote'
 import { type BuildRecord, openCache } from 'varve'
+import { build as buildWithVite } from 'vite'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { type EngineName, ENGINES } from '../../engines.ts'
 import { makeFolder } from '../../folders.ts'
@@ -43,6 +45,31 @@ it.each([
     spawnSync(process.execPath, [program, tool, '{"report":true}', level], { cwd: folder, encoding: 'utf8' }).stderr
   expect(errors('error')).toBe(`[${name}] varve: 0 of ${MODULES} modules from cache, ${MODULES} rebuilt (new)\n`)
   expect(errors('info')).toBe('')
+})
+
+it('a config that hides the log of Vite, as that of Astro, hides the report that was asked for', async () => {
+  const folder = makeFolder()
+  writeFileSync(join(folder, 'main.js'), 'console.log(1)')
+  writeFileSync(join(folder, 'package.json'), '{}')
+  const lines: string[] = []
+  const spy = vi.spyOn(process.stderr, 'write').mockImplementation((chunk) => lines.push(String(chunk)) > 0)
+  try {
+    await buildWithVite({
+      root: folder,
+      configFile: false,
+      logLevel: 'error',
+      build: { rolldownOptions: { input: join(folder, 'main.js') } },
+      plugins: [
+        { name: 'shout', transform: (code: string) => ({ code, map: null }) },
+        varve({ plugins: ['shout'], cacheKey: 1, dir: join(folder, 'cache'), report: true }),
+      ],
+    })
+  } finally {
+    spy.mockRestore()
+  }
+  expect(lines).toEqual([
+    expect.stringMatching(/^\[plugin varve\] varve: 0 of \d modules from cache, \d rebuilt \(new\)\n$/),
+  ])
 })
 
 describe.each(Object.keys(TOOLS))('the report of a build by %s', (tool) => {

@@ -94,9 +94,9 @@ it('a large value that cannot be stored is not serialised by each build again, o
         }),
       )
     }
-    const { stats, complaints } = await buildOnce(folder, { plugins: [{ apply }] })
+    const { stats: counts, complaints } = await buildOnce(folder, { plugins: [{ apply }] })
     expect(complaints).toEqual([])
-    return [serialised, stats.skipped]
+    return [serialised, counts.skipped]
   }
   const skipped = ['parts|all']
   expect(await build('first')).toEqual([1, skipped])

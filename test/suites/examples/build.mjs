@@ -4,8 +4,8 @@
 import assert from 'node:assert'
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { cp, mkdir, readdir, readFile, rename, rm } from 'node:fs/promises'
-import { basename, dirname, join, relative, sep } from 'node:path'
+import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { basename, join, relative, sep } from 'node:path'
 import { addonPath, hostPlatform } from '../../../scripts/build/native.mjs'
 import { platforms } from '../../../scripts/build/platforms.mjs'
 import { packAll } from '../../../scripts/pack.mjs'
@@ -36,36 +36,60 @@ export async function packVarve() {
  * @param {Example} example
  * @param {string} project
  * @param {readonly string[]} tarballs
+ * @param {Manager} [manager]
  */
-export async function installExample({ name }, project, tarballs) {
+export async function installExample({ name }, project, tarballs, manager = 'npm') {
   const source = at(`examples/${name}`)
   await mkdir(project, { recursive: true })
   await cp(source, project, { recursive: true, filter: (path) => !path.includes('node_modules') })
-  await run('npm', ['ci', ...NPM], { cwd: project })
-  await run('npm', ['install', ...NPM, '--no-save', '--strict-peer-deps', ...tarballs], { cwd: project })
+  await INSTALL[manager](project, tarballs)
 }
 
-/** The environment of a build. @param {string} project @param {Way} way */
-export function environmentOf(project, way) {
+/** @typedef {keyof typeof INSTALL} Manager */
+
+const INSTALL = {
+  npm: async (/** @type {string} */ project, /** @type {readonly string[]} */ tarballs) => {
+    await run('npm', ['ci', ...NPM], { cwd: project })
+    await run('npm', ['install', ...NPM, '--no-save', '--strict-peer-deps', ...tarballs], { cwd: project })
+  },
+  /** A directory for each package, links between them, and no package that the project does not name. */
+  pnpm: async (/** @type {string} */ project, /** @type {readonly string[]} */ tarballs) => {
+    const { dependencies } = JSON.parse(await readFile(at('scripts/release/package.json'), 'utf8'))
+    const pnpm = (/** @type {string[]} */ ...args) => run('npx', ['--yes', `pnpm@${dependencies.pnpm}`, ...args], { cwd: project })
+    const { workspaces = [] } = JSON.parse(await readFile(join(project, 'package.json'), 'utf8'))
+    const settings = (/** @type {object} */ more) => writeFile(join(project, 'pnpm-workspace.yaml'), JSON.stringify({ packages: workspaces, ...more }))
+    await settings({})
+    await pnpm('import') // what package-lock.json names
+    await pnpm('install', '--frozen-lockfile', '--ignore-scripts', '--prefer-offline')
+    // The packages depend on each other by versions that no registry has.
+    const packed = tarballs.map((path) => [basename(path).replace(/-\d.*$/, '').replace(/^varve-/, '@varve/'), `file:${path}`])
+    await settings({ overrides: Object.fromEntries(packed) })
+    await pnpm('add', '--save-dev', '--ignore-scripts', '--prefer-offline', ...(workspaces.length === 0 ? [] : ['--workspace-root']), ...tarballs)
+  },
+}
+export const MANAGERS = Object.keys(INSTALL)
+
+/** The environment of a build. @param {string} project @param {Way} way @param {string} [caches] */
+export function environmentOf(project, way, caches = cachesOf(project)) {
   const { NODE_ENV: _, ...env } = process.env
-  return { ...env, ...QUIET, ...(way === 'without' && { WITHOUT_VARVE: '1' }), VARVE_DIR: cachesOf(project), VARVE_HISTORY: 'always', VARVE_REPORT: '1' }
+  return { ...env, ...QUIET, ...(way === 'without' && { WITHOUT_VARVE: '1' }), VARVE_DIR: caches, VARVE_HISTORY: 'always', VARVE_REPORT: '1' }
 }
 
 /** The directory for caches of a project: beside it, because some tools list the files of a project. @param {string} project */
 const cachesOf = (project) => `${project}-caches`
 
-/** Removes what a build wrote, and for a cold one the cache of Varve. @param {Example} example @param {string} project @param {Way} way */
-async function clean({ output, leftovers = [] }, project, way) {
+/** Removes what a build wrote, and for a cold one the cache of Varve. @param {Example} example @param {string} project @param {Way} way @param {string} caches */
+async function clean({ output, leftovers = [] }, project, way, caches) {
   const paths = [output, ...leftovers, 'node_modules/.cache'].map((path) => join(project, path))
-  for (const path of way === 'warm' ? paths : [...paths, cachesOf(project)]) await rm(path, { recursive: true, force: true })
+  for (const path of way === 'warm' ? paths : [...paths, caches]) await rm(path, { recursive: true, force: true })
 }
 
-/** The sum of all builds in all caches of a project. @param {string} project */
-async function countsOf(project) {
-  if (!existsSync(cachesOf(project))) return { hits: 0, misses: 0 }
+/** The sum of all builds in all caches of a project. @param {string} project @param {string} folder */
+async function countsOf(project, folder) {
+  if (!existsSync(folder)) return { hits: 0, misses: 0 }
   const command = join(project, 'node_modules/varve/dist/bundle/cli.js')
   const args = [command, 'history', '--json', '--limit', '1000']
-  const printed = await run(process.execPath, args, { cwd: project, env: environmentOf(project, 'warm') })
+  const printed = await run(process.execPath, args, { cwd: project, env: environmentOf(project, 'warm', folder) })
   /** @type {{ caches: { builds: { hits: number, misses: number }[] }[] }} */
   const { caches } = JSON.parse(printed)
   const builds = caches.flatMap((cache) => cache.builds)
@@ -90,36 +114,47 @@ export async function filesOf({ output, random = [], unordered = [], ignored = [
   return (await Promise.all(lines)).toSorted()
 }
 
-/** Builds once. @param {Example} example @param {string} project @param {Way} way @returns {Promise<Built>} */
-export async function build(example, project, way) {
-  await clean(example, project, way)
-  const before = await countsOf(project)
-  const printed = await run('bash', ['-c', "TIMEFORMAT='%U %S'; time npm run build"], { cwd: project, env: environmentOf(project, way) })
+/** Builds once. @param {Example} example @param {string} project @param {Way} way @param {string} [caches] @returns {Promise<Built>} */
+export async function build(example, project, way, caches = cachesOf(project)) {
+  await clean(example, project, way, caches)
+  const before = await countsOf(project, caches)
+  const printed = await run('bash', ['-c', "TIMEFORMAT='%U %S'; time npm run build"], { cwd: project, env: environmentOf(project, way, caches) })
   const [user = 0, system = 0] = (printed.trim().split('\n').at(-1) ?? '').split(' ').map(Number)
-  const { hits, misses } = await countsOf(project)
+  const { hits, misses } = await countsOf(project, caches)
   const files = await filesOf(example, project)
   return { files, hits: hits - before.hits, misses: misses - before.misses, cpuSeconds: user + system, printed }
 }
 
 /**
- * Moves the folder around a project, with its caches, and builds there: the output, the report, the history and `why` are those of a build that
- * took everything from the cache. Returns the new place of the project.
+ * Copies a project to a directory of another name, as another checkout with other times of all files, and builds there with the caches of the
+ * first one: the output, the report, the history and `why` are those of a build that took everything from the cache.
  * @param {Example} example @param {string} project @param {Built} warm
  */
-export async function buildMoved(example, project, warm) {
-  const around = dirname(project)
-  await rename(around, `${around}-moved`)
-  const moved = join(`${around}-moved`, basename(project))
-  const built = await build(example, moved, 'warm')
-  assert.deepEqual(built.files, warm.files, 'a build in another folder writes other files')
-  assert.deepEqual([built.hits, built.misses], [warm.hits, 0], 'a build in another folder misses')
-  assert.match(built.printed, /varve: (\d+) of \1 modules from cache/)
-  const varve = (/** @type {string[]} */ ...args) =>
-    run(process.execPath, [join(moved, 'node_modules/varve/dist/bundle/cli.js'), ...args], { cwd: moved, env: environmentOf(moved, 'warm') })
-  assert.doesNotMatch(await varve('history', '--limit', '1'), /task:|reads:|packs/)
+export async function buildElsewhere(example, project, warm) {
+  const elsewhere = `${project}-elsewhere`
+  const caches = cachesOf(project)
+  await cp(project, elsewhere, { recursive: true, verbatimSymlinks: true })
+  const built = await build(example, elsewhere, 'warm', caches)
+  assert.deepEqual(built.files, warm.files, 'a build in another directory writes other files')
+  const { missesElsewhere = 0 } = example
+  assert.deepEqual([built.hits, built.misses], [warm.hits - missesElsewhere, missesElsewhere], 'a build in another directory misses')
+  assert.equal(reportedIn(built).hits, reportedIn(warm).hits - missesElsewhere, 'a build in another directory reports other hits')
+  const varve = (/** @type {string[]} */ ...args) => {
+    const command = join(elsewhere, 'node_modules/varve/dist/bundle/cli.js')
+    return run(process.execPath, [command, ...args], { cwd: elsewhere, env: environmentOf(elsewhere, 'warm', caches) })
+  }
   const [page = ''] = example.pages
-  assert.match(await varve('why', page), /a hit/)
-  return moved
+  const shown = [await varve('history', '--limit', '1'), await varve('why', page)]
+  assert.match(shown[1] ?? '', /a hit/)
+  assert.ok(shown[1]?.includes(` ${page}: `), `why does not name ${page} by its path in the project: ${shown[1]}`)
+  assert.doesNotMatch(shown.join(''), /task:|reads:|packs|<varve|\.\.\/|%20/)
+}
+
+/** What a build reported: the sum of its lines. @param {Built} built */
+function reportedIn({ printed }) {
+  const lines = [...printed.matchAll(/varve: ([\d,]+) of ([\d,]+) modules from cache/g)]
+  assert.ok(lines.length > 0, 'a build reports nothing')
+  return { hits: lines.reduce((sum, [, hits = '']) => sum + Number(hits.replaceAll(',', '')), 0) }
 }
 
 /** Builds three times, and compares. @param {Example} example @param {string} project */

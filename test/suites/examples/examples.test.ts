@@ -16,8 +16,10 @@ it('each folder in examples/ is built by test:suites -- examples', () => {
   expect(EXAMPLES.map(({ name }) => name).toSorted()).toEqual(FOLDERS.toSorted())
 })
 
-it('an example whose warm build may miss has the reason', () => {
-  expect(EXAMPLES.filter(({ missesMax = 0, reason = '' }) => missesMax > 0 !== reason.length > 20)).toEqual([])
+it('an example whose builds may miss has the reason', () => {
+  const isWrong = ({ missesMax = 0, missesElsewhere = 0, reason = '' }: (typeof EXAMPLES)[number]): boolean =>
+    missesMax + missesElsewhere > 0 !== reason.length > 20
+  expect(EXAMPLES.filter(isWrong)).toEqual([])
 })
 
 it('a list that a framework writes in any order is the same, also when another item is the last one, which has no comma', async () => {

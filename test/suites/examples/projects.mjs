@@ -9,14 +9,16 @@ import { checkCachedHandler } from './nitro.mjs'
  * @property {string} output the directory that its build writes
  * @property {readonly string[]} [leftovers] what else a build leaves in the project, such as a cache of the framework: removed before each build
  * @property {number} [missesMax] of a warm build, 0 by default; with `reason`
- * @property {string} [reason] why a warm build misses
+ * @property {string} [reason] why a build misses
  * @property {readonly RegExp[]} [random] parts of the output that differ between builds of the same sources, without Varve too
  * @property {readonly RegExp[]} [unordered] files of the output whose lines have another order in each build, without Varve too
  * @property {readonly RegExp[]} [ignored] files of the output that describe the build itself
  * @property {readonly string[]} pages sources, named after orders, that `bench/examples` multiplies
  * @property {number} copies of them, so that a build takes longer than a start
  * @property {string} cached what Varve caches in it
- * @property {boolean} [isMovable] whether a build in another folder takes everything from the cache
+ * @property {boolean} [isMovable] whether a build in another directory takes everything from the cache
+ * @property {number} [missesElsewhere] of such a build, 0 by default; with `reason`
+ * @property {readonly string[]} [managers] the package managers whose installation is built, all by default
  * @property {(project: string) => Promise<void>} [check] what else its README promises
  */
 
@@ -46,6 +48,8 @@ export const EXAMPLES = [
   {
     name: 'webpack-typescript',
     isMovable: true,
+    missesElsewhere: 1,
+    reason: 'webpack stores the times of a directory for `require.context`, and no digest of it',
     title: 'webpack with TypeScript',
     cached: 'all of webpack',
     output: 'dist',
@@ -54,6 +58,7 @@ export const EXAMPLES = [
   },
   {
     name: 'rsbuild',
+    isMovable: true,
     title: 'React with Rsbuild',
     cached: 'Babel with the React Compiler',
     output: 'dist',
@@ -62,6 +67,8 @@ export const EXAMPLES = [
   },
   {
     name: 'nx',
+    managers: ['npm'], // Nx runs the scripts with the package manager in PATH
+    isMovable: true,
     title: 'An Nx workspace with Vite',
     cached: 'Babel with the React Compiler',
     output: 'packages/shop/dist',

@@ -3,13 +3,6 @@
 
 /** @typedef {import('../../safety/random.mjs').Random} Random */
 
-/** @template T @param {Random} random @param {readonly T[]} values @returns {T} */
-export function chooseFrom(random, values) {
-  const value = values[random(values.length)]
-  if (value === undefined) throw new Error('nothing to choose from')
-  return value
-}
-
 /** Whether something that happens so often in a hundred times happens now. @param {Random} random @param {number} percent */
 export const chance = (random, percent) => random(100) < percent
 

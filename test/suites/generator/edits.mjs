@@ -1,6 +1,7 @@
 // @ts-check
 // Random edits of a generated project. Most are about what the plugin reads.
-import { chance, chooseFrom, wordsOf } from './choice.mjs'
+import { pick } from '../../safety/random.mjs'
+import { chance, wordsOf } from './choice.mjs'
 import { sourceOf } from './render.mjs'
 import { ADDRESS, FILES, LINKS, PACKAGES, VARIABLES } from './subjects.mjs'
 
@@ -80,16 +81,16 @@ function subjectsOf({ config, load, start, calls }) {
  * @returns {Change[]}
  */
 function randomEdit(random, draft, program, subjects) {
-  if (subjects.length > 0 && chance(random, 70)) return editOf(random, draft, program, chooseFrom(random, subjects))
+  if (subjects.length > 0 && chance(random, 70)) return editOf(random, draft, program, pick(random, subjects))
   const kind = random(8)
   if (kind === 0) return []
   if (kind === 1) return [['move']]
   if (kind === 2) return editCode(draft, program, `edition ${random(1000)}`)
-  if (kind === 3) return editOf(random, draft, program, chooseFrom(random, VARIABLES))
-  if (kind === 4) return [['env', chooseFrom(random, ['COLORTERM', 'TERM_PROGRAM', 'UNRELATED']), String(random(9))]]
-  if (kind === 5) return editOf(random, draft, program, `src/${chooseFrom(random, program.modules)}.js`)
+  if (kind === 3) return editOf(random, draft, program, pick(random, VARIABLES))
+  if (kind === 4) return [['env', pick(random, ['COLORTERM', 'TERM_PROGRAM', 'UNRELATED']), String(random(9))]]
+  if (kind === 5) return editOf(random, draft, program, `src/${pick(random, program.modules)}.js`)
   if (kind === 6) return editOption(draft, program, `option ${random(1000)}`)
-  return editOf(random, draft, program, chooseFrom(random, [...draft.present]))
+  return editOf(random, draft, program, pick(random, [...draft.present]))
 }
 
 /** @param {Draft} draft @param {Program} program @param {string} edition @returns {Change[]} */
@@ -116,12 +117,12 @@ function editOption(draft, { format }, option) {
 function editOf(random, draft, program, subject) {
   if (subject === ADDRESS) return [['serve', wordsOf(random)]]
   if (/^GE._/.test(subject)) {
-    const name = chooseFrom(random, VARIABLES.filter((one) => one.startsWith(subject)).concat(VARIABLES.slice(-1)))
+    const name = pick(random, VARIABLES.filter((one) => one.startsWith(subject)).concat(VARIABLES.slice(-1)))
     return [chance(random, 30) ? ['env', name] : ['env', name, chance(random, 15) ? '' : wordsOf(random)]]
   }
   const link = subject === 'gen-three' ? 'node_modules/gen-three' : subject
   const targets = LINKS[link]
-  if (targets !== undefined) return [['link', link, chooseFrom(random, targets)]]
+  if (targets !== undefined) return [['link', link, pick(random, targets)]]
   if (PACKAGES.includes(subject)) return [['install', subject, `1.${random(100)}.${random(100)}`]]
   if (subject.startsWith('src/')) return editSource(random, program, subject)
   const path = subject.startsWith('data/linked/') ? subject.replace('data/linked', 'pages') : subject
@@ -142,7 +143,7 @@ function editFile(random, draft, path) {
   if (!draft.present.has(path)) return draft.write(path, text)
   const kind = random(10)
   const old = draft.texts.get(path) ?? []
-  if (kind < 2 && old.length > 1) return draft.write(path, chooseFrom(random, old))
+  if (kind < 2 && old.length > 1) return draft.write(path, pick(random, old))
   if (kind === 2) return [['touch', path]]
   if (kind === 3) return draft.remove(path)
   if (kind === 4) return draft.makeFolder(path)
@@ -156,13 +157,12 @@ function editFolder(random, draft, folder) {
   const below = chance(random, 25) ? 'below/' : ''
   if (folder === 'src' || inside.length === 0 || chance(random, 50))
     return draft.write(`${folder}/${below}n${random(50)}.txt`, wordsOf(random))
-  return editFile(random, draft, chooseFrom(random, inside))
+  return editFile(random, draft, pick(random, inside))
 }
 
 /** The text of a file with another word. @param {Random} random @param {string} path */
 export function textOf(random, path) {
-  if (path === 'data/pointer.txt')
-    return chooseFrom(random, ['data/a.txt', 'data/b.txt', 'data/none.txt', 'pages/one.txt'])
+  if (path === 'data/pointer.txt') return pick(random, ['data/a.txt', 'data/b.txt', 'data/none.txt', 'pages/one.txt'])
   /** @type {Readonly<Record<string, string>>} */
   const texts = FILES
   return (texts[path] ?? 'WORD').replaceAll('WORD', () => wordsOf(random))

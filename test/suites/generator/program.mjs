@@ -1,8 +1,8 @@
 // @ts-check
 // A generated program: a small project, a plugin that does what plugins do to it, and edits. All of it follows from the seed.
-import { randomOf, seedOf } from '../../safety/random.mjs'
+import { pick, randomOf, seedOf } from '../../safety/random.mjs'
 import { randomEdits } from './edits.mjs'
-import { chooseFrom, chance } from './choice.mjs'
+import { chance } from './choice.mjs'
 import { FILES, KINDS, LINKS } from './subjects.mjs'
 
 /** @typedef {'webpack' | 'rspack' | 'vite' | 'rollup' | 'rolldown' | 'esbuild' | 'task'} Tool */
@@ -64,9 +64,9 @@ export function generateProgram(seed, tool) {
   const chosen = []
   const operation = (/** @type {readonly string[]} */ kinds) => {
     // Two modules for which a plugin does the same: it may have the result in memory.
-    if (kinds === all && chosen.length > 0 && chance(random, 20)) return chooseFrom(random, chosen)
-    const kind = chooseFrom(random, kinds)
-    const subject = chooseFrom(random, KINDS[kind] ?? [])
+    if (kinds === all && chosen.length > 0 && chance(random, 20)) return pick(random, chosen)
+    const kind = pick(random, kinds)
+    const subject = pick(random, KINDS[kind] ?? [])
     // A write that is kept is that of the module which happens to come first.
     const isKept = chance(random, 30) && !kind.startsWith('write')
     const one = { kind, subject, isKept }
@@ -87,8 +87,8 @@ export function generateProgram(seed, tool) {
     hook: chance(random, 30) ? 'load' : 'transform',
     isParallel: chance(random, 50),
     // In Rspack, a loader that passes something to a plugin is documented: nothing can see it.
-    collects: isBundler && tool !== 'rspack' && chance(random, 10) ? chooseFrom(random, COLLECTED) : 'none',
-    virtual: isBundler && tool !== 'rspack' && chance(random, 10) ? chooseFrom(random, VIRTUAL) : 'none',
+    collects: isBundler && tool !== 'rspack' && chance(random, 10) ? pick(random, COLLECTED) : 'none',
+    virtual: isBundler && tool !== 'rspack' && chance(random, 10) ? pick(random, VIRTUAL) : 'none',
     modules,
     config: several(15, early),
     load: several(15, early),
@@ -150,7 +150,6 @@ const isRare = (kind) => /^(exec|spawn|worker|fetch|http|connect|write|copy|emit
 
 /** @param {import('../../safety/random.mjs').Random} random @returns {Declaration} */
 function declaration(random) {
-  if (chance(random, 50))
-    return ['File', chooseFrom(random, [...Object.keys(FILES), ...Object.keys(LINKS), 'pages', 'data'])]
-  return ['Folder', chooseFrom(random, ['data', 'data/deep', 'pages', 'src'])]
+  if (chance(random, 50)) return ['File', pick(random, [...Object.keys(FILES), ...Object.keys(LINKS), 'pages', 'data'])]
+  return ['Folder', pick(random, ['data', 'data/deep', 'pages', 'src'])]
 }

@@ -6,14 +6,13 @@
  */
 import { randomUUID } from 'node:crypto'
 import { join, resolve } from 'node:path'
-import { isCountedVariable, observe } from 'varve/internal'
+import { isCountedVariable, observe, type Fields } from 'varve/internal'
 import { digestOfTexts } from '../build/digest.ts'
-import { textOf } from '../build/files.ts'
+import { textOf, environment } from '../host/files.ts'
 import { CONFIG_FILES, identityFiles, identityOf, valueText } from '../build/identity.ts'
 import { localModules, namedModules } from '../build/modules.ts'
 import { Root } from '../build/root.ts'
-import { type Fields, TEXTS } from '../build/validate.ts'
-import { environment } from '../host/files.ts'
+import { NAMES } from '../build/options.ts'
 
 /** The inputs as they are now. */
 export interface Inputs {
@@ -55,7 +54,7 @@ export interface DeclaredInputs {
 }
 
 /** The checks of these options. */
-export const DECLARED_FIELDS: Fields<DeclaredInputs> = { env: TEXTS, files: TEXTS }
+export const DECLARED_FIELDS: Fields<DeclaredInputs> = { env: NAMES, files: NAMES }
 
 /** What the inputs are found from. */
 interface Source extends DeclaredInputs {

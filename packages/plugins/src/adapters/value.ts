@@ -12,7 +12,7 @@ import { Buffer, isUtf8 } from 'node:buffer'
 import { isUint8Array } from 'node:util/types' // also accepts those of other realms, which test runners create
 import { deserialize, serialize } from 'node:v8'
 import { parseJson } from 'varve/internal'
-import type { Shape } from '../build/shape.ts'
+import type { Shape } from '../build/pack.ts'
 
 const BYTES = 0
 const TEXT = 1

@@ -10,7 +10,7 @@ import {
   optional,
   type Shape,
   Uncacheable,
-} from '../build/shape.ts'
+} from '../build/pack.ts'
 import { plainMap, type SourceMap, sourceMap } from '../build/source-map.ts'
 
 /** What `transformAsync` of Babel resolves with, as far as it is stored. */

@@ -9,15 +9,13 @@ import { startWork, type Task, type TaskContext, VarveError } from 'varve'
 import { type Call, type Caller, type CallFacts, explainer, noteParts, reasonOf, sharedParts } from './call.ts'
 import { type Identity, identityFiles, identityOf } from './identity.ts'
 import type { CachedOptions } from './options.ts'
-import { pack, unpack } from './pack.ts'
+import { pack, unpack, Uncacheable } from './pack.ts'
 import { isPlainPath, PLAIN_ROOT, projectRoot, type Root } from './root.ts'
-import { NOT_STORED, Tally } from './tally.ts'
+import { NOT_STORED, Tally, reportOf } from './report.ts'
 import { PluginReads } from './reads.ts'
-import { reportOf } from './report.ts'
 import { localModules } from './modules.ts'
 import { changedInput, Idle, isNews, ServerInputs } from './server.ts'
 import { Session, type Warn } from './session.ts'
-import { Uncacheable } from './shape.ts'
 
 /** Limit of the results stored for one id: client and server, modes, branches. */
 const VARIANTS = 8

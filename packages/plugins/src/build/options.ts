@@ -1,11 +1,79 @@
-/** The options of all wrappers of plugins and loaders. */
+/** The options of all wrappers of plugins and loaders, and how they are checked: `varve` checks each, this adds what to do instead of a secret. */
+import { type CacheOptions, gitDirectory, VarveError } from 'varve'
+import {
+  checkOptions as check,
+  describe,
+  type Field,
+  type Fields,
+  ANYTHING,
+  BOOLEAN,
+  FUNCTION,
+  oneOf,
+  STRING,
+  TEXT,
+} from 'varve/internal'
 import { join, resolve } from 'node:path'
-import { type EngineChoice, gitDirectory } from 'varve'
-import { REPORT, type ReportOption } from './report.ts'
-import { ANYTHING, BOOLEAN, type Fields, FUNCTION, oneOf, SIZE, STRING, TEXT, TEXTS } from './validate.ts'
+
+/** Names, of which an empty one is accepted. */
+export const NAMES: Field = [
+  'an array of strings',
+  (value) => Array.isArray(value) && value.every((item) => typeof item === 'string'),
+]
+export const SIZE: Field = [
+  "bytes or a text such as '500MB'",
+  (value) => typeof value === 'string' || (typeof value === 'number' && value > 0),
+]
+
+/**
+ * Throws INVALID_OPTION for the first option that is unknown or wrong.
+ *
+ * @param call begins the message
+ * @param advise the end of the message for an unknown option; undefined for the usual suggestion
+ */
+export function checkOptions<Options extends object>(
+  call: string,
+  options: Options,
+  fields: Fields<Options>,
+  advise: (name: string) => string | undefined = () => undefined,
+): void {
+  check(call, options, fields, (name) => advise(name) ?? secretAdvice(name, fields))
+}
+
+/** What to do instead of an option `key` or `secret`, which are easily confused: a secret must not become a cache key. */
+function secretAdvice(name: string, known: object): string | undefined {
+  if (name !== 'key' && name !== 'secret') return undefined
+  if ('secret' in known) return "did you mean 'secret'?"
+  const secret = 'set a secret as VARVE_SECRET in the environment'
+  return name === 'key' && 'cacheKey' in known ? `did you mean 'cacheKey'? If it is a secret, ${secret}` : secret
+}
+
+/** Throws INVALID_ARGUMENT unless this is one plugin. Many packages make several plugins, or a promise of one. */
+export function checkPlugin(plugin: unknown): void {
+  if (Array.isArray(plugin)) {
+    throw new VarveError(
+      'INVALID_ARGUMENT',
+      'cached() takes one plugin, not an array of plugins; wrap those that are slow',
+    )
+  }
+  const isObject = typeof plugin === 'object' && plugin !== null
+  if (isObject && typeof Reflect.get(plugin, 'name') === 'string') return
+  const advice =
+    isObject && 'then' in plugin
+      ? 'a promise; await it first'
+      : isObject
+        ? 'an object without a name'
+        : describe(plugin)
+  throw new VarveError('INVALID_ARGUMENT', `cached() takes a plugin, not ${advice}`)
+}
+
+/** Which reports a build makes: a line, or a line and a job summary. */
+export type ReportOption = boolean | 'summary'
+
+/** The check of an option `report`. */
+export const REPORT: Field = ["true, false or 'summary'", (value) => typeof value === 'boolean' || value === 'summary']
 
 /** Options that decide the results of a plugin, and options of the cache. */
-export interface CachedOptions {
+export interface CachedOptions extends Pick<CacheOptions, 'readOnly' | 'engine' | 'maxBytes'> {
   /**
    * The options of the plugin, or any value that changes with them. A plugin hides its options in closures, so the cache
    * cannot see them. Accepts plain data, RegExp, Map, Set and Date. A function cannot be compared; pass its name instead.
@@ -61,21 +129,6 @@ export interface CachedOptions {
    */
   readonly dir?: string | undefined
   /**
-   * Reads the cache and writes nothing. For builds that may use a cache but must not change it, such as pull requests.
-   * @defaultValue `false`
-   */
-  readonly readOnly?: boolean | undefined
-  /**
-   * The engine of Varve. Both engines read and write the same directory.
-   * @defaultValue `'auto'`: the native engine, or WebAssembly if the addon cannot be loaded
-   */
-  readonly engine?: EngineChoice | undefined
-  /**
-   * Maximum size of the cache directory, in bytes or as a text such as `'500MB'`. The least recently used entries are evicted first.
-   * @defaultValue `'1GiB'`
-   */
-  readonly maxBytes?: number | string | undefined
-  /**
    * Prints one line at the end of each build, for all plugins that share the cache: how many modules came from the cache, how
    * long they took when they were made, and why others were rebuilt. `'summary'` also appends the line to the job summary of
    * GitHub Actions (`GITHUB_STEP_SUMMARY`).
@@ -127,11 +180,11 @@ export function cacheFolder(dir: string | undefined, base: string, tool: string)
 export const FIELDS: Fields<CachedOptions> = {
   cacheKey: ANYTHING,
   version: STRING,
-  packages: TEXTS,
-  files: TEXTS,
+  packages: NAMES,
+  files: NAMES,
   trackReads: BOOLEAN,
-  trust: TEXTS,
-  env: TEXTS,
+  trust: NAMES,
+  env: NAMES,
   root: TEXT,
   dir: TEXT,
   readOnly: BOOLEAN,

@@ -5,9 +5,8 @@
  */
 import { dirname, join, resolve } from 'node:path'
 import { isPlainData } from './digest.ts'
-import { isFile, textOf } from './files.ts'
-import { Uncacheable } from './shape.ts'
-import { disk } from '../host/files.ts'
+import { isFile, textOf, disk } from '../host/files.ts'
+import { Uncacheable } from './pack.ts'
 import { hasPositions } from './source-map.ts'
 
 const MARK = '<varve:root>'

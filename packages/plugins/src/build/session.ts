@@ -4,10 +4,9 @@
  */
 import { type Cache, openCache, type Task, type TaskOptions, type VarveError } from 'varve'
 import { isCpuTime } from 'varve/internal'
-import { Explanations } from './parts.ts'
-import { type CachedOptions, cacheFolder } from './options.ts'
-import { Progress } from './tally.ts'
-import { reportBuild, type ReportOption } from './report.ts'
+import { Explanations } from './digest.ts'
+import { type CachedOptions, cacheFolder, type ReportOption } from './options.ts'
+import { Progress, reportBuild } from './report.ts'
 import type { Root } from './root.ts'
 
 /** Version of the layout of entries. */

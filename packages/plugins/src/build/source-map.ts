@@ -3,7 +3,7 @@
  * before the tool gets it.
  */
 import { parseJson } from 'varve/internal'
-import { either, exactly, isIndex, listOf, objectOf, nullable, type Shape, isText, withCheck } from './shape.ts'
+import { either, exactly, isIndex, listOf, objectOf, nullable, type Shape, isText, withCheck } from './pack.ts'
 
 /** Fields of a source map, revision 3. */
 export interface SourceMap {

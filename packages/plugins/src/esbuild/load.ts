@@ -1,14 +1,87 @@
-/** Caches the `onLoad` callbacks of one esbuild plugin, with their arguments and results as plain data. */
+/** Caches the `onLoad` callbacks of one esbuild plugin: arguments and results as plain data. esbuild fails the build for a result of another shape. */
+import type { Loader, Location, OnLoadResult, PartialMessage, PartialNote, OnLoadArgs } from 'esbuild'
+import {
+  isAbsolutePath,
+  isAnything,
+  isBytes,
+  either,
+  exactly,
+  isIndex,
+  listOf,
+  nullable,
+  objectOf,
+  optional,
+  type Shape,
+  isText,
+  Uncacheable,
+} from '../build/pack.ts'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { isAbsolute } from 'node:path'
-import type { OnLoadArgs, OnLoadResult } from 'esbuild'
 import type { CallResult } from '../build/call.ts'
 import type { Calls } from '../build/calls.ts'
 import { digest } from '../build/digest.ts'
-import { isFile, textOf } from '../build/files.ts'
-import { foldersFor, LEADS_TO_OWN, leadsToFiles } from '../build/leads.ts'
-import { Uncacheable } from '../build/shape.ts'
-import { type Entry, entryShape } from './entry.ts'
+import { isFile, textOf } from '../host/files.ts'
+import { foldersFor, LEADS_TO_OWN, leadsToFiles } from '../build/modules.ts'
+
+const isLoader: Shape<Loader> = exactly(
+  ...([
+    'base64',
+    'binary',
+    'copy',
+    'css',
+    'dataurl',
+    'default',
+    'empty',
+    'file',
+    'js',
+    'json',
+    'jsx',
+    'local-css',
+    'text',
+    'ts',
+    'tsx',
+  ] as const),
+)
+
+const location = objectOf<Partial<Location>>({
+  file: optional(isText),
+  namespace: optional(isText),
+  line: optional(isIndex),
+  column: optional(isIndex),
+  length: optional(isIndex),
+  lineText: optional(isText),
+  suggestion: optional(isText),
+})
+
+const note = objectOf<PartialNote>({ text: optional(isText), location: nullable(location) })
+
+const warning = objectOf<PartialMessage>({
+  id: optional(isText),
+  pluginName: optional(isText),
+  text: optional(isText),
+  location: nullable(location),
+  notes: optional(listOf(note)),
+  detail: isAnything,
+})
+
+/** The stored part of a result. */
+export type Entry = Pick<
+  OnLoadResult,
+  'pluginName' | 'warnings' | 'resolveDir' | 'loader' | 'watchFiles' | 'watchDirs'
+> & {
+  readonly contents: string | Uint8Array
+}
+
+/** The shape of an entry. A result without contents is not stored: esbuild asks the next plugin, which is cheap to repeat. */
+export const entryShape: Shape<Entry> = objectOf<Entry>({
+  pluginName: optional(isText),
+  warnings: optional(listOf(warning)),
+  contents: either(isText, isBytes),
+  resolveDir: optional(isAbsolutePath),
+  loader: optional(isLoader),
+  watchFiles: optional(listOf(isAbsolutePath)),
+  watchDirs: optional(listOf(isAbsolutePath)),
+})
 
 export type CallbackResult = OnLoadResult | null | undefined
 export type Load = (args: OnLoadArgs) => CallbackResult | Promise<CallbackResult>

@@ -9,18 +9,25 @@ import { startWork } from 'varve'
 import { type ReadCall, recordedFiles } from 'varve/reads'
 import type { Call } from '../build/call.ts'
 import { Calls } from '../build/calls.ts'
-import { digest, lenientDigest } from '../build/digest.ts'
-import { isFile } from '../build/files.ts'
+import { digest, lenientDigest, type Parts, valueParts } from '../build/digest.ts'
+import { isFile, runForeign } from '../host/files.ts'
 import type { Identity } from '../build/identity.ts'
 import { callers, isInstalled } from '../build/modules.ts'
 import type { CachedOptions } from '../build/options.ts'
-import { type Parts, valueParts } from '../build/parts.ts'
 import { Root } from '../build/root.ts'
 import type { Warn } from '../build/session.ts'
 import { plainMap } from '../build/source-map.ts'
-import { runForeign } from '../host/files.ts'
-import type { ChainContext, Result } from './context.ts'
-import { addDependencies, dependenciesOf, type Entry, entryShape, Recording, replayCalls, watchedBy } from './entry.ts'
+import {
+  type ChainContext,
+  type Result,
+  addDependencies,
+  dependenciesOf,
+  type Entry,
+  entryShape,
+  Recording,
+  replayCalls,
+  watchedBy,
+} from './entry.ts'
 
 /** Thrown instead of running the chain, which the tool runs between pitch and normal. */
 class Miss extends Error {}

@@ -5,11 +5,10 @@
  */
 import { closeBeforeExit } from '../build/before-exit.ts'
 import { digest } from '../build/digest.ts'
-import { type CachedOptions, FIELDS } from '../build/options.ts'
+import { type CachedOptions, FIELDS, checkOptions } from '../build/options.ts'
 import { infoOf, type LoggingCompiler } from '../build/report.ts'
-import { checkOptions } from '../build/validate.ts'
 import { type Build, LoaderCache } from './cache.ts'
-import type { ChainContext, LoaderContext, Logger } from './context.ts'
+import type { ChainContext, LoaderContext, Logger } from './entry.ts'
 
 const NAME = '@varve/plugins/loader'
 

@@ -6,8 +6,8 @@
  */
 import { Buffer } from 'node:buffer'
 import { randomUUID } from 'node:crypto'
-import type { OpenNamespace } from '../adapters/open-namespace.ts'
-import { isIndex, isCount, objectOf, type Shape, isText, withCheck } from '../build/shape.ts'
+import type { OpenNamespace } from '../adapters/namespace.ts'
+import { isIndex, isCount, objectOf, type Shape, isText, withCheck } from '../build/pack.ts'
 
 /** Size of a piece in bytes. Varve's own limit is 64 MiB, and a piece has to fit into memory twice. */
 const PIECE_BYTES_MAX = 16 * 1024 * 1024

@@ -19,7 +19,7 @@ import {
   type Shape,
   Uncacheable,
   withCheck,
-} from '../build/shape.ts'
+} from '../build/pack.ts'
 import { plainMap, sourceMap } from '../build/source-map.ts'
 import type { CachedHook } from './hooks.ts'
 

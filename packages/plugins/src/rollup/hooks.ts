@@ -1,8 +1,8 @@
 /** The plugins of Rollup, Rolldown and Vite as the wrapper uses them, and functions that replace their hooks. */
 import { VarveError } from 'varve'
 import { digest } from '../build/digest.ts'
-import { type CachedOptions, FIELDS, type StatelessOption } from '../build/options.ts'
-import { BOOLEAN, checkOptions, type Fields } from '../build/validate.ts'
+import { type CachedOptions, FIELDS, type StatelessOption, checkOptions } from '../build/options.ts'
+import { BOOLEAN, type Fields } from 'varve/internal'
 
 /** A plugin. A hook is a function, or an object with a function and a filter, an order or other settings. */
 export interface HookedPlugin {

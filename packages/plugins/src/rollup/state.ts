@@ -8,7 +8,7 @@
  * The exceptions are plugins that are known to keep nothing, and those with the option `stateless: true`.
  */
 import { type HookedPlugin, isHook } from './hooks.ts'
-import { textOf } from '../build/files.ts'
+import { textOf } from '../host/files.ts'
 
 /** Hooks that see more than one module, or run after all of them. */
 const OF_SEVERAL_MODULES: readonly string[] = [

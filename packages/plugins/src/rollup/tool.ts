@@ -1,6 +1,6 @@
 /** Wraps plugins, for Rollup, Rolldown and Vite: a cache around their hooks, whose arguments become an id, inputs and files. */
 import { VarveError } from 'varve'
-import { checkPlugin } from '../build/validate.ts'
+import { checkPlugin } from '../build/options.ts'
 import { type HookCall, PluginCache, type Tool } from './cached.ts'
 import {
   type CachedHook,
@@ -19,7 +19,7 @@ import {
 } from './hooks.ts'
 import { isAbsolute } from 'node:path'
 import { digest } from '../build/digest.ts'
-import { isFile } from '../build/files.ts'
+import { isFile } from '../host/files.ts'
 import { hasMark } from '../build/root.ts'
 import { uncachedContext } from './contexts.ts'
 import { hasHiddenFiles } from './state.ts'

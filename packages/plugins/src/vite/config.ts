@@ -2,9 +2,8 @@
 import { noteOutput } from 'varve/internal'
 import type { ResolvedConfig } from 'vite'
 import type { InputParts } from '../build/call.ts'
-import { lenientDigest } from '../build/digest.ts'
+import { lenientDigest, type Parts, valueParts } from '../build/digest.ts'
 import { fileParts, filesDigest } from '../build/identity.ts'
-import { type Parts, valueParts } from '../build/parts.ts'
 import type { Root } from '../build/root.ts'
 import type { Tool } from '../rollup/cached.ts'
 import type { HookedPlugin } from '../rollup/hooks.ts'
@@ -40,6 +39,12 @@ export class ViteTool implements Tool {
   log(level: 'warn' | 'info', text: string): boolean {
     this.#config?.logger[level](`[plugin varve] ${text}`)
     return this.#config !== undefined
+  }
+
+  /** Whether the log leaves out the level 'info', as in the builds of Astro. */
+  isInfoHidden(): boolean {
+    const level = this.#config?.logLevel
+    return level !== undefined && level !== 'info'
   }
 
   isServer(): boolean {

@@ -4,8 +4,8 @@
  */
 import type { VarveError } from 'varve'
 import type { Plugin, ResolvedConfig, ViteDevServer } from 'vite'
-import { type CachedOptions, FIELDS } from '../build/options.ts'
-import { checkOptions, describe, type Fields, unknownName } from '../build/validate.ts'
+import { type CachedOptions, FIELDS, checkOptions } from '../build/options.ts'
+import { describe, type Fields, unknownName } from 'varve/internal'
 import type { PluginCache } from '../rollup/cached.ts'
 import {
   type CachedPluginOptions,
@@ -65,7 +65,9 @@ export function makeVarve(options: VarveViteOptions): Plugin & VitestPlugin {
   const logOf = (context: LoggingContext) => (level: 'warn' | 'info') => (text: string) => {
     // Vite 5, which has no environments, puts a prefix before that of Rollup.
     const isPrefixed = Reflect.get(context, 'environment') === undefined
-    if (!isPrefixed || !tool.log(level, text)) context[level](text)
+    // A report was asked for, so it is printed even if the config hides the log.
+    if (level === 'info' && tool.isInfoHidden()) process.stderr.write(`[plugin varve] ${text}\n`)
+    else if (!isPrefixed || !tool.log(level, text)) context[level](text)
   }
   const all = (work: (cache: PluginCache) => Promise<void>): Promise<unknown> =>
     Promise.all([...caches.values()].map(work))

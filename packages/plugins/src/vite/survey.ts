@@ -12,7 +12,7 @@ const RECORDED_MAX = 98
 /** Names of Vite's own plugins, and `varve()`. */
 const OWN = /^(?:varve$|vite:|builtin:|native:|alias$|commonjs$)/
 
-/** Names of the plugins of a config without those of Vite. */
+/** Names of the plugins of a config without those of Vite. Those with several parts have one name: `vite-plugin-svelte:compile` and others. */
 export interface Survey {
   /** Whether they keep something between their hooks was not tested, and their hooks show nothing. */
   readonly unknown: readonly string[]
@@ -24,17 +24,20 @@ export interface Survey {
 
 /** Sorts the plugins of a config of which `varve()` knows none. */
 export function surveyOf(plugins: readonly HookedPlugin[]): Survey {
-  const kinds = { unknown: new Set<string>(), stateful: new Set<string>(), idle: new Set<string>() }
-  for (const plugin of plugins) {
-    if (OWN.test(plugin.name)) continue
-    const hasWork = HOOKS_DEFAULT.some((hook) => isHook(plugin, hook))
-    const kind = !hasWork ? 'idle' : stateOf(plugin, plugins) === undefined ? 'unknown' : 'stateful'
-    kinds[kind].add(plugin.name)
-  }
-  return { unknown: [...kinds.unknown], stateful: [...kinds.stateful], idle: [...kinds.idle] }
+  const others = plugins.filter(({ name }) => !OWN.test(name))
+  const working = others.filter((plugin) => HOOKS_DEFAULT.some((hook) => isHook(plugin, hook)))
+  const namesOf = (some: readonly HookedPlugin[], but: readonly string[] = []): string[] =>
+    [...new Set(some.map(({ name }) => familyOf(name)))].filter((name) => !but.includes(name))
+  const stateful = namesOf(working.filter((plugin) => stateOf(plugin, plugins) !== undefined))
+  const unknown = namesOf(working, stateful)
+  return { unknown, stateful, idle: namesOf(others, [...stateful, ...unknown]) }
 }
 
-/** A survey as a phrase, short enough for the record of a build if names are. `varve doctor` knows how it begins. */
+function familyOf(name: string): string {
+  return /^[^:]+/.exec(name)?.[0] ?? name
+}
+
+/** A survey as a phrase, short enough for the record of a build if names are. `varve doctor` knows its words. */
 export function phraseOf(survey: Survey): string {
   const phrases = [3, 2, 1].map((namedMax) => phraseWith(survey, namedMax))
   return phrases.find(({ length }) => length <= RECORDED_MAX) ?? phrases.at(-1) ?? ''
@@ -43,25 +46,17 @@ export function phraseOf(survey: Survey): string {
 function phraseWith({ unknown, stateful, idle }: Survey, namedMax: number): string {
   const parts = [
     ...(unknown.length > 0 ? [`not tested: ${listOf(unknown, namedMax)}`] : []),
-    ...(stateful.length > 0 ? [`keeps state: ${listOf(stateful, namedMax)}`] : []),
+    ...(stateful.length > 0 ? [`with state: ${listOf(stateful, namedMax)}`] : []),
     ...(idle.length > 0 ? [`without work on modules: ${listOf(idle, namedMax)}`] : []),
   ]
-  return `varve() knows no plugin (${parts.length === 0 ? "only Vite's own" : parts.join('; ')})`
+  return `varve() knows no plugin; ${parts.length === 0 ? "all are Vite's own" : parts.join('; ')}`
 }
 
 /** What a build that caches nothing warns of. */
 export function adviceOf(survey: Survey): string {
   const [unknown] = survey.unknown
-  const [stateful] = survey.stateful
-  const advice = [
-    ...(unknown === undefined ? [] : [`Name the slow ones: varve({ plugins: ['${unknown}'] })`]),
-    ...(stateful === undefined
-      ? []
-      : [
-          `One that keeps nothing from module to module: varve({ plugins: [{ name: '${stateful}', stateless: true }] })`,
-        ]),
-  ]
-  return `nothing is cached, because ${phraseOf(survey)}. ${advice.length === 0 ? 'Remove varve()' : advice.join('. ')}`
+  const advice = unknown === undefined ? 'Remove varve()' : `Name the slow ones: varve({ plugins: ['${unknown}'] })`
+  return `nothing is cached, because ${phraseOf(survey)}. ${advice}`
 }
 
 function listOf(names: readonly string[], namedMax: number): string {

@@ -12,8 +12,8 @@
  */
 import { type BuildCounts, type Cache, type CommitReport, type Namespace, type RemoteReport, startWork } from 'varve'
 import type { Compilation, Compiler, Module } from 'webpack'
-import { NOT_STORED } from '../build/tally.ts'
-import { infoOf, reportBuild, reportOf, type ReportOption } from '../build/report.ts'
+import { infoOf, NOT_STORED, reportBuild, reportOf } from '../build/report.ts'
+import type { ReportOption } from '../build/options.ts'
 import type { Root } from '../build/root.ts'
 import { causeOf, partsOf } from './why.ts'
 

@@ -28,8 +28,7 @@ import type { Compiler } from 'webpack'
 import { lenientDigest } from '../build/digest.ts'
 import { isInstalled, loaded } from '../build/modules.ts'
 import type { Root } from '../build/root.ts'
-import { textOf } from '../build/files.ts'
-import { disk } from '../host/files.ts'
+import { disk, textOf } from '../host/files.ts'
 import type { VarveWebpackOptions } from './options.ts'
 
 /** Version of the layout of values and records, part of each digest. */

@@ -1,17 +1,7 @@
 /** Options and statistics of VarveWebpackPlugin. */
 import type { EngineChoice } from 'varve'
-import { REPORT, type ReportOption } from '../build/report.ts'
-import {
-  ANYTHING,
-  BOOLEAN,
-  checkOptions,
-  type Field,
-  type Fields,
-  oneOf,
-  SIZE,
-  STRING,
-  TEXT,
-} from '../build/validate.ts'
+import { REPORT, type ReportOption, checkOptions, SIZE } from '../build/options.ts'
+import { ANYTHING, BOOLEAN, type Field, type Fields, oneOf, STRING, TEXT } from 'varve/internal'
 
 /** Options of `new VarveWebpackPlugin(options)`. */
 export interface VarveWebpackOptions {

@@ -33,8 +33,7 @@ import {
   segmentsOf,
   tooLarge,
 } from './store.ts'
-import { makeDirectory } from '../make-directory.ts'
-import { disk } from '../host.ts'
+import { makeDirectory, disk } from '../host.ts'
 
 const TEMPORARY = '.temporary'
 

@@ -13,20 +13,10 @@
  */
 import { createHash, randomUUID } from 'node:crypto'
 import { VarveError } from 'varve'
-import {
-  ANY_TEXT,
-  checkOptions,
-  checkValues,
-  invalidOption,
-  isObject,
-  isText,
-  MS,
-  parseJson,
-  TEXT,
-} from '../options.ts'
+import { invalidOption, isObject, isText, MS, parseJson } from '../options.ts'
+import { ANYTHING, checkOptions, type Fields, STRING, TEXT } from 'varve/internal'
 import { authorizationOf, isLoopback, send, serverUrl } from './http.ts'
-import { type BlobStore, digestIn } from './store.ts'
-import { type WholeBlobs, WholeStore } from './whole.ts'
+import { type BlobStore, digestIn, type WholeBlobs, WholeStore } from './store.ts'
 import { environment } from '../host.ts'
 
 /** Options of `githubActions`. */
@@ -47,7 +37,7 @@ export interface GithubActionsOptions {
   readonly requestMs?: number | undefined
 }
 
-const FIELDS = ['prefix', 'url', 'token', 'requestMs']
+const FIELDS: Fields<GithubActionsOptions> = { prefix: TEXT, url: STRING, token: ANYTHING, requestMs: MS }
 const SERVICE = 'twirp/github.actions.results.api.v1.CacheService'
 
 /** Entries of another version are never found. */
@@ -56,9 +46,8 @@ const VERSION = createHash('sha256').update('varve|1').digest('hex')
 /** A store in the cache of a repository on GitHub. */
 export function githubActions(options: GithubActionsOptions = {}): BlobStore {
   checkOptions('githubActions()', options, FIELDS)
-  checkValues(options, { prefix: TEXT, url: ANY_TEXT, token: ANY_TEXT, requestMs: MS })
   const { url = environment()['ACTIONS_RESULTS_URL'], token = environment()['ACTIONS_RUNTIME_TOKEN'] } = options
-  if (url === undefined || url === '' || token === undefined || token === '') {
+  if (url === undefined || url === '' || typeof token !== 'string' || token === '') {
     const why = 'only the steps of an action get them; docs/remote.md has a step that exports them'
     throw invalidOption('environment of githubActions()', `ACTIONS_RESULTS_URL and ACTIONS_RUNTIME_TOKEN: ${why}`)
   }

@@ -7,9 +7,9 @@
  * command uses one key. `@redis/client` is imported at the first request.
  */
 import { createHash } from 'node:crypto'
-import { checkOptions, checkValues, invalidOption, SERVER, TEXT } from '../options.ts'
-import type { RedisCredentials } from './redis-client.ts'
-import { RedisConnection, redisUrl } from './redis-connection.ts'
+import { ANYTHING, checkOptions, type Fields, TEXT } from 'varve/internal'
+import { invalidOption, SERVER } from '../options.ts'
+import { type RedisCredentials, RedisConnection, redisUrl } from './redis-client.ts'
 import {
   type BlobStore,
   checkSize,
@@ -48,7 +48,7 @@ export interface RedisOptions {
   readonly requestMs?: number | undefined
 }
 
-const FIELDS = ['url', 'prefix', 'credentials', 'allowInsecure', 'requestMs']
+const FIELDS: Fields<RedisOptions> = { url: ANYTHING, prefix: TEXT, ...SERVER }
 
 /** Bytes of the time before the content. */
 const TIME_BYTES = 13
@@ -83,7 +83,6 @@ return 1`
 /** A store in Redis. Needs `@redis/client` 6 beside `@varve/remote`. */
 export function redis(options: RedisOptions): BlobStore {
   checkOptions('redis()', options, FIELDS)
-  checkValues(options, { prefix: TEXT, ...SERVER })
   const { prefix = 'varve' } = options
   if (!/^[\w:./-]{1,100}$/.test(prefix)) {
     throw invalidOption("option 'prefix' of redis()", "letters, digits and ':._/-', for example 'varve:web'")

@@ -6,7 +6,8 @@
  */
 import { createHash } from 'node:crypto'
 import { VarveError } from 'varve'
-import { ANY_TEXT, checkOptions, checkValues, invalidOption, SERVER, TEXT } from '../options.ts'
+import { ANYTHING, checkOptions, type Fields, STRING, TEXT } from 'varve/internal'
+import { invalidOption, SERVER } from '../options.ts'
 import {
   type Answer,
   type Call,
@@ -66,12 +67,11 @@ export interface S3Options {
 
 const PROBED_BYTES = 65_536
 const EMPTY_SHA256 = createHash('sha256').digest('hex')
-const FIELDS = ['bucket', 'prefix', 'region', 'endpoint', 'credentials', 'allowInsecure', 'requestMs']
+const FIELDS: Fields<S3Options> = { bucket: ANYTHING, prefix: STRING, region: TEXT, endpoint: TEXT, ...SERVER }
 
 /** A store in a bucket of S3, or of a service that is compatible. */
 export function s3(options: S3Options): BlobStore {
   checkOptions('s3()', options, FIELDS)
-  checkValues(options, { prefix: ANY_TEXT, region: TEXT, endpoint: TEXT, ...SERVER })
   const { bucket, prefix = '', credentials } = options
   if (typeof bucket !== 'string' || !/^[a-z0-9][a-z0-9.-]{1,62}$/.test(bucket)) {
     throw invalidOption("option 'bucket' of s3()", "3 to 63 of a-z, 0-9, '.' and '-', for example 'my-bucket'")

@@ -3,7 +3,8 @@
  * of PUT, so without `conditional` a check before the PUT approximates them, and there is no head.
  */
 import { VarveError } from 'varve'
-import { BOOLEAN, checkOptions, checkValues, invalidOption, SERVER } from '../options.ts'
+import { ANYTHING, BOOLEAN, checkOptions, type Fields } from 'varve/internal'
+import { invalidOption, SERVER } from '../options.ts'
 import {
   type Answer,
   authorizationOf,
@@ -49,7 +50,7 @@ export interface WebdavOptions {
   readonly requestMs?: number | undefined
 }
 
-const FIELDS = ['url', 'credentials', 'conditional', 'allowInsecure', 'requestMs']
+const FIELDS: Fields<WebdavOptions> = { url: ANYTHING, conditional: BOOLEAN, ...SERVER }
 const STORED = [200, 201, 204]
 /** For a request of which only one status counts. */
 const ANY_STATUS: readonly number[] = Array.from({ length: 500 }, (_, index) => 100 + index)
@@ -57,7 +58,6 @@ const ANY_STATUS: readonly number[] = Array.from({ length: 500 }, (_, index) => 
 /** A store on a WebDAV server. */
 export function webdav(options: WebdavOptions): BlobStore {
   checkOptions('webdav()', options, FIELDS)
-  checkValues(options, { conditional: BOOLEAN, ...SERVER })
   if (typeof options.url !== 'string') throw invalidOption("option 'url' of webdav()", 'an http or https address')
   return new WebdavStore(options)
 }

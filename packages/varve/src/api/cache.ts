@@ -3,10 +3,8 @@ import { VarveError } from '../errors.ts'
 import { sealIn } from '../health/domain.ts'
 import { Files } from '../files/files.ts'
 import type { BuildCounts } from '../history/tally.ts'
-import { readHistory, Recorder, RESERVED_PREFIX } from '../history/history.ts'
-import type { BuildRecord } from '../history/record.ts'
-import { Commits } from '../session/commits.ts'
-import { Maintenance } from '../session/maintenance.ts'
+import { readHistory, Recorder, RESERVED_PREFIX, type BuildRecord } from '../history/history.ts'
+import { Commits, Maintenance } from '../session/commits.ts'
 import { Namespace } from '../session/namespace.ts'
 import type { ExportOptions, ImportOptions } from '../json/transfer.ts'
 import type {
@@ -33,11 +31,9 @@ import { type Asked, makeTask } from '../task/make.ts'
 import type { TaskOptions } from '../task/options.ts'
 import type { Task } from '../task/task.ts'
 import type { ExportTarget, ImportSource } from '../json/streams.ts'
-import { BOOLEAN, checkOptions, describe, type Fields, oneOf, PATHS, STRING } from '../checks/options.ts'
+import { BOOLEAN, checkOptions, describe, type Fields, oneOf, STRING, TEXT, TEXTS } from '../checks/options.ts'
 import { unrecorded } from '../reads/sink.ts'
-import type { ResolvedOptions } from './resolve.ts'
-import { type CacheStatus, remoteNow } from './status.ts'
-import type { OpenedStore } from './store.ts'
+import { type ResolvedOptions, type OpenedStore, type CacheStatus, remoteNow } from './store.ts'
 import { onceIn } from '../task/in-flight.ts'
 import { type CodecName, codecOf, joinVersions } from '../values/codec.ts'
 
@@ -48,10 +44,7 @@ const COMMIT_FIELDS: Fields<CommitOptions> = { durability: DURABILITY }
 const REPAIR_FIELDS: Fields<RepairOptions> = { ...WATCH_FIELDS, dryRun: BOOLEAN }
 const SEAL_FIELDS: Fields<SealOptions> = {
   ...WATCH_FIELDS,
-  since: {
-    expected: PATHS.expected,
-    accepts: (value) => (typeof value === 'string' && value !== '') || PATHS.accepts(value),
-  },
+  since: ['the path of a directory, or an array of such paths', (value) => TEXT[1](value) || TEXTS[1](value)],
 }
 const COMPACT_FIELDS: Fields<CompactOptions> = { ...WATCH_FIELDS, full: BOOLEAN }
 
@@ -273,7 +266,7 @@ export class Cache {
    */
   async seal(directory: string, options: SealOptions = {}): Promise<SealReport> {
     checkOptions('seal()', options, SEAL_FIELDS)
-    if (!STRING.accepts(directory) || directory === '') {
+    if (!TEXT[1](directory)) {
       throw new VarveError('INVALID_ARGUMENT', `seal() takes the path of a directory, not ${describe(directory)}`)
     }
     const { since = [], ...watch } = options

@@ -1,12 +1,11 @@
 /** Opens a cache in three steps: `resolveOptions`, `openStore`, and a `Cache` made of both. */
 import { toVarveError } from '../errors.ts'
-import { degradedWarning } from '../health/degraded.ts'
+import { degradedWarning } from '../health/place.ts'
 import type { CacheOptions } from '../options.ts'
 import { unrecorded } from '../reads/sink.ts'
 import { Session } from '../session/session.ts'
 import { Cache } from './cache.ts'
-import { type ResolvedOptions, resolveOptions } from './resolve.ts'
-import { type OpenedStore, openStore } from './store.ts'
+import { type ResolvedOptions, resolveOptions, type OpenedStore, openStore } from './store.ts'
 
 /**
  * Opens the cache of a tool. The first commit creates the cache directory. Several processes and worker threads may have

@@ -1,13 +1,144 @@
-/** Opens the store of a cache: loads the engine, fetches layers, decides which directory is used, and opens it. */
+/**
+ * The first two steps of `openCache`, and what is known of a store since then: `resolveOptions` is pure and knows what the caller wants,
+ * `openStore` loads the engine and opens the directory.
+ */
+import {
+  ANYTHING,
+  BOOLEAN,
+  byteSize,
+  checkOptions,
+  type Fields,
+  FUNCTION,
+  oneOf,
+  STRING,
+  TEXT,
+  TEXTS,
+  wrongValue,
+} from '../checks/options.ts'
+import { VarveError, toVarveError } from '../errors.ts'
+import { type Degraded, inMemory, noEngine, unsynced, Place } from '../health/place.ts'
+import { cacheDirectory, memoryDirectory, NoPlace } from '../health/directory.ts'
+import { type Secret, secretOf } from '../health/secret.ts'
+import { historyMode } from '../history/history.ts'
+import type { CacheOptions, Durability, EngineChoice, HistoryMode } from '../options.ts'
 import type { EngineName, EngineOptions, EngineStore } from '../engine/engine.ts'
 import { type LoadedEngine, loadEngineOrNone } from '../engine/load.ts'
-import { toVarveError, type VarveError } from '../errors.ts'
-import { type Degraded, inMemory, noEngine, unsynced } from '../health/degraded.ts'
 import { directoryIn, domainOf, markUntrusted, type TrustDomain } from '../health/domain.ts'
-import { Place } from '../health/place.ts'
 import type { Attachment } from '../remote/attach.ts'
 import { layersBelow } from '../remote/layers.ts'
-import type { ResolvedOptions } from './resolve.ts'
+import type { RemoteReport } from '../remote/remote.ts'
+import type { EngineStatus, LayerReport } from '../reports.ts'
+
+const FIELDS: Fields<CacheOptions> = {
+  name: STRING,
+  dir: ['the path of a directory', TEXT[1]],
+  inMemory: BOOLEAN,
+  version: STRING,
+  maxBytes: ["a number of bytes or a text such as '500MB'", (value) => ['number', 'string'].includes(typeof value)],
+  durability: oneOf('relaxed', 'durable'),
+  readOnly: BOOLEAN,
+  shared: BOOLEAN,
+  engine: oneOf('auto', 'native', 'wasm'),
+  // `secretOf` checks it, so that no message contains its value.
+  secret: ANYTHING,
+  layers: ['an array of paths of directories', TEXTS[1]],
+  remote: [
+    "what openRemote() of '@varve/remote' returns, or false",
+    (value) => value === false || (typeof value === 'object' && value !== null && 'attach' in value),
+  ],
+  requireSecret: BOOLEAN,
+  onWarning: FUNCTION,
+  onDamage: FUNCTION,
+  history: oneOf('auto', 'always', 'never'),
+  strict: BOOLEAN,
+}
+
+/** Smallest cap in bytes that leaves room for a log and a manifest. */
+const MAX_BYTES_MIN = 65_536
+const MAX_BYTES_DEFAULT = 1024 ** 3
+
+/** The options of one cache with defaults and the environment applied. `layers` and `remote` are resolved with the store. */
+export interface ResolvedOptions extends Pick<
+  CacheOptions,
+  'name' | 'version' | 'layers' | 'remote' | 'strict' | 'onWarning' | 'onDamage'
+> {
+  /** Absolute path. A cache in memory has one for its name. */
+  readonly dir: string
+  readonly inMemory: boolean
+  /** Why there is no directory for this cache, which is then in memory. */
+  readonly placeless: Degraded | undefined
+  readonly maxBytes: number
+  readonly durability: Durability
+  readonly readOnly: boolean
+  readonly shared: boolean
+  readonly engine: EngineChoice
+  readonly history: HistoryMode
+  readonly secret: Secret
+}
+
+/** Throws INVALID_OPTION, INVALID_ARGUMENT (a short `secret`) or SECRET_MISSING. */
+export function resolveOptions(options: CacheOptions): ResolvedOptions {
+  checkOptions('openCache()', options, FIELDS)
+  if (options.name === undefined)
+    throw wrongValue("openCache(): option 'name'", undefined, "the name of your tool, for example 'my-tool'")
+  const history = historyMode(options.history)
+  const secret = secretOf(options)
+  if (options.inMemory === true) checkInMemory(options)
+  return {
+    ...directoryOf(options),
+    name: options.name,
+    inMemory: options.inMemory ?? false,
+    version: options.version,
+    maxBytes: maxBytesOf(options.maxBytes),
+    durability: options.durability ?? 'relaxed',
+    readOnly: options.readOnly ?? false,
+    shared: options.shared ?? false,
+    engine: options.engine ?? 'auto',
+    history,
+    secret,
+    layers: options.layers,
+    remote: options.remote,
+    strict: options.strict,
+    onWarning: options.onWarning,
+    onDamage: options.onDamage,
+  }
+}
+
+/** Throws INVALID_OPTION for options that contradict `inMemory: true`. */
+function checkInMemory({ dir, engine, remote }: CacheOptions): void {
+  const hasRemote = remote !== undefined && remote !== false
+  const conflict = dir !== undefined ? 'dir' : engine === 'native' ? 'engine' : hasRemote ? 'remote' : undefined
+  if (conflict === undefined) return
+  const why = conflict === 'engine' ? 'a cache in memory uses WebAssembly' : 'a cache in memory has no directory'
+  throw new VarveError(
+    'INVALID_OPTION',
+    `openCache() takes either 'inMemory: true' or '${conflict}': ${why}. Leave one of them out`,
+  )
+}
+
+function directoryOf(options: CacheOptions): Pick<ResolvedOptions, 'dir' | 'placeless'> {
+  const { name, dir, inMemory: isInMemory } = options
+  if (isInMemory === true) return { dir: memoryDirectory(name), placeless: undefined }
+  try {
+    return { dir: cacheDirectory(name, dir), placeless: undefined }
+  } catch (error) {
+    if (error instanceof NoPlace) return { dir: memoryDirectory(name), placeless: inMemory(error.message) }
+    throw error
+  }
+}
+
+function maxBytesOf(given: number | string | undefined): number {
+  if (given === undefined) return MAX_BYTES_DEFAULT
+  const bytes = typeof given === 'number' ? given : byteSize(given)
+  if (bytes !== undefined && Number.isSafeInteger(bytes) && bytes >= MAX_BYTES_MIN) return bytes
+  throw wrongValue(
+    "openCache(): option 'maxBytes'",
+    given,
+    `a whole number of bytes from ${MAX_BYTES_MIN}, or a text such as '500MB' or '2GiB'`,
+  )
+}
+
+// The store: the engine is loaded, layers are fetched, and the directory is decided on and opened.
 
 /** An open store, and how it was opened. */
 export interface OpenedStore {
@@ -108,4 +239,44 @@ async function openInMemory(dir: string, degraded: Degraded, options: EngineOpti
   const layers = options.secret === undefined ? options.layers : []
   const store = await engine.open(dir, { ...options, secret: undefined, layers })
   return { engine, reason: lacking === undefined ? `WebAssembly in memory: ${degraded.why}` : reason, store, degraded }
+}
+
+// What an open cache reports about itself.
+
+/** The state of a cache. */
+export interface CacheStatus extends EngineStatus {
+  /** `'none'`: this process can start no engine, see `degraded`. */
+  readonly engine: EngineName
+  /** Why Varve uses this engine, as a phrase. */
+  readonly reason: string
+  /** Absolute path of the cache directory. For a cache in memory, a path that does not exist. */
+  readonly dir: string
+  /**
+   * `'untrusted'`: what the cache has, or reads from layers, may come from an untrusted scope of a remote. No trusted scope publishes it,
+   * and unless it is read-only, it has the directory `.untrusted/<name>` beside that of trusted builds.
+   */
+  readonly domain: TrustDomain
+  readonly durability: Durability
+  /** What the next commit, or `close`, writes. A commit under way no longer counts. */
+  readonly pending: {
+    /** Number of calls of `put` and `delete`, several calls for one key included. */
+    readonly entries: number
+    /** Bytes that they take in a log: keys, values and a few bytes each. */
+    readonly bytes: number
+  }
+  /**
+   * What limits the cache, why, and how to fix it; undefined if nothing does. If the directory cannot be written from the
+   * start, relaxed commits stay in memory (`CommitReport.inMemory`) and are written as soon as that is possible. A commit
+   * that fails later rejects, and its entries stay buffered for the next one.
+   */
+  readonly degraded: Degraded | undefined
+  /** What `openCache` got from the remote, and how much of it was used; undefined if the cache has none. */
+  readonly remote: RemoteReport | undefined
+}
+
+/** What the remote has given up to now. */
+export function remoteNow(remote: Attachment | undefined, layers: readonly LayerReport[]): RemoteReport | undefined {
+  if (remote === undefined) return undefined
+  const hits = layers.reduce((sum, { path, hits: ofLayer }) => sum + (remote.layers.includes(path) ? ofLayer : 0), 0)
+  return { ...remote.report, hits }
 }

@@ -2,8 +2,7 @@
 import { Command } from 'commander'
 import { toVarveError } from '../errors.ts'
 import { pathOf } from './open/entries.ts'
-import { escapeText } from './output/escape.ts'
-import { EXIT_HELP, FAILED, isClosedPipe, NO_CACHE, OK, USAGE } from './output/exit.ts'
+import { escapeText, EXIT_HELP, FAILED, isClosedPipe, NO_CACHE, OK, USAGE } from './output/escape.ts'
 import { writeJson } from './output/output.ts'
 import { paint } from './output/table.ts'
 

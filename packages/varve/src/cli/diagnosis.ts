@@ -11,7 +11,7 @@
  */
 import { dirname } from 'node:path'
 import type { FindingJson } from '../cli-json.ts'
-import type { BuildRecord } from '../history/record.ts'
+import type { BuildRecord } from '../history/history.ts'
 
 /** Builds that are looked at, and builds in a row that show a pattern. */
 const BUILDS_MAX = 12
@@ -54,12 +54,12 @@ const NOT_STORED = 'not stored: '
 /** What to do about results that are not stored, by words of the reason. */
 const WAYS_OUT: readonly (readonly [words: RegExp, advice: string])[] = [
   [
-    /^varve\(\) knows no plugin \(not tested/,
+    /^varve\(\) knows no plugin; not tested/,
     "name the slow ones, as in varve({ plugins: ['<name>'] }); 'npx varve estimate -- <build command>' finds them",
   ],
   [
-    /^varve\(\) knows no plugin \(keeps state/,
-    "if one keeps nothing from module to module, name it: varve({ plugins: [{ name: '<name>', stateless: true }] }); otherwise remove varve()",
+    /^varve\(\) knows no plugin; with state/,
+    "a plugin that makes something of several modules is not cached, so remove varve(); of one that keeps nothing: varve({ plugins: [{ name: '<name>', stateless: true }] })",
   ],
   [/^varve\(\) knows no plugin/, 'there is nothing to cache in this build, so remove varve()'],
   [/stateless|keeps|makes/, "if the plugin keeps nothing between its hooks, set 'stateless: true' for it"],

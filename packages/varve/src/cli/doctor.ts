@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import { dirname, join } from 'node:path'
 import type { FindingJson } from '../cli-json.ts'
-import { examine, unsynced } from '../health/degraded.ts'
+import { examine, unsynced } from '../health/place.ts'
 import { loadEngine } from '../engine/load.ts'
 import { toVarveError } from '../errors.ts'
 import { readHistory } from '../history/history.ts'
@@ -13,7 +13,7 @@ import { findingsText } from './output/table.ts'
 import { FORMAT_FOLDER } from '../host/format.ts'
 import { findCaches, folderOf, inspect, trustsShared } from './open/folder.ts'
 import { size, write, writeJson } from './output/output.ts'
-import { NEGATIVE } from './output/exit.ts'
+import { NEGATIVE } from './output/escape.ts'
 import { disk } from '../host/disk.ts'
 
 /** File systems that are on another machine, by the number that Linux gives them. */

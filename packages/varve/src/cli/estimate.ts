@@ -14,15 +14,18 @@ import { command, type CommonOptions } from './command.ts'
 import { type Bundling, bundlingIn } from './estimate/profile.ts'
 import { profilerOption } from './estimate/profiler.ts'
 import { duration, write, writeJson } from './output/output.ts'
-import { FAILED } from './output/exit.ts'
-import { escapeText } from './output/escape.ts'
+import { FAILED, escapeText } from './output/escape.ts'
 
 /** What is worth a cache: this part of a build, and this many milliseconds. */
 const PART_MIN = 0.1
 const MS_MIN = 1000
 
-/** Parts that are named. */
+/** Parts that are named: at most this many, each with this part of the work that could be cached. */
 const PARTS_MAX = 3
+const NAMED_MIN = 0.05
+
+/** A build that uses Varve already has an empty cache. */
+const WITHOUT_RESULTS = { VARVE_LAYERS: '', VARVE_REMOTE: '' }
 
 type Estimate = Omit<EstimateJson, 'format'>
 
@@ -53,7 +56,7 @@ async function run(build: readonly string[], { json }: CommonOptions): Promise<v
 async function runBuild([file = '', ...args]: readonly string[], folder: string, isQuiet: boolean): Promise<number> {
   const options = [process.env['NODE_OPTIONS'] ?? '', profilerOption(folder)].filter((text) => text !== '')
   const child = spawn(file, args, {
-    env: { ...process.env, NODE_OPTIONS: options.join(' ') },
+    env: { ...process.env, ...WITHOUT_RESULTS, VARVE_DIR: join(folder, 'caches'), NODE_OPTIONS: options.join(' ') },
     stdio: ['inherit', isQuiet ? 'ignore' : 'inherit', 'inherit'],
     shell: process.platform === 'win32', // npm is a script there
   })
@@ -71,7 +74,7 @@ async function runBuild([file = '', ...args]: readonly string[], folder: string,
 /** The profile with the most work of a bundler. */
 function largestIn(folder: string): Pick<Estimate, 'tool' | 'cacheableMs' | 'parts'> {
   let largest: Bundling | undefined
-  for (const name of disk.readdirSync(folder)) {
+  for (const name of disk.readdirSync(folder).filter((each) => each.endsWith('.cpuprofile'))) {
     const found = bundlingIn(disk.readFileSync(join(folder, name), 'utf8'), process.cwd())
     if (found !== undefined && found.busyMs > (largest?.busyMs ?? 0)) largest = found
   }
@@ -86,7 +89,8 @@ function textOf({ status, tookMs, tool, cacheableMs, parts }: Estimate): string 
   if (status !== 0) return `the build failed with exit code ${status}, so there is no estimate\n`
   if (tool === null)
     return `nothing here is worth caching: of ${duration(tookMs)}, no work is that of a bundler which Varve caches\n`
-  const named = parts.slice(0, PARTS_MAX).map(({ name, ms }) => `${escapeText(name)} (${duration(ms)})`)
+  const large = parts.filter(({ ms }) => ms >= NAMED_MIN * cacheableMs)
+  const named = large.slice(0, PARTS_MAX).map(({ name, ms }) => `${escapeText(name)} (${duration(ms)})`)
   if (cacheableMs < MS_MIN || cacheableMs < PART_MIN * tookMs) {
     const what = named.length === 0 ? 'no work' : `only ${duration(cacheableMs)} of work`
     return `nothing here is worth caching: of ${duration(tookMs)}, Varve could cache ${what} of ${tool}\n`

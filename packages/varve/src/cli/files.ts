@@ -8,7 +8,7 @@ import type { FilesReport } from '../files/options.ts'
 import type { NamespaceStats } from '../reports.ts'
 import type { Session } from '../session/session.ts'
 import { codecOf } from '../values/codec.ts'
-import type { Key } from '../values/key.ts'
+import type { Key } from '../values/bytes.ts'
 import {
   entriesOf as filesOf,
   type FileItem,
@@ -20,9 +20,8 @@ import {
 import { command, type CommonOptions } from './command.ts'
 import { change, findCache, findReadable, inspect, type OpenFolder, reportEach } from './open/folder.ts'
 import { entriesOf, keyJson, namespacesOf, pathOf } from './open/entries.ts'
-import { escapeKey, escapeText } from './output/escape.ts'
+import { escapeKey, escapeText, EXIT_HELP, NEGATIVE } from './output/escape.ts'
 import { counted, size, withCount, withProgress, write, writeJson, writeJsonList, writeLines } from './output/output.ts'
-import { EXIT_HELP, NEGATIVE } from './output/exit.ts'
 
 const MARKER = Buffer.from('varve-files')
 

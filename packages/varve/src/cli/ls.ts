@@ -1,19 +1,29 @@
-/** `varve ls`: the keys of a cache, in the order of their hashes, or sorted by size, age or use. */
+/** Entries of a cache: `varve ls` lists keys in the order of their hashes, or sorted by size, age or use; `varve get` writes one value. */
 import { type Command, Option } from 'commander'
 import type { LsJson, LsTaskJson, LsSortJson } from '../cli-json.ts'
 import type { EngineTop } from '../engine/engine.ts'
 import type { TopItem } from '../reports.ts'
 import type { Session } from '../session/session.ts'
-import { RECORDS_PREFIX } from '../task/names.ts'
-import { type Key, readKey } from '../values/key.ts'
+import { RECORDS_PREFIX } from '../host/format.ts'
+import { type Key, readKey, readExactText } from '../values/bytes.ts'
 import { command, type CommonOptions } from './command.ts'
-import { type Described, describedIn, subjectsOf } from './open/described.ts'
-import { keyJson, keysOf, namespacesOf, type RawKey, wholeNumber } from './open/entries.ts'
+import {
+  type Described,
+  describedIn,
+  subjectsOf,
+  keyJson,
+  keysOf,
+  namespacesOf,
+  type RawKey,
+  wholeNumber,
+  valueOf,
+} from './open/entries.ts'
 import { findCache, findReadable, inspect } from './open/folder.ts'
 import type { IdRecord } from './open/tasks.ts'
-import { escapeKey, escapeText } from './output/escape.ts'
+import { escapeKey, escapeText, isPlain, unescapeKey, NEGATIVE } from './output/escape.ts'
 import { age, counted, size, write, writeJson, writeJsonList, writeLines } from './output/output.ts'
 import { table } from './output/table.ts'
+import { VarveError } from '../errors.ts'
 
 /** The orders of `--sort`, and those of the engine. */
 const ORDERS = { size: 'largest', age: 'oldest', used: 'never-used' } as const satisfies Record<
@@ -60,9 +70,9 @@ export const lsCommand: Command = command('ls', 'list what a cache has: modules 
   .option('--raw', 'list keys as they are stored, in the order of their hashes, as with --namespace')
   .option('--limit <count>', 'maximum number of lines (default: all; 10 with --sort)', wholeNumber)
   .addHelpText('after', NOTES)
-  .action(run)
+  .action(runLs)
 
-async function run(options: LsOptions): Promise<void> {
+async function runLs(options: LsOptions): Promise<void> {
   if (options.task !== undefined) return listIds(options.task === true ? undefined : options.task, options)
   if (options.sort !== undefined) return listSorted(options.sort, options)
   await inspect(findCache(options.dir, findReadable), async ({ session }) => {
@@ -207,4 +217,56 @@ function keyOf({ keyBase64 }: TopItem): Key {
 function itemJson(entry: TopItem): LsSortJson['entries'][number] {
   const { namespace, valueBytes, writtenMs, usedMs } = entry
   return { namespace, ...keyJson(keyOf(entry)), valueBytes, writtenMs, usedMs }
+}
+
+// `varve get <key>`: the bytes of one value.
+
+interface GetOptions extends CommonOptions {
+  readonly namespace?: string
+  readonly raw?: boolean
+}
+
+export const getCommand: Command = command('get', 'write the value of a key to standard output')
+  .argument('<key>', "the key as 'varve ls' prints it")
+  .option('--namespace <name>', 'only this namespace')
+  .option('--raw', 'write to a terminal even if the bytes control it')
+  .action(runGet)
+
+async function runGet(given: string, options: GetOptions): Promise<void> {
+  const key = parseKey(given)
+  await inspect(findCache(options.dir, findReadable), async ({ session }) => {
+    for (const namespace of await namespacesOf(session, options.namespace)) {
+      const { name, version } = namespace
+      const value = valueOf(session, namespace, key)
+      if (value === undefined) continue
+      const text = readExactText(value, 0, value.length)
+      if (options.json !== true) {
+        if (process.stdout.isTTY && options.raw !== true && (text === undefined || !isPlain(text)))
+          throw notForTerminals(key)
+        return write(value)
+      }
+      const valueJson = text === undefined ? { valueBase64: Buffer.from(value).toString('base64') } : { value: text }
+      return writeJson('get', { entry: { namespace: name, version, ...keyJson(key), ...valueJson } })
+    }
+    process.exitCode = NEGATIVE
+    if (options.json === true) await writeJson('get', { entry: null })
+    else process.stderr.write(`varve: no entry '${escapeKey(key)}'\n`)
+  })
+}
+
+function notForTerminals(key: Key): VarveError {
+  const way = 'write it to a file or a pipe, or see it with --json or --raw'
+  return new VarveError(
+    'INVALID_ARGUMENT',
+    `the value of '${escapeKey(key)}' has bytes that can control a terminal; ${way}`,
+  )
+}
+
+/** The key from the command line. Throws INVALID_ARGUMENT for an invalid escape. */
+export function parseKey(given: string): Key {
+  try {
+    return unescapeKey(given)
+  } catch (error) {
+    throw new VarveError('INVALID_ARGUMENT', error instanceof Error ? error.message : String(error), { cause: error })
+  }
 }

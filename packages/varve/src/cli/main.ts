@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /** `varve`: prints its version, or runs a command. */
-import { watchStreams } from './output/exit.ts'
+import { watchStreams } from './output/escape.ts'
 import { disk } from '../host/disk.ts'
 
 watchStreams()

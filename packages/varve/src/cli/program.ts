@@ -2,25 +2,25 @@
 import { Command, CommanderError } from 'commander'
 import { type CommonOptions, report } from './command.ts'
 import { trustShared } from './open/folder.ts'
-import { EXIT_HELP, OK, USAGE } from './output/exit.ts'
+import { EXIT_HELP, OK, USAGE } from './output/escape.ts'
 
 /** The commands, in the order of `--help`. A command line loads only the module of its command. */
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   view: async () => (await import('./view.ts')).viewCommand,
   stats: async () => (await import('./stats.ts')).statsCommand,
-  history: async () => (await import('./history.ts')).historyCommand,
+  history: async () => (await import('./stats.ts')).historyCommand,
   ls: async () => (await import('./ls.ts')).lsCommand,
-  get: async () => (await import('./get.ts')).getCommand,
+  get: async () => (await import('./ls.ts')).getCommand,
   why: async () => (await import('./why.ts')).whyCommand,
-  export: async () => (await import('./export.ts')).exportCommand,
+  export: async () => (await import('./transfer.ts')).exportCommand,
   doctor: async () => (await import('./doctor.ts')).doctorCommand,
   files: async () => (await import('./files.ts')).filesCommand,
   remote: async () => (await import('./remote.ts')).remoteCommand,
-  import: async () => (await import('./import.ts')).importCommand,
-  clear: async () => (await import('./clear.ts')).clearCommand,
+  import: async () => (await import('./transfer.ts')).importCommand,
+  clear: async () => (await import('./upkeep.ts')).clearCommand,
   estimate: async () => (await import('./estimate.ts')).estimateCommand,
-  gc: async () => (await import('./gc.ts')).gcCommand,
-  repair: async () => (await import('./repair.ts')).repairCommand,
+  gc: async () => (await import('./upkeep.ts')).gcCommand,
+  repair: async () => (await import('./upkeep.ts')).repairCommand,
 }
 
 /** Runs the command that the arguments name. */

@@ -1,21 +1,24 @@
-/** `varve stats`: all caches of this project and of VARVE_DIR with a total, or the namespaces and layers of each cache in `--dir`. */
+/**
+ * What caches have and did: `varve stats` lists all caches of this project and of VARVE_DIR with a total, or the namespaces and layers of each
+ * cache in `--dir`; `varve history` lists the last builds.
+ */
 import type { Command } from 'commander'
 import { join, relative } from 'node:path'
 import type { CacheJson, EachReports, StatsContentJson } from '../cli-json.ts'
 import { toVarveError } from '../errors.ts'
 import { cachesDirectory, projectDirectory } from '../health/directory.ts'
-import { readHistory } from '../history/history.ts'
-import { FORMAT_FOLDER, SECRET_FOLDER } from '../host/format.ts'
+import { readHistory, type BuildRecord } from '../history/history.ts'
+import { FORMAT_FOLDER, SECRET_FOLDER, groupOf, RECORDS_PREFIX } from '../host/format.ts'
 import type { LayerReport, NamespaceStats, Stats } from '../reports.ts'
 import type { Session } from '../session/session.ts'
-import { groupOf, RECORDS_PREFIX } from '../task/names.ts'
 import { command, type CommonOptions } from './command.ts'
-import { type Described, describedIn, partsOf } from './open/described.ts'
+import { type Described, describedIn, partsOf, wholeNumber } from './open/entries.ts'
 import { reportEach, findReadable, inspect, isCache, isFormat } from './open/folder.ts'
 import { escapeText } from './output/escape.ts'
 import { age, counted, grouped, size, write, writeJson } from './output/output.ts'
 import { paint, table } from './output/table.ts'
 import { disk } from '../host/disk.ts'
+import prettyMs from 'pretty-ms'
 
 /** Places below a project that Varve chooses for caches, and so does Yarn without node_modules. */
 const PROJECT_FOLDERS = ['node_modules/.cache/varve', '.yarn/.cache/varve', '.pnp/.cache/varve', '.cache/varve']
@@ -29,9 +32,9 @@ export const statsCommand: Command = command(
   'list the caches of this project and of VARVE_DIR, or, with --dir, sizes and contents of each cache there',
 )
   .option('--raw', 'with --dir: list namespaces with their versions, as they are stored')
-  .action(run)
+  .action(runStats)
 
-async function run(options: StatsOptions): Promise<void> {
+async function runStats(options: StatsOptions): Promise<void> {
   if (options.dir === undefined) return listCaches(options.json === true)
   const { raw: isRaw = false } = options
   await reportEach(
@@ -43,7 +46,7 @@ async function run(options: StatsOptions): Promise<void> {
         const contents = isRaw ? [] : contentsOf(session, stats, await describedIn(session))
         return { ...stats, domain, contents }
       }),
-    isRaw ? rawTextOf : textOf,
+    isRaw ? rawTextOf : contentsText,
     findReadable,
   )
 }
@@ -214,7 +217,7 @@ function headOf(stats: DirectoryStats, details: string): string {
 }
 
 /** Every byte is in a row: that of a content, or one of the last two. */
-function textOf(stats: DirectoryStats): string {
+function contentsText(stats: DirectoryStats): string {
   const { contents, bytes, logBytes } = stats
   const head = ['content', 'of', 'entries', 'uncompressed', 'on disk', 'age']
   const rows = contents.map(({ title, subjects, entries, bytes: raw, diskBytes, ...times }) => {
@@ -262,4 +265,80 @@ function ages({ newestMs, oldestMs }: Pick<NamespaceStats, 'newestMs' | 'oldestM
   const newest = age(newestMs)
   const oldest = age(oldestMs)
   return newest === oldest ? newest : `${newest} - ${oldest}`
+}
+
+// `varve history`: what the last builds got from the cache, and why they made the rest.
+
+interface HistoryOptions extends CommonOptions {
+  readonly limit: number
+  readonly raw?: boolean
+}
+
+export const historyCommand: Command = command(
+  'history',
+  'list the last builds: results from the cache, their work, reasons of misses',
+)
+  .option('--limit <count>', 'maximum number of builds', wholeNumber, 20)
+  .option('--raw', 'list namespaces as they are stored, instead of what they are about')
+  .action(runHistory)
+
+async function runHistory(options: HistoryOptions): Promise<void> {
+  const described = new WeakMap<readonly BuildRecord[], Described>()
+  const look = (dir: string): Promise<{ readonly builds: readonly BuildRecord[] }> =>
+    inspect(dir, async ({ session }) => {
+      const builds = session.call(readHistory).slice(0, options.limit)
+      described.set(
+        builds,
+        await describedIn(
+          session,
+          options.raw,
+          builds.flatMap(({ namespaces }) => namespaces),
+        ),
+      )
+      return { builds }
+    })
+  await reportEach('history', options, look, ({ builds }) =>
+    builds.length === 0 ? 'no builds recorded\n' : historyText(builds, described.get(builds)),
+  )
+}
+
+function historyText(builds: readonly BuildRecord[], described: Described | undefined): string {
+  const isDescribed = described !== undefined && described.descriptions.length > 0
+  const head = ['tool', 'started', 'took', 'from cache', 'work', 'misses', isDescribed ? 'contents' : 'namespaces']
+  const rows = builds.map((build) => [
+    escapeText(build.name),
+    age(build.startMs),
+    time(build.durationMs),
+    `${grouped(build.hits)} of ${grouped(build.hits + build.misses)}`,
+    build.savedMs === 0 ? '-' : time(build.savedMs),
+    escapeText(reasonsOf(build.reasons)),
+    escapeText(isDescribed ? described.titlesOf(build.namespaces).join(', ') || '-' : namespacesOf(build)),
+  ])
+  return table(head, rows, ['started', 'took', 'from cache', 'work'])
+}
+
+/** Reasons whose word is that of the record, as the report of a build has them. */
+const PHRASES: ReadonlyMap<string, string> = new Map([
+  ['file', 'source changed'],
+  ['result', 'result evicted'],
+])
+
+function phraseOf(reason: string): string {
+  return PHRASES.get(reason) ?? reason.replace(/^list (.+)$/, 'list of $1 changed')
+}
+
+function reasonsOf(reasons: Readonly<Record<string, number>>): string {
+  const texts = Object.entries(reasons).map(([reason, count]) => `${phraseOf(reason)} (${grouped(count)})`)
+  return texts.length === 0 ? '-' : texts.join(', ')
+}
+
+/** The namespaces that a record names, and the number of the others. */
+function namespacesOf({ namespaces, namespaceCount }: BuildRecord): string {
+  const others = namespaceCount - namespaces.length
+  const texts = others > 0 ? [...namespaces, `${grouped(others)} more`] : namespaces
+  return texts.length === 0 ? '-' : texts.join(', ')
+}
+
+function time(ms: number): string {
+  return prettyMs(ms, ms < 60_000 ? {} : { secondsDecimalDigits: 0, unitCount: 2 })
 }

@@ -10,17 +10,17 @@ import { UNDEFINED_DIGEST, shownOf } from '../inputs/digest.ts'
 import { type Difference, differencesAround, differencesBetween, READS_NOT_STORED, sentenceOf } from '../task/why.ts'
 import { type Digests, reasonIn, type Variant } from '../task/record.ts'
 import { Comparison } from '../inputs/set.ts'
-import type { Root } from '../inputs/root.ts'
+import { projectDirectory } from '../health/directory.ts'
+import { Root } from '../inputs/root.ts'
 import type { Session } from '../session/session.ts'
-import { RECORDS_PREFIX } from '../task/names.ts'
+import { RECORDS_PREFIX } from '../host/format.ts'
 import { command, type CommonOptions } from './command.ts'
-import { type Described, describedIn } from './open/described.ts'
-import { pathOf } from './open/entries.ts'
-import { escapeKey, escapeText } from './output/escape.ts'
+import { type Described, describedIn, pathOf } from './open/entries.ts'
+import { escapeKey, escapeText, NEGATIVE } from './output/escape.ts'
 import { findCache, findReadable, inspect } from './open/folder.ts'
 import {
   candidateRoots,
-  rootOf,
+  rootsOf,
   type IdRecord,
   keysOf,
   readChangesOf,
@@ -29,10 +29,9 @@ import {
   resultsOf,
   tasksOf,
 } from './open/tasks.ts'
-import { parseKey } from './get.ts'
+import { parseKey } from './ls.ts'
 import { age, counted, write, writeJson } from './output/output.ts'
 import { table } from './output/table.ts'
-import { NEGATIVE } from './output/exit.ts'
 import { disk } from '../host/disk.ts'
 
 interface WhyOptions extends CommonOptions {
@@ -58,12 +57,12 @@ async function run(given: string, options: WhyOptions): Promise<void> {
     const file = fileOf(id)
     const roots = candidateRoots(options.root, file)
     const keysIn = (root: Root): readonly string[] =>
-      [id, ...(file === undefined ? [] : [paths.resolve(id)])].flatMap((one) => keysOf(one, root))
+      [id, ...(file === undefined ? [] : [paths.resolve(id)])].flatMap((one) => keysOf(one, root, roots))
     const keys = [...new Set(roots.flatMap(keysIn))]
     const tasks = await tasksOf(session, options.task)
     const found = tasks
       .flatMap((task) => keys.map((key) => recordOf(session, task, key)))
-      .filter((record) => record.variants.length > 0 && keysIn(rootOf(record, roots)).includes(record.id))
+      .filter((record) => record.variants.length > 0 && rootsOf(record, roots).flatMap(keysIn).includes(record.id))
     if (found.length === 0) {
       process.exitCode = NEGATIVE
       if (options.json === true) return writeJson('why', { records: [] })
@@ -92,17 +91,42 @@ export async function explain(
   roots: readonly Root[],
 ): Promise<RecordJson[]> {
   const changesBelow = new Map<Root, VariantSources['readChanges']>()
+  for (const root of roots) changesBelow.set(root, await readChangesOf(session, { fs: disk, paths }, root))
+  const changesIn = (root: Root): VariantSources['readChanges'] => changesBelow.get(root) ?? (() => undefined)
+  const rootsByReads = new Map<string, Root | undefined>()
   const results = new Map<string, VariantSources['placeOfResult']>()
   const records: RecordJson[] = []
   for (const record of found) {
-    const root = rootOf(record, roots)
-    const readChanges = changesBelow.get(root) ?? (await readChangesOf(session, { fs: disk, paths }, root))
-    changesBelow.set(root, readChanges)
+    const possible = rootsOf(record, roots)
+    const { reads = '' } = record.variants[0] ?? {}
+    const key = JSON.stringify([reads, possible.map(({ folder }) => folder)])
+    if (!rootsByReads.has(key))
+      rootsByReads.set(
+        key,
+        leastChanged(possible, (root) => changesIn(root)(reads)),
+      )
+    const root = rootsByReads.get(key) ?? new Root(projectDirectory(), paths)
     const placeOfResult = results.get(record.task) ?? (await resultsOf(session, record.task))
     results.set(record.task, placeOfResult)
-    records.push(describe(record, root, { placeOfResult, readChanges }))
+    records.push(describe(record, root, { placeOfResult, readChanges: changesIn(root) }))
   }
   return records
+}
+
+/** The root in which the least of what a task has read has changed; of several, the first. A file that is missing is the best sign of another root. */
+function leastChanged(
+  roots: readonly Root[],
+  changesIn: (root: Root) => readonly Difference[] | undefined,
+): Root | undefined {
+  let best: Root | undefined
+  let least = Number.POSITIVE_INFINITY
+  for (const root of roots) {
+    const count = (changesIn(root) ?? []).reduce((sum, { after }) => sum + (after === 'missing' ? 2 : 1), 0)
+    if (count < least) best = root
+    least = Math.min(least, count)
+    if (least === 0) break
+  }
+  return best
 }
 
 /** What is known of variants besides their records. */

@@ -12,7 +12,7 @@ import type * as module from 'node:module'
 import { release, type Release } from '../../generated/release.js'
 import { VarveError } from '../errors.ts'
 import { builtin } from '../host/builtin.ts'
-import { codeFile, packagePath } from '../host/code.ts'
+import { codeFile, packagePath } from '../host/builtin.ts'
 import { type InstalledPackage, packageAt } from '../host/installed.ts'
 import { codeOf } from '../host/permission.ts'
 

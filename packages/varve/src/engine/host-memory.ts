@@ -3,8 +3,7 @@
  * Removed files stay readable through open descriptors.
  */
 import type { Host } from '../../generated/varve_wasm.js'
-import { nowUs } from './clock.ts'
-import { EXISTS, INVALID, NOT_FOUND } from './errno.ts'
+import { nowUs, EXISTS, INVALID, NOT_FOUND } from './host.ts'
 
 interface MemoryFile {
   readonly number: number

@@ -4,10 +4,19 @@
  */
 import type * as fs from 'node:fs'
 import type { Host } from '../../generated/varve_wasm.js'
-import { nowUs } from './clock.ts'
-import { makeDirectory } from '../host/make-directory.ts'
-import { codeOf, isSyncRefused } from '../host/permission.ts'
-import { errnoOf, EXISTS, FORBIDDEN, INVALID, NO_FOLDER, NOT_FOUND, READ_ONLY, REFUSED, UNSUPPORTED } from './errno.ts'
+import {
+  nowUs,
+  errnoOf,
+  EXISTS,
+  FORBIDDEN,
+  INVALID,
+  NO_FOLDER,
+  NOT_FOUND,
+  READ_ONLY,
+  REFUSED,
+  UNSUPPORTED,
+} from './host.ts'
+import { makeDirectory, codeOf, isSyncRefused } from '../host/permission.ts'
 
 /** Error codes of `link` on file systems without hard links. */
 const NO_LINKS: ReadonlySet<string> = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'EMLINK', 'EXDEV', 'ENOSYS'])

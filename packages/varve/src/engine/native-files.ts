@@ -17,7 +17,7 @@ import type {
   StoredFile,
 } from './engine.ts'
 import type { FileEntry } from '../values/manifest.ts'
-import { nowMs } from '../host/now.ts'
+import { nowMs } from '../host/own.ts'
 import { jsonOf } from '../values/json.ts'
 import { reportOf } from './answers.ts'
 

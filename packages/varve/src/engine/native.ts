@@ -41,10 +41,10 @@ import {
   viewOf,
 } from './answers.ts'
 import type { NativeAddon, NativeFiles, NodeStore, Progress } from './native-files.ts'
-import { nowMs } from '../host/now.ts'
+import { nowMs } from '../host/own.ts'
 import { checkWith } from '../inputs/many.ts'
 import { jsonOf } from '../values/json.ts'
-import { UNFIT } from '../values/key.ts'
+import { UNFIT } from '../values/bytes.ts'
 
 /** Interval between two reads of the progress of a long call, milliseconds. */
 const PROGRESS_MS = 50

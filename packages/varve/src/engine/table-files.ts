@@ -5,7 +5,7 @@
  * is read. If it was removed meanwhile, reads of it fail, and its entries are misses until the cache is refreshed.
  */
 import type { Host } from '../../generated/varve_wasm.js'
-import { FULL } from './errno.ts'
+import { FULL } from './host.ts'
 
 /** Descriptors of tables that a thread holds at most. */
 const OPEN_MAX = 512

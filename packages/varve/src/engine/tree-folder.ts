@@ -6,8 +6,7 @@
  */
 import type * as fs from 'node:fs'
 import { builtin } from '../host/builtin.ts'
-import { makeDirectory } from '../host/make-directory.ts'
-import { errorCode, refusal } from '../host/permission.ts'
+import { makeDirectory, errorCode, refusal } from '../host/permission.ts'
 import { EngineFailure } from './answers.ts'
 
 /** What a failure of a file operation is called. */

@@ -15,11 +15,10 @@ import type {
 import { byPath, type FileEntry, type FileItem } from '../values/manifest.ts'
 import { refused } from '../errors.ts'
 import { jsonOf, parseJson } from '../values/json.ts'
-import { EngineFailure, reportOf } from './answers.ts'
-import { inSlices, watcherOf } from './long-calls.ts'
+import { EngineFailure, reportOf, inSlices, watcherOf } from './answers.ts'
 import { blockedOr, codeOf, fileFailure, hostFiles, TreeWalker } from './tree-folder.ts'
 import { type Contents, type RestoreRecord, TreeRestore } from './tree-restore.ts'
-import { nowMs } from '../host/now.ts'
+import { nowMs } from '../host/own.ts'
 
 /** Longest file that is stored, as in the native engine. */
 const FILE_BYTES_MAX = 2 ** 31 - 1

@@ -38,15 +38,15 @@ import {
   sumsOf,
   valuesOf,
   viewOf,
+  LongCalls,
 } from './answers.ts'
 import { heldHost, WasmInstance } from './wasm-instance.ts'
 import { tableHost } from './table-files.ts'
 import type { WasmTrees } from './wasm-files.ts'
 import { viewOf as viewAt } from '../values/bytes.ts'
-import { LongCalls } from './long-calls.ts'
 import type { CompactElsewhere, LayerHosts, WasmPlace, WasmPlaces } from './wasm-place.ts'
-import { nowMs } from '../host/now.ts'
-import { randomBits } from '../host/random.ts'
+import { nowMs } from '../host/own.ts'
+import { randomBits } from '../host/builtin.ts'
 import { jsonOf } from '../values/json.ts'
 
 /** The instance that all stores of this thread share. */

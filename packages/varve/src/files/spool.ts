@@ -3,10 +3,9 @@
  * block.
  */
 import type * as fs from 'node:fs'
-import { builtin } from '../host/builtin.ts'
+import { builtin, randomBits } from '../host/builtin.ts'
 import { toVarveError, VarveError } from '../errors.ts'
 import { chunksOf, locked, taken } from '../json/streams.ts'
-import { randomBits } from '../host/random.ts'
 
 /** Bytes of an archive, from Node.js or the web. */
 export type ByteSource = AsyncIterable<Uint8Array> | ReadableStream<Uint8Array>

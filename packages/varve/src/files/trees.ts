@@ -7,7 +7,7 @@ import { fileNowMs, lookAt, measureClock } from '../inputs/stamp.ts'
 import type { WatchOptions } from '../options.ts'
 import { type Session, WATCH_FIELDS, watched } from '../session/session.ts'
 import { BOOLEAN, checkOptions, describe, type Field, type Fields, oneOf, STRING } from '../checks/options.ts'
-import { findLeftovers, findSurplus, refuseTarget, type Surplus, withoutAliases } from './clean.ts'
+import { findLeftovers, findSurplus, refuseTarget, type Surplus, withoutAliases, findFiles } from './walk.ts'
 import { entriesOf, type FileManifest, isFile, manifestOf } from '../values/manifest.ts'
 import type {
   ExportTarOptions,
@@ -18,7 +18,6 @@ import type {
   RestoreReport,
   StoreOptions,
 } from './options.ts'
-import { findFiles } from './walk.ts'
 import {
   type ByteSource,
   type ByteTarget,
@@ -33,10 +32,7 @@ import {
 import { readBytes } from '../session/lookups.ts'
 
 const LINKS = oneOf('refuse', 'inside')
-const COUNT: Field = {
-  expected: 'a whole number from 1',
-  accepts: (value) => Number.isSafeInteger(value) && Number(value) >= 1,
-}
+const COUNT: Field = ['a whole number from 1', (value) => Number.isSafeInteger(value) && Number(value) >= 1]
 const STORE_FIELDS: Fields<StoreOptions> = { ...WATCH_FIELDS, base: STRING, links: LINKS }
 const RESTORE_FIELDS: Fields<RestoreOptions> = {
   ...WATCH_FIELDS,

@@ -12,7 +12,7 @@
  */
 import { builtin } from '../host/builtin.ts'
 import { VarveError } from '../errors.ts'
-import { makeDirectory } from '../host/make-directory.ts'
+import { makeDirectory } from '../host/permission.ts'
 import { FORMAT_FOLDER, SECRET_FOLDER } from '../host/format.ts'
 import { isThere } from './trust.ts'
 

@@ -13,7 +13,7 @@
  * /builds of some CI systems would have no cache, and be no safer.
  */
 import type * as fs from 'node:fs'
-import { codeFile } from '../host/code.ts'
+import { codeFile } from '../host/builtin.ts'
 import { errorCode, isRefusal } from '../host/permission.ts'
 import type * as path from 'node:path'
 

@@ -1,6 +1,6 @@
 /**
- * Modules of Node.js for code that must also load on hosts without them. There are no static imports, so a bundler for
- * browsers has nothing to resolve, and a module costs nothing until it is used.
+ * The host that this code runs on: modules of Node.js, random bits, and the file of this code. Varve also loads on hosts without any of
+ * them. There are no static imports, so a bundler for browsers has nothing to resolve, and a module costs nothing until it is used.
  */
 import type * as hooks from 'node:async_hooks'
 import type * as childProcess from 'node:child_process'
@@ -58,4 +58,46 @@ export function builtin<Name extends keyof Builtins>(name: Name): Builtins[Name]
 export function hostModule<Name extends keyof Builtins>(name: Name): Builtins[Name] | undefined {
   const found: unknown = globalThis.process?.getBuiltinModule?.(name)
   return found as Builtins[Name] | undefined
+}
+
+// Random bits, from `node:crypto` where a program has no `crypto`, as some test environments have none.
+
+/** 64 random bits. Throws if the host has no source of them. */
+export function randomBits(): bigint {
+  const source = globalThis.crypto ?? builtin('node:crypto')?.webcrypto
+  const [bits = 0n] = source.getRandomValues(new BigUint64Array(1))
+  return bits
+}
+
+// The file that this code runs from: a module of this package, or the bundle of a tool that contains Varve.
+
+/**
+ * The path of the file; undefined if there is none, as in an executable that contains its code. In CommonJS, bundlers replace
+ * `import.meta.url` by nothing, or by a path of the machine that made the bundle.
+ */
+export function codeFile(): string | undefined {
+  const path = commonJsFile() ?? moduleFile()
+  return path !== undefined && builtin('node:fs')?.existsSync(path) === true ? path : undefined
+}
+
+/** ES modules have no `__filename`, or a global one that is not a file, as in a worker whose program is a text. */
+function commonJsFile(): string | undefined {
+  try {
+    return __filename === Reflect.get(globalThis, '__filename') ? undefined : __filename
+  } catch {
+    return undefined
+  }
+}
+
+function moduleFile(): string | undefined {
+  try {
+    return builtin('node:url')?.fileURLToPath(import.meta.url)
+  } catch {
+    return undefined // a URL of another kind, or a path of another system
+  }
+}
+
+/** The end of that path, from the directory of this package on; undefined in the bundle of a tool. */
+export function packagePath(): string | undefined {
+  return /\/(?:varve|package)\/(?:src|dist)\/.*$/.exec((codeFile() ?? '').replaceAll('\\', '/'))?.[0]
 }

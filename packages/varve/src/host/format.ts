@@ -1,4 +1,4 @@
-/** Names of the format's files and directories, and whether Varve wrote a file. */
+/** Names that the format gives: files and directories of a cache, and the namespaces of a task. Also whether Varve wrote a file. */
 import type * as fs from 'node:fs'
 
 /** The directory of the format in a cache directory; with a secret its name is longer. */
@@ -43,4 +43,22 @@ export function isOfVarve(files: typeof fs, path: string): boolean {
 
 function differences(text: string, expected: string): number {
   return [...expected].filter((character, at) => text[at] !== character).length
+}
+
+// The namespaces of a task. Their entries count as those of one group wherever Varve reports what a cache is about.
+
+/** The records of results: what they depend on, by id. */
+export const RECORDS_PREFIX = 'task:'
+/** The results. */
+export const RESULTS_PREFIX = 'result:'
+/** What the work of the task has read. */
+export const READS_PREFIX = 'reads:'
+
+/** The beginning of the name of an input that is an installed package. */
+export const PACKAGE_INPUT = 'package '
+
+/** The group of a namespace: `task:<name>` for those of a task, otherwise the namespace itself. */
+export function groupOf(namespace: string): string {
+  const prefix = [RESULTS_PREFIX, READS_PREFIX].find((each) => namespace.startsWith(each))
+  return prefix === undefined ? namespace : `${RECORDS_PREFIX}${namespace.slice(prefix.length)}`
 }

@@ -12,8 +12,7 @@ import type * as module from 'node:module'
 import type * as path from 'node:path'
 import { VarveError } from '../errors.ts'
 import { componentsOf, distrustDirectory, distrustLink } from '../health/trust.ts'
-import { builtin } from './builtin.ts'
-import { codeFile } from './code.ts'
+import { builtin, codeFile } from './builtin.ts'
 import { userHere, variable } from './permission.ts'
 
 /** A package that may run. */

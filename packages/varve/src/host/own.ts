@@ -1,6 +1,7 @@
 /**
- * The file system and the environment as Varve itself uses them: past the wrappers of the recorder (`reads/`), so that what Varve
- * reads is no read of the work around. The module is the host's, at each use: Yarn has patched it by then, and tests may replace functions.
+ * What Varve uses of a host that programs replace: the file system and the environment past the wrappers of the recorder (`reads/`), so that
+ * what Varve reads is no read of the work around, and the time. The module is the host's, at each use: Yarn has patched it by then, and
+ * tests may replace functions.
  */
 import type * as fs from 'node:fs'
 
@@ -45,4 +46,30 @@ export function ownOf(value: object): unknown {
   const mark: unknown = Reflect.get(value, OWN)
   const isMarked = typeof mark === 'object' && mark !== null && Reflect.get(mark, 'wrapper') === value
   return isMarked ? Reflect.get(mark, 'own') : value
+}
+
+// The time: in tests above all, programs replace its functions by those that return anything, or remove them.
+
+/** Milliseconds since 1970, as a whole number; 0 if the program has no clock. */
+export function nowMs(): number {
+  for (const clock of [() => Date.now(), () => performance.timeOrigin + performance.now()]) {
+    const whole = Math.floor(numberOf(clock))
+    if (Number.isSafeInteger(whole) && whole >= 0) return whole
+  }
+  return 0
+}
+
+/** Milliseconds that only differences are made of; always 0 if the program has no such clock. */
+export function runningMs(): number {
+  const ms = numberOf(() => performance.now())
+  return Number.isFinite(ms) ? ms : 0
+}
+
+function numberOf(clock: () => unknown): number {
+  try {
+    const ms = clock()
+    return typeof ms === 'number' ? ms : Number.NaN
+  } catch {
+    return Number.NaN
+  }
 }

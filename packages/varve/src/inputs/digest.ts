@@ -2,20 +2,19 @@
  * Digests of inputs and files: a letter for the type and the first 128 bits of SHA-256, 23 characters. Of what node:crypto
  * has, SHA-256 is the fastest for small inputs on processors that have instructions for it (Node 20, x64: 12 bytes 262 ns,
  * 5 KB 3.1 us; blake2b512 385 ns and 5.1 us, MD5 297 ns and 6.6 us), and `crypto.hash` takes a third of `createHash`. Two
- * values meet by accident once in 2^64 digests. Hosts without node:crypto have the same digests, from `sha256.ts`.
+ * values meet by accident once in 2^64 digests. Hosts without node:crypto have the same digests as well.
  *
  *   s  a string: its UTF-8               b  bytes; the content of a file
  *   x  a string that has no UTF-8        d  a folder: the names in it
  *   j  anything else: JSON with sorted keys
  *
- * Short inputs and variables have no digest; `literal.ts` describes them. What is undefined, such as a variable that is not set, has the word for it.
+ * Short inputs and variables have no digest; see below. What is undefined, such as a variable that is not set, has the word for it.
  */
 import { encodeText, isBytes, isWellFormed } from '../values/bytes.ts'
 import { builtin } from '../host/builtin.ts'
 import { variable } from '../host/permission.ts'
 import { VarveError } from '../errors.ts'
-import { isPlain, kindOf } from '../values/plain.ts'
-import { jsonOf, parseJson } from '../values/json.ts'
+import { isPlain, kindOf, jsonOf, parseJson } from '../values/json.ts'
 
 /** Loaded with the first digest: loading it takes 3 ms, a fifth of what importing Varve and opening a cache take. */
 let loaded: ReturnType<typeof builtin<'node:crypto'>>

@@ -7,7 +7,7 @@
  *   tree     the same of all folders below          digest of the paths, without these, `node_modules` and `.git`
  *   type     whether a path exists, and as what     'file', 'folder', 'other' or 'missing'
  *   link     what a path resolves to                the path, relative to the root
- *   package  a package of Yarn Plug'n'Play, by the path of its package.json    digest of versions: `plugged.ts`
+ *   package  a package of Yarn Plug'n'Play, by the path of its package.json    digest of versions, see below
  *
  * Of a path that is no file (content) or no folder (list, tree), the digest is its type. Times and sizes of files are no
  * inputs: a checkout changes them and means nothing by it.

@@ -14,7 +14,7 @@
  * Everything is synchronous: a `statSync` costs 1 us, a stat by promise 16 us.
  */
 import type * as fs from 'node:fs'
-import { nowMs, runningMs } from '../host/now.ts'
+import { nowMs, runningMs } from '../host/own.ts'
 
 /** Time in which two writes may leave the same timestamp: a tick of the system's clock, or the whole seconds of FAT. */
 const TICK_MS = 20

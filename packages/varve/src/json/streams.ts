@@ -1,7 +1,7 @@
 /** What exports and imports share: streams of Node.js and of the web, pauses, and progress reports. */
 import type { EngineControl } from '../engine/engine.ts'
 import { toVarveError, VarveError } from '../errors.ts'
-import { runningMs } from '../host/now.ts'
+import { runningMs } from '../host/own.ts'
 import { isBytes, plainBytes } from '../values/bytes.ts'
 
 /** The part of `Writable` of Node.js that an export uses. */

@@ -6,7 +6,7 @@ import type { AsyncLocalStorage, AsyncResource } from 'node:async_hooks'
 import { builtin } from '../host/builtin.ts'
 import { hostDisk, type ReadKind } from '../inputs/input.ts'
 import type { Noted, Present } from '../inputs/observed.ts'
-import { packagePath } from '../host/code.ts'
+import { packagePath } from '../host/builtin.ts'
 import { markOwn, ownOf } from '../host/own.ts'
 
 /** Receives the reads of the code that runs now. No method throws. */

@@ -7,15 +7,14 @@
  *   3. Otherwise the remote fetches what is missing; `openCache` waits for it, because bundlers read their cache at once.
  */
 import { toVarveError, VarveError } from '../errors.ts'
-import { examine } from '../health/degraded.ts'
+import { examine } from '../health/place.ts'
 import { cachesAbove, type TrustDomain } from '../health/domain.ts'
 import { builtin } from '../host/builtin.ts'
-import { ownEnv } from '../host/own.ts'
+import { ownEnv, nowMs } from '../host/own.ts'
 import { variable } from '../host/permission.ts'
 import type { CacheOptions } from '../options.ts'
 import { installedPackage } from '../host/installed.ts'
 import type { CacheRemote, PublishedCache, RemoteReport } from './remote.ts'
-import { nowMs } from '../host/now.ts'
 import { jsonOf } from '../values/json.ts'
 
 /** A remote below a cache. */

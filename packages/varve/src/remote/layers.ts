@@ -5,7 +5,7 @@ import { variable } from '../host/permission.ts'
 import type { CacheOptions } from '../options.ts'
 import type { Attachment } from './attach.ts'
 import { builtin } from '../host/builtin.ts'
-import { examine } from '../health/degraded.ts'
+import { examine } from '../health/place.ts'
 
 /** The cache that is being opened; without `dir` it is in memory and has no remote. */
 export type OpeningCache = Pick<CacheOptions, 'name' | 'layers' | 'remote' | 'readOnly' | 'shared'> & {

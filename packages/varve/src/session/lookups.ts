@@ -1,8 +1,7 @@
 /** Lookups of many keys, of which hundreds cross to the engine in one call; long values; and the entries of a namespace in pages. */
 import type { EnginePage, EngineStore, EngineValues } from '../engine/engine.ts'
 import type { NamespaceTally } from '../history/tally.ts'
-import { occupy, poolOf, poolStart, roomFor } from '../values/bytes.ts'
-import { checkKeys, type Key, packKeys, writeKey } from '../values/key.ts'
+import { occupy, poolOf, poolStart, roomFor, checkKeys, type Key, packKeys, writeKey } from '../values/bytes.ts'
 import { MISS, PACK_BYTES, type Session } from './session.ts'
 
 /** Keys in one call: a call is cheap, and the values of all its keys are in memory at once. */

@@ -6,18 +6,14 @@ import { type Codec, type CodecName, engineName } from '../values/codec.ts'
 import { toVarveError, VarveError } from '../errors.ts'
 import type { NamespaceTally } from '../history/tally.ts'
 import { type Blob, blobsOf, type FileManifest, isManifest, packWithBlobs } from '../values/manifest.ts'
-import { poolOf, poolStart } from '../values/bytes.ts'
-import { type Key, readKey, UNFIT, writeKey } from '../values/key.ts'
+import { poolOf, poolStart, type Key, readKey, UNFIT, writeKey } from '../values/bytes.ts'
 import type { PutOptions } from '../options.ts'
 import { getMany, getManyAsync, type Lookup, pagesOf, placesOf, readLong, removeAll } from './lookups.ts'
 import { MISS, type Session } from './session.ts'
 import { checkOptions, describe, type Fields } from '../checks/options.ts'
 
 const PUT_FIELDS: Fields<PutOptions> = {
-  files: {
-    expected: 'a manifest of files.store(), or an array of them',
-    accepts: (value) => Array.isArray(value) || isManifest(value),
-  },
+  files: ['a manifest of files.store(), or an array of them', (value) => Array.isArray(value) || isManifest(value)],
 }
 
 export interface NamespaceParts<V> {

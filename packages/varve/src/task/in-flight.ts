@@ -6,7 +6,7 @@ import type { AsyncLocalStorage } from 'node:async_hooks'
 import { builtin } from '../host/builtin.ts'
 import type { Once } from '../session/namespace.ts'
 import type { Session } from '../session/session.ts'
-import { readKey, writeKey } from '../values/key.ts'
+import { readKey, writeKey } from '../values/bytes.ts'
 import { jsonOf } from '../values/json.ts'
 
 /** How work ended, for every caller that waits for it. */

@@ -8,15 +8,14 @@ import type { Namespace } from '../session/namespace.ts'
 import { installReads } from '../reads/recorder.ts'
 import { ReadScope } from '../reads/scope.ts'
 import type { Session } from '../session/session.ts'
-import { checkOptions, describe, type Field, type Fields, FUNCTION, oneOf, STRING } from '../checks/options.ts'
-import { READS_PREFIX, RECORDS_PREFIX, RESULTS_PREFIX } from './names.ts'
+import { checkOptions, describe, type Field, type Fields, FUNCTION, oneOf, STRING, TEXTS } from '../checks/options.ts'
+import { READS_PREFIX, RECORDS_PREFIX, RESULTS_PREFIX } from '../host/format.ts'
 import { VARIANTS_MAX, Shelf } from './record.ts'
 import type { TaskOptions } from './options.ts'
-import { DEPENDENCY_FIELDS } from './request.ts'
+import { DEPENDENCY_FIELDS, sharedOf } from './request.ts'
 import { NO_ROOT, noPaths, Root } from '../inputs/root.ts'
 import { hostDisk } from '../inputs/input.ts'
 import { measureClock } from '../inputs/stamp.ts'
-import { sharedOf } from './shared.ts'
 import { Task } from './task.ts'
 
 /** Version of the layout of the namespace with the reads of a task's work. */
@@ -27,10 +26,10 @@ const LAYOUT = '1'
 
 const VARIANTS_DEFAULT = 4
 
-const VARIANTS: Field = {
-  expected: `a whole number from 1 to ${VARIANTS_MAX}`,
-  accepts: (value) => Number.isInteger(value) && Number(value) >= 1 && Number(value) <= VARIANTS_MAX,
-}
+const VARIANTS: Field = [
+  `a whole number from 1 to ${VARIANTS_MAX}`,
+  (value) => Number.isInteger(value) && Number(value) >= 1 && Number(value) <= VARIANTS_MAX,
+]
 /** As in a request for a module: no path. */
 const PACKAGE_NAME = /^(?:@[^\\/]+\/)?[^.\\/][^\\/]*$/
 const isPackageNames = (value: unknown): boolean =>
@@ -42,15 +41,15 @@ const FIELDS: Fields<TaskOptions> = {
   root: STRING,
   inputs: DEPENDENCY_FIELDS.inputs,
   sharedFiles: DEPENDENCY_FIELDS.files,
-  packages: { expected: "an array of names of packages, such as ['marked']", accepts: isPackageNames },
+  packages: ["an array of names of packages, such as ['marked']", isPackageNames],
   variants: VARIANTS,
   findInput: FUNCTION,
   ownFiles: oneOf('shared'),
-  trackReads: {
-    expected: 'true, false or a scope of varve/reads',
-    accepts: (value) => typeof value === 'boolean' || value instanceof ReadScope,
-  },
-  trust: { expected: 'an array of names of packages', accepts: DEPENDENCY_FIELDS.files.accepts },
+  trackReads: [
+    'true, false or a scope of varve/reads',
+    (value) => typeof value === 'boolean' || value instanceof ReadScope,
+  ],
+  trust: ['an array of names of packages', TEXTS[1]],
 }
 
 /** How a caller asked for a namespace, or for the task that it belongs to. */

@@ -1,24 +1,26 @@
-/** Checks what a run asks for and hashes it. Hot: a hit pays for it. */
-import { BOOLEAN, FUNCTION, type Fields, STRING, checkOptions, wrongValue } from '../checks/options.ts'
-import { digestOf, digestOfText } from '../inputs/digest.ts'
-import { type Digests, type Variant, digestIn, merged, sameDigests, inputsOf, namesIn } from './record.ts'
-import type { Explain, TaskDependencies, TaskRequest } from './options.ts'
+/** What a run depends on before its work begins: what the caller requests, checked and hashed, and what all runs of the task share. */
+import { BOOLEAN, FUNCTION, type Fields, STRING, TEXT, TEXTS, checkOptions, wrongValue } from '../checks/options.ts'
+import { digestOf, digestOfText, digestOfFile } from '../inputs/digest.ts'
+import { type Digests, type Variant, digestIn, merged, sameDigests, inputsOf, namesIn, sorted } from './record.ts'
+import type { Explain, TaskDependencies, TaskRequest, TaskOptions } from './options.ts'
 import type { Root } from '../inputs/root.ts'
-import type { SharedDependencies } from './shared.ts'
-import type { Comparison, Match } from '../inputs/set.ts'
+import { Comparison, type Match } from '../inputs/set.ts'
+import { VarveError } from '../errors.ts'
+import { upward } from '../health/trust.ts'
+import { type Disk, digestNow, hostDisk, isPlugged, namesBelow } from '../inputs/input.ts'
+import { jsonOf } from '../values/json.ts'
+import { PACKAGE_INPUT } from '../host/format.ts'
 
-const isTexts = (value: unknown): boolean =>
-  Array.isArray(value) && value.every((item) => typeof item === 'string' && item !== '')
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Fields of TaskDependencies for `checkOptions`. */
 export const DEPENDENCY_FIELDS: Fields<TaskDependencies> = {
-  inputs: { expected: 'an object of named inputs', accepts: isObject },
-  files: { expected: 'an array of paths', accepts: isTexts },
-  env: { expected: 'an array of names of environment variables', accepts: isTexts },
+  inputs: ['an object of named inputs', isObject],
+  files: ['an array of paths', TEXTS[1]],
+  env: ['an array of names of environment variables', TEXTS[1]],
 }
 const REQUEST_FIELDS: Fields<TaskRequest> = {
-  id: { expected: 'a string that is not empty', accepts: (value) => typeof value === 'string' && value !== '' },
+  id: TEXT,
   ...DEPENDENCY_FIELDS,
   accept: FUNCTION,
   about: STRING,
@@ -36,7 +38,8 @@ const NONE_ADDED: ReadonlyMap<string, string> = new Map()
 /** What a request comes to. Throws INVALID_OPTION or INVALID_ARGUMENT. */
 export function askedOf(call: string, request: TaskRequest, shared: SharedDependencies, root: Root): Asked {
   checkOptions(call, request, REQUEST_FIELDS)
-  if (request.id === undefined) throw wrongValue('id', undefined, 'what is worked on, such as the path of a module')
+  if (request.id === undefined)
+    throw wrongValue(`${call}: option 'id'`, undefined, 'what is worked on, such as the path of a module')
   const { id, inputs, files = NONE, env = NONE, about, isGiven, explain } = request
   return {
     key: keyOf(id, root),
@@ -105,4 +108,54 @@ export async function findAdded(
     }
   }
   return found
+}
+
+// What all runs of a task depend on: its inputs, files and installed packages. It is found when the task is made.
+
+/** Dependencies of every run. */
+export interface SharedDependencies {
+  readonly inputs: Digests
+  /** Recorded forms of the paths. */
+  readonly files: readonly string[]
+}
+
+/** Throws INVALID_ARGUMENT for an input that cannot be hashed, INVALID_OPTION for a package that is not installed. */
+export function sharedOf(
+  { inputs = {}, sharedFiles = [], packages = [] }: TaskOptions,
+  root: Root,
+): SharedDependencies {
+  const present = new Comparison(hostDisk(), root)
+  const ofPackages = packages.map((name) => [PACKAGE_INPUT + name, digestOfPackage(present.disk, root, name)] as const)
+  return { inputs: merged(inputs, sorted(new Map(ofPackages))), files: sharedFiles.map((path) => root.relative(path)) }
+}
+
+/**
+ * The digest of a package as code in the folder of `root` finds it: of its manifest and of where its link leads, because two copies of one
+ * version may get different dependencies. It ends with the version. A package outside of `node_modules` is a link into a project, whose
+ * sources count.
+ */
+function digestOfPackage(disk: Disk, root: Root, name: string): string {
+  const { fs: files, paths } = disk
+  const manifestIn = (folder: string): string => paths.join(folder, 'node_modules', name, 'package.json')
+  const plugged = isPlugged() ? digestNow(disk, 'package', manifestIn(root.folder)) : 'missing'
+  if (plugged !== 'missing') return plugged
+  for (const folder of upward(root.folder, files, paths)) {
+    const manifest = manifestIn(folder)
+    if (digestNow(disk, 'type', manifest) !== 'file') continue
+    const target = digestNow(disk, 'link', paths.dirname(manifest))
+    const isInstalled = target.split(paths.sep).includes('node_modules')
+    const decides = jsonOf({ target: root.relative(target), sources: isInstalled ? [] : contentsBelow(disk, target) })
+    // The manifest comes first, so that the digest shows its version.
+    return digestOfFile(manifest, Buffer.concat([files.readFileSync(manifest), Buffer.from(decides)]))
+  }
+  const message = `package '${name}' of option 'packages' is not installed in '${root.folder}' or above it; install it, or remove its name`
+  throw new VarveError('INVALID_OPTION', message)
+}
+
+/** The names below a folder, and the digest of each file. */
+function contentsBelow(disk: Disk, folder: string): readonly string[] {
+  return [...namesBelow(disk, folder)].flatMap((name) => [
+    name,
+    digestNow(disk, 'content', disk.paths.join(folder, name.slice(1))),
+  ])
 }

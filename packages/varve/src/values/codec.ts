@@ -5,8 +5,7 @@
 import { builtin } from '../host/builtin.ts'
 import { copyBytes, encodeText, isBytes, isGone, plainBytes, readText } from './bytes.ts'
 import { type ErrorCode, VarveError } from '../errors.ts'
-import { ELEMENTS_MAX, hasTooMany, jsonOf, parseJson } from './json.ts'
-import { type Unlike, unlikeInClone, unlikeInJson } from './plain.ts'
+import { ELEMENTS_MAX, hasTooMany, jsonOf, parseJson, type Unlike, unlikeInClone, unlikeInJson } from './json.ts'
 
 /** Names of the codecs; see `NamespaceOptions.codec`. */
 export type CodecName = 'bytes' | 'text' | 'json' | 'v8'

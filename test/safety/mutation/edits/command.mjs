@@ -15,7 +15,7 @@ export default [
   },
   {
     name: 'varve get writes control characters to a terminal',
-    file: 'packages/varve/src/cli/get.ts',
+    file: 'packages/varve/src/cli/ls.ts',
     find: '(text === undefined || !isPlain(text))',
     replace: "text === ''",
     test: 'test/hostile/terminal.test.ts',

@@ -9,7 +9,7 @@ const ODD = 'test/degrade/odd-program.test.ts'
 export default [
   {
     name: 'a clean restore takes every target',
-    file: 'packages/varve/src/files/clean.ts',
+    file: 'packages/varve/src/files/walk.ts',
     find: 'if (there !== undefined && isIn(there, real)) refuse(what)',
     replace: '',
     test: CLEAN,
@@ -57,7 +57,7 @@ export default [
   },
   {
     name: 'directories are made by the recursion of Node.js, which has no end in procfs',
-    file: 'packages/varve/src/host/make-directory.ts',
+    file: 'packages/varve/src/host/permission.ts',
     find: '  const missing: string[] = []',
     replace:
       '  const missing: string[] = []\n  if (mode !== 0) return void files.mkdirSync(folder, { recursive: true, mode })',
@@ -66,7 +66,7 @@ export default [
   },
   {
     name: 'the clock of the program is believed',
-    file: 'packages/varve/src/host/now.ts',
+    file: 'packages/varve/src/host/own.ts',
     find: 'if (Number.isSafeInteger(whole) && whole >= 0) return whole',
     replace: 'return ms',
     test: ODD,

@@ -69,8 +69,8 @@ export default [
   },
   {
     name: 'esbuild: a result may have any field of any type',
-    file: 'packages/plugins/src/esbuild/entry.ts',
-    find: 'loader: optional(loader)',
+    file: 'packages/plugins/src/esbuild/load.ts',
+    find: 'loader: optional(isLoader)',
     replace: 'loader: isAnything as never',
     test: BUNDLERS,
     only: by('esbuild'),

@@ -37,7 +37,7 @@ export default [
   },
   {
     name: 'plugins without a required secret fail the build',
-    file: 'packages/plugins/src/adapters/lazy-namespace.ts',
+    file: 'packages/plugins/src/adapters/namespace.ts',
     find: "'SECRET_MISSING',",
     replace: '',
     test: 'test/secret/missing.test.ts',

@@ -24,7 +24,7 @@ export default [
   },
   {
     name: 'a key ends an element of the report of varve view',
-    file: 'packages/view/src/document.ts',
+    file: 'packages/view/src/server.ts',
     find: "JSON.stringify(value).replaceAll('<', String.raw`\\u003c`)",
     replace: 'JSON.stringify(value)',
     test: 'test/view/command.test.ts',
@@ -32,7 +32,7 @@ export default [
   },
   {
     name: 'the record of a build has more than 200 bytes',
-    file: 'packages/varve/src/history/record.ts',
+    file: 'packages/varve/src/history/history.ts',
     find: 'if (encoded.length <= RECORD_BYTES_MAX) return encoded',
     replace: 'return encoded',
     test: CONTRACT,

@@ -9,7 +9,7 @@ import { Root } from '../../inputs/root.ts'
 import { Generations } from '../../reads/generations.ts'
 import type { NamespaceStats } from '../../reports.ts'
 import type { Session } from '../../session/session.ts'
-import { READS_PREFIX, RECORDS_PREFIX, RESULTS_PREFIX } from '../../task/names.ts'
+import { READS_PREFIX, RECORDS_PREFIX, RESULTS_PREFIX } from '../../host/format.ts'
 import { readVariants, resultKey, UNDEFINED_RESULT, type Variant } from '../../task/record.ts'
 import { keyOf } from '../../task/request.ts'
 import { readText } from '../../values/bytes.ts'
@@ -18,7 +18,8 @@ import { entriesOf, namespacesOf, placeOf, type RawEntry, valueOf } from './entr
 import { disk } from '../../host/disk.ts'
 
 /** What begins the ids of modules in the tasks of `@varve/plugins`. */
-const ROOT_MARKS = ['<varve:root>/', '<varve:checkout>/']
+const ROOT_MARK = '<varve:root>/'
+const CHECKOUT_MARK = '<varve:checkout>/'
 
 export interface IdRecord {
   readonly task: string
@@ -59,10 +60,14 @@ export function recordIn({ namespace, key, value }: RawEntry): IdRecord | undefi
   return typeof key === 'string' && variants.length > 0 ? { task: taskName(namespace), id: key, variants } : undefined
 }
 
-/** The keys by which tasks may store an id: plugins of bundlers put a mark in place of the root. */
-export function keysOf(id: string, root: Root): readonly string[] {
+/**
+ * The keys by which tasks with this root may store an id: plugins of bundlers put a mark in place of the root, or of the checkout around it, which
+ * is one of `roots`.
+ */
+export function keysOf(id: string, root: Root, roots: readonly Root[]): readonly string[] {
   const key = keyOf(id, root)
-  return [key, ...ROOT_MARKS.map((mark) => `${mark}${key}`)]
+  const checkouts = roots.filter(({ folder }) => above(root.folder).includes(folder))
+  return [key, `${ROOT_MARK}${key}`, ...checkouts.map((checkout) => `${CHECKOUT_MARK}${keyOf(id, checkout)}`)]
 }
 
 /** The record of one id; no variants if there is none. */
@@ -120,28 +125,66 @@ function parse(value: Uint8Array): readonly Variant[] {
 /** Files of a record that are looked for. */
 const FILES_MAX = 100
 
-/** The one that is given; otherwise that of the project, and the directories above the working directory and above a file. */
+/**
+ * The one that is given; otherwise that of the project, the directories above the working directory and above a file, and the packages of a
+ * workspace.
+ */
 export function candidateRoots(given: string | undefined, file?: string): readonly Root[] {
-  const folders =
-    given === undefined
-      ? [projectDirectory(), ...above(process.cwd()), ...(file === undefined ? [] : above(paths.dirname(file)))]
-      : [paths.resolve(given)]
-  return [...new Set(folders)].map((folder) => new Root(folder, paths))
+  const project = projectDirectory()
+  const near = (): string[] => [
+    project,
+    ...above(process.cwd()),
+    ...(file === undefined ? [] : above(paths.dirname(file))),
+    ...packagesOf(project),
+  ]
+  return [...new Set(given === undefined ? near() : [paths.resolve(given)])].map((folder) => new Root(folder, paths))
 }
 
-/** The root of the task that a record is of. Of several that are as likely, the first one. */
-export function rootOf({ variants }: IdRecord, [first, ...others]: readonly Root[]): Root {
-  if (first === undefined) return new Root(projectDirectory(), paths)
-  const files = [...new Set(variants.flatMap((variant) => variant.files.map(([path]) => path)))].slice(0, FILES_MAX)
-  const count = (root: Root): number => files.filter((path) => disk.existsSync(root.absolute(path))).length
-  let best = first
-  let most = count(first)
-  for (const root of others) {
-    const found = count(root)
-    if (found > most) best = root
-    most = Math.max(most, found)
+/** How far the packages of a workspace are below it, as in `packages/<scope>/<name>`. */
+const PACKAGE_DEPTH_MAX = 3
+const PACKAGES_MAX = 500
+
+/** The directories below a workspace that have a package.json, without installed packages. */
+function packagesOf(workspace: string): string[] {
+  const isWorkspace =
+    ['pnpm-workspace.yaml', 'nx.json'].some((name) => disk.existsSync(paths.join(workspace, name))) ||
+    /"workspaces"\s*:/.test(textOf(paths.join(workspace, 'package.json')))
+  return isWorkspace ? packagesBelow(workspace, PACKAGE_DEPTH_MAX).slice(0, PACKAGES_MAX) : []
+}
+
+function textOf(path: string): string {
+  try {
+    return disk.readFileSync(path, 'utf8')
+  } catch {
+    return ''
   }
-  return best
+}
+
+function packagesBelow(folder: string, depthMax: number): string[] {
+  return foldersIn(folder).flatMap((path) => {
+    const own = disk.existsSync(paths.join(path, 'package.json')) ? [path] : []
+    return depthMax > 1 ? [...own, ...packagesBelow(path, depthMax - 1)] : own
+  })
+}
+
+function foldersIn(folder: string): string[] {
+  try {
+    const entries = disk.readdirSync(folder, { withFileTypes: true })
+    const isShown = (name: string): boolean => name !== 'node_modules' && !name.startsWith('.')
+    return entries.flatMap((entry) =>
+      entry.isDirectory() && isShown(entry.name) ? [paths.join(folder, entry.name)] : [],
+    )
+  } catch {
+    return [] // not readable, or removed since
+  }
+}
+
+/** The roots that the task of a record may have: those that have most of its files. */
+export function rootsOf({ variants }: IdRecord, roots: readonly Root[]): readonly Root[] {
+  const files = [...new Set(variants.flatMap((variant) => variant.files.map(([path]) => path)))].slice(0, FILES_MAX)
+  const counts = roots.map((root) => files.filter((path) => disk.existsSync(root.absolute(path))).length)
+  const most = Math.max(...counts)
+  return roots.filter((_, index) => counts[index] === most)
 }
 
 /** A directory and those above it. */

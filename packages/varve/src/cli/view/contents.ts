@@ -3,17 +3,24 @@ import { setImmediate } from 'node:timers/promises'
 import type { ContentsJson, MadeJson, MadeReasonJson, MadeResultJson, TreeJson } from '../../cli-json.ts'
 import type { EngineControl, EngineFolders } from '../../engine/engine.ts'
 import { VarveError } from '../../errors.ts'
-import type { BuildRecord } from '../../history/record.ts'
+import type { BuildRecord } from '../../history/history.ts'
 import type { NamespaceStats } from '../../reports.ts'
 import type { Session } from '../../session/session.ts'
 import { type Difference, differencesBetween, sentenceOf } from '../../task/why.ts'
-import { groupOf, RECORDS_PREFIX } from '../../task/names.ts'
+import { groupOf, RECORDS_PREFIX } from '../../host/format.ts'
 import { costOf, type Newest, newestIn, type Variant } from '../../task/record.ts'
-import { readText } from '../../values/bytes.ts'
-import type { Key } from '../../values/key.ts'
-import { entriesOf, foldersOf, keysOf, namespacesOf, type RawEntry } from '../open/entries.ts'
+import { readText, type Key } from '../../values/bytes.ts'
+import {
+  entriesOf,
+  foldersOf,
+  keysOf,
+  namespacesOf,
+  type RawEntry,
+  type Described,
+  describedIn,
+  partsOf,
+} from '../open/entries.ts'
 import { type IdRecord, recordIn } from '../open/tasks.ts'
-import { type Described, describedIn, partsOf } from '../open/described.ts'
 import { folderOf, parentOf, placesOf, Tree, type Weight } from './tree.ts'
 
 /** Folders in memory. Of a namespace that has more, the second pass reads all entries. */

@@ -3,9 +3,8 @@
  * modules, so that memory has parents only; then the modules of the parents that are listed.
  */
 import type { TreeJson } from '../../cli-json.ts'
-import { RESULTS_PREFIX } from '../../task/names.ts'
-import { isWellFormed } from '../../values/bytes.ts'
-import type { Key } from '../../values/key.ts'
+import { RESULTS_PREFIX } from '../../host/format.ts'
+import { isWellFormed, type Key } from '../../values/bytes.ts'
 import { escapeKey } from '../output/escape.ts'
 
 /** Parts that are listed of a node of each depth. */

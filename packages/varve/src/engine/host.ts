@@ -1,5 +1,6 @@
-/** Errors of `node:fs` as numbers in Linux numbering, as `crates/wasm/src/host.rs` reads them. */
+/** What the hosts of the WebAssembly engine share: errors as numbers in Linux numbering, as `crates/wasm/src/host.rs` reads them, and the clock. */
 import { errorCode } from '../host/permission.ts'
+import { nowMs, runningMs } from '../host/own.ts'
 
 const ERRNO: Readonly<Record<string, number>> = {
   EPERM: 1,
@@ -46,4 +47,20 @@ export function errnoOf(error: unknown): number {
   const code = errorCode(error)
   const number = typeof code === 'string' ? ERRNO[code] : undefined
   return number === undefined ? IO : -number
+}
+
+// The clock by which WebAssembly orders commits; the addon asks the system.
+
+let offsetMs = nowMs() - runningMs()
+
+/**
+ * Microseconds since 1970. `Date.now()` gives the millisecond, even after the system's clock was set;
+ * `performance.now()` gives the fraction.
+ */
+export function nowUs(): number {
+  const ms = nowMs()
+  const running = runningMs()
+  const exactMs = Math.min(Math.max(offsetMs + running, ms), ms + 0.999)
+  offsetMs = exactMs - running
+  return Math.floor(exactMs * 1000)
 }

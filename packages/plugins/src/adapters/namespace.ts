@@ -1,17 +1,157 @@
 /**
- * A namespace that commits automatically. All puts in one turn of the event loop form one commit at the end of that turn.
- * Reads see the commits that other processes had made when the turn began; a miss refreshes and looks again.
- *
- *   get, put ... put -> end of the turn: commit -> the promises of `committed` resolve
- *
- * No state of the directory fails a call. An entry that cannot be read is a miss; one that cannot be written stays in memory.
- * Both cause a warning. Only wrong arguments throw.
+ * The namespace of an adapter: of keyv, unstorage, metro, jest and parcel. These create a store synchronously, so the first use opens its
+ * cache, which commits by itself. A directory that cannot be used costs misses and a warning, not an error.
  */
-import { setImmediate as atEndOfTurn } from 'node:timers' // not the global one, which test runners replace
-import { type Cache, type Namespace, VarveError } from 'varve'
-import type { Shape } from '../build/shape.ts'
+import { type CacheOptions, type Cache, openCache, VarveError, type Namespace } from 'varve'
+import { ANYTHING, BOOLEAN, type Fields, FUNCTION, oneOf, STRING, TEXT } from 'varve/internal'
+import { SIZE } from '../build/options.ts'
+import { isAnything, type Shape } from '../build/pack.ts'
+import { closeBeforeExit, isClosed } from '../build/before-exit.ts'
 import { type DataKind, decodeValue, encodeValue, type TimedValue } from './value.ts'
+import { setImmediate as atEndOfTurn } from 'node:timers' // not the global one, which test runners replace
 import { Buffer } from 'node:buffer'
+
+/** Options of `openCache` that adapters have as they are. */
+type SharedOptions = Pick<
+  CacheOptions,
+  'dir' | 'maxBytes' | 'durability' | 'readOnly' | 'inMemory' | 'engine' | 'secret' | 'requireSecret' | 'onWarning'
+>
+
+/**
+ * Options of an adapter's cache. A directory that cannot be opened, and a secret that is required and missing, disable the cache with one
+ * warning: every entry is a miss.
+ */
+export interface AdapterOptions extends SharedOptions {
+  /**
+   * Name of the cache. Adapters with different names never share entries, even if `VARVE_DIR` puts all caches into one directory.
+   * A name consists of letters, digits and `. _ @ + -`.
+   * @defaultValue the name of the tool, such as `'keyv'`
+   */
+  readonly name?: string | undefined
+  /**
+   * Invalidates all entries when it changes, and frees their space. Use it for inputs that the tool's keys do not cover.
+   * @defaultValue `''`
+   */
+  readonly version?: string | undefined
+}
+
+export const ADAPTER_FIELDS: Fields<AdapterOptions> = {
+  name: TEXT,
+  dir: TEXT,
+  version: STRING,
+  maxBytes: SIZE,
+  durability: oneOf('relaxed', 'durable'),
+  readOnly: BOOLEAN,
+  inMemory: BOOLEAN,
+  engine: oneOf('auto', 'native', 'wasm'),
+  // `openCache` checks it, and does not print its value.
+  secret: ANYTHING,
+  requireSecret: BOOLEAN,
+  onWarning: FUNCTION,
+}
+
+/** Version of the layout of values. */
+const LAYOUT = 1
+
+/** Failures of the directory or of the machine, for which the adapter uses memory. Any other is a mistake of the caller. */
+const UNUSABLE: ReadonlySet<string> = new Set([
+  'SECRET_MISSING',
+  'PERMISSION',
+  'DISK_FULL',
+  'IO',
+  'NOT_A_CACHE',
+  'DAMAGED',
+  'NEWER_FORMAT',
+  'BUSY',
+  'EXHAUSTED',
+  'ENGINE_UNAVAILABLE',
+  'INTERNAL',
+])
+
+/** The namespace of an adapter, opened at first use. */
+export class LazyNamespace {
+  readonly #tool: string
+  readonly #options: AdapterOptions
+  readonly #dataKind: DataKind
+  readonly #shape: Shape<unknown>
+  readonly #warned: Set<string> = new Set()
+  #opening: Promise<OpenNamespace> | undefined
+
+  /**
+   * Opens nothing yet.
+   *
+   * @param tool name of the namespace, and of the cache unless the options have one
+   * @param shape values of another shape are misses
+   */
+  constructor(tool: string, options: AdapterOptions, dataKind: DataKind, shape: Shape<unknown> = isAnything) {
+    this.#tool = tool
+    this.#options = options
+    this.#dataKind = dataKind
+    this.#shape = shape
+  }
+
+  /** The open namespace, the same one until `close`. Rejects with INVALID_OPTION. */
+  open(): Promise<OpenNamespace> {
+    this.#opening ??= this.#open().catch((error: unknown) => {
+      this.#opening = undefined
+      throw error
+    })
+    return this.#opening
+  }
+
+  /** Commits and closes the cache. A later use opens it again. */
+  async close(): Promise<void> {
+    const opening = this.#opening
+    this.#opening = undefined
+    const space = await opening?.catch(() => undefined)
+    isClosed(this)
+    await space?.close()
+  }
+
+  async #open(): Promise<OpenNamespace> {
+    const { name = this.#tool, version = '', readOnly = false, ...others } = this.#options
+    const warn = (warning: VarveError): void => this.#warn(warning)
+    const wanted = { ...others, name, readOnly, onWarning: warn }
+    const cache = await openUsable(wanted, warn)
+    if (cache?.status().remote !== undefined) closeBeforeExit(this)
+    const space = cache?.namespace(this.#tool, { version: `${LAYOUT} ${version}` }) ?? new MemoryNamespace()
+    return new OpenNamespace({
+      cache,
+      space,
+      isWritable: cache !== undefined && !readOnly,
+      dataKind: this.#dataKind,
+      shape: this.#shape,
+      warn,
+    })
+  }
+
+  #warn(warning: VarveError): void {
+    if (this.#warned.has(warning.code)) return
+    this.#warned.add(warning.code)
+    const { onWarning } = this.#options
+    if (onWarning === undefined) process.emitWarning(warning.message, { type: 'VarveWarning', code: warning.code })
+    else onWarning(warning)
+  }
+}
+
+/** The cache; undefined if its directory cannot be used. */
+async function openUsable(options: CacheOptions, warn: (warning: VarveError) => void): Promise<Cache | undefined> {
+  try {
+    return await openCache(options)
+  } catch (error) {
+    if (!(error instanceof VarveError) || !UNUSABLE.has(error.code)) throw error
+    warn(error)
+    return undefined
+  }
+}
+
+// A namespace that commits automatically. All puts in one turn of the event loop form one commit at the end of that turn.
+// Reads see the commits that other processes had made when the turn began; a miss refreshes and looks again.
+//
+//   get, put ... put -> end of the turn: commit -> the promises of `committed` resolve
+//
+// No state of the directory fails a call. An entry that cannot be read is a miss; one that cannot be written stays in memory.
+// Both cause a warning. Only wrong arguments throw.
 
 /** The parts of an open namespace. */
 export interface Parts {
