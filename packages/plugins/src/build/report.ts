@@ -9,7 +9,7 @@
  */
 import type { BuildCounts, RemoteReport, Task } from 'varve'
 import { disk, environment } from '../host/files.ts'
-import { isCpuTime, noteOutput } from 'varve/internal'
+import { isCpuTime, noteOutput, reasonWords } from 'varve/internal'
 import type { CachedStats, ReportOption } from './options.ts'
 
 /** Reasons that a line names. */
@@ -22,13 +22,6 @@ const REASON = /^(?:file|env|input|changed) (.+)$/
 /** Words that are a sentence already. */
 const SENTENCE =
   / (?:->|appeared|changed|is gone|was set|is no longer set|variables are set|is a new dependency|gets other)/
-const LIST = /^list (.+)$/
-
-/** Phrases of reasons without a name. */
-const PHRASES: ReadonlyMap<string, string> = new Map([
-  ['file', 'source changed'],
-  ['result', 'result evicted'],
-])
 
 /** The option, or VARVE_REPORT if it is not set. */
 export function reportOf(option: ReportOption | undefined): ReportOption {
@@ -127,9 +120,7 @@ function reasonsOf(reasons: Readonly<Record<string, number>>): string {
 
 function phraseOf(reason: string): string {
   const [, name] = REASON.exec(reason) ?? []
-  const [, folder] = LIST.exec(reason) ?? []
-  if (folder !== undefined) return `list of ${folder} changed`
-  if (name === undefined) return PHRASES.get(reason) ?? reason
+  if (name === undefined) return reasonWords(reason)
   return SENTENCE.test(name) ? name : `${name} changed`
 }
 

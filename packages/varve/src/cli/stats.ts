@@ -8,6 +8,7 @@ import type { CacheJson, EachReports, StatsContentJson } from '../cli-json.ts'
 import { toVarveError } from '../errors.ts'
 import { cachesDirectory, projectDirectory } from '../health/directory.ts'
 import { readHistory, type BuildRecord } from '../history/history.ts'
+import { reasonWords } from '../history/tally.ts'
 import { FORMAT_FOLDER, SECRET_FOLDER, groupOf, RECORDS_PREFIX } from '../host/format.ts'
 import type { LayerReport, NamespaceStats, Stats } from '../reports.ts'
 import type { Session } from '../session/session.ts'
@@ -317,18 +318,8 @@ function historyText(builds: readonly BuildRecord[], described: Described | unde
   return table(head, rows, ['started', 'took', 'from cache', 'work'])
 }
 
-/** Reasons whose word is that of the record, as the report of a build has them. */
-const PHRASES: ReadonlyMap<string, string> = new Map([
-  ['file', 'source changed'],
-  ['result', 'result evicted'],
-])
-
-function phraseOf(reason: string): string {
-  return PHRASES.get(reason) ?? reason.replace(/^list (.+)$/, 'list of $1 changed')
-}
-
 function reasonsOf(reasons: Readonly<Record<string, number>>): string {
-  const texts = Object.entries(reasons).map(([reason, count]) => `${phraseOf(reason)} (${grouped(count)})`)
+  const texts = Object.entries(reasons).map(([reason, count]) => `${reasonWords(reason)} (${grouped(count)})`)
   return texts.length === 0 ? '-' : texts.join(', ')
 }
 

@@ -4,6 +4,17 @@ import { VarveError } from '../errors.ts'
 import { checkOptions, describe, type Field, type Fields } from '../checks/options.ts'
 import { runningMs } from '../host/own.ts'
 
+/** Phrases of reasons of misses without a name. */
+const REASONS: ReadonlyMap<string, string> = new Map([
+  ['file', 'source changed'],
+  ['result', 'result evicted'],
+])
+
+/** The reason of a record, as reports and the history show it. */
+export function reasonWords(reason: string): string {
+  return REASONS.get(reason) ?? reason.replace(/^list (.+)$/, 'list of $1 changed')
+}
+
 /** What a build did with one namespace. Lookups are hot, so they only add. */
 export class NamespaceTally {
   readonly name: string
