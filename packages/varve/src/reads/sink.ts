@@ -273,7 +273,7 @@ export interface Note {
 }
 
 /** The end of the path of this module, which stack traces leave out. The lines of a bundle stay: its file contains the code of the tool, too. */
-const HERE: string | undefined = packagePath()?.replace('host/code', 'reads/sink')
+const HERE: string | undefined = packagePath()?.replace('host/builtin', 'reads/sink')
 
 /** What `native` of `realpath` and `util.promisify` take reads files, too. */
 const VARIANTS: ReadonlySet<string | symbol> = new Set(['native', Symbol.for('nodejs.util.promisify.custom')])
