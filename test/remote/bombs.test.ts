@@ -11,7 +11,7 @@ import { makeFolder } from '../folders.ts'
 import { KEYS } from './machines.ts'
 
 const internal = (file: string): string => new URL(`../../packages/remote/src/${file}.ts`, import.meta.url).href
-const { readSigningKey }: typeof keys = await import(internal('keys'))
+const { readSigningKey }: typeof keys = await import(internal('manifest'))
 const { sign } = await import('node:crypto')
 
 const HEAD = 'v1/trusted/main/head'

@@ -23,7 +23,7 @@ import { slow } from '../slow.ts'
 import { danglingOf, KEYS, Machine, namesOf, newStore, watched, withoutHead } from './machines.ts'
 
 const internal = (file: string): string => new URL(`../../packages/remote/src/${file}.ts`, import.meta.url).href
-const { readSigningKey }: typeof keys = await import(internal('keys'))
+const { readSigningKey }: typeof keys = await import(internal('manifest'))
 const { decodeManifest, encodeManifest }: typeof manifests = await import(internal('manifest'))
 
 const commitOf = (number: number): string => number.toString(16).padStart(40, '0')

@@ -11,9 +11,9 @@ import { makeCache } from '../../scripts/screenshots/cache.mjs'
 import { ENGINES } from '../engines.ts'
 import { makeFolder } from '../folders.ts'
 
-const of = (name: string): string => new URL(`../../packages/varve/src/cli/view/${name}.ts`, import.meta.url).href
-const { ViewSource }: typeof sources = await import(of('source'))
-const { placesOf, Tree }: typeof trees = await import(of('tree'))
+const of = (name: string): string => new URL(`../../packages/varve/src/cli/${name}.ts`, import.meta.url).href
+const { ViewSource }: typeof sources = await import(of('view'))
+const { placesOf, Tree }: typeof trees = await import(of('view/tree'))
 const { newestIn }: typeof records = await import(
   new URL('../../packages/varve/src/task/record.ts', import.meta.url).href
 )
