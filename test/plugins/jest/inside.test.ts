@@ -31,7 +31,16 @@ it.each(LOADS)('a test of Jest opens a cache natively with %s', (load) => {
       await cache.close()
     })`,
   )
-  const flags = ['--experimental-vm-modules', JEST, '--ci', '--watchman=false', '--runInBand', '--rootDir', folder]
+  const flags = [
+    '--experimental-vm-modules',
+    JEST,
+    '--ci',
+    '--watchman=false',
+    '--runInBand',
+    '--testTimeout=60000',
+    '--rootDir',
+    folder,
+  ]
   const { status, stderr } = spawnSync(process.execPath, flags, {
     cwd: folder,
     encoding: 'utf8',
