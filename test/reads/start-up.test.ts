@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { makeFolder } from '../folders.ts'
 
 /** Runs a program that does `first` and then a task that tracks reads; whether its result came from the cache. */
@@ -218,6 +218,23 @@ it('a request that a program reads and removes is not answered with the result o
     ['0', 'all'],
     ['1', 'none'],
   ])
+})
+
+it('a temporary file that a program reads and removes is not its request', () => {
+  const folder = makeProject()
+  const temporary = makeFolder()
+  const file = join(temporary, 'message.txt')
+  const take = `fs.readFileSync(${JSON.stringify(file)}); fs.rmSync(${JSON.stringify(file)})`
+  vi.stubEnv('TMPDIR', temporary)
+  vi.stubEnv('TEMP', temporary)
+  try {
+    for (const hit of [false, true, true]) {
+      writeFileSync(file, 'all')
+      expect(hits(folder, take)).toBe(hit)
+    }
+  } finally {
+    vi.unstubAllEnvs()
+  }
 })
 
 it('what a program reads in a file that another program then removes decides its results, although the program tries to remove it, too', () => {

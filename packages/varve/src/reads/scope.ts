@@ -470,9 +470,14 @@ export class ReadScope implements Sink {
   get #outdated(): string | undefined {
     const ambient = this.#installation?.ambient
     const consumed = ambient !== undefined && ambient.reads.size > 0 ? [...(ambient.consumed ?? [])] : []
-    return this.#lives.spoiled('start-up') ?? this.#consumed ?? consumed.find((path) => !isOutput(path))
+    return (
+      this.#lives.spoiled('start-up') ??
+      this.#consumed ??
+      consumed.find((path) => this.#paths.keeps(path) && !isOutput(path))
+    )
   }
 
+  /** Whether there is such a path; it is reported once. */
   #hasOutdated(): boolean {
     const path = this.#outdated
     if (path === undefined) return false
