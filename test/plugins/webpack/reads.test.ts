@@ -298,6 +298,31 @@ describe('after a change everything is built again, and the reason is named:', (
   })
 })
 
+it.each([
+  ['reads', "try { word = fs.readFileSync('request.txt', 'utf8') } catch {}"],
+  ['looks for', "word = String(fs.existsSync('request.txt'))"],
+  ['lists', "try { word = fs.readdirSync('request.txt').join() } catch {}"],
+])('a module is built again once a file is there that its loader %s and removes in vain', async (_, read) => {
+  const { build, write } = makeProject(`${read}; fs.rmSync('request.txt', { recursive: true, force: true })`)
+  expect([(await build()).built, await build()]).toEqual([ALL, NOTHING])
+  write(read.includes('readdir') ? 'request.txt/one.txt' : 'request.txt', 'all')
+  expect((await build()).built).toContain('main.js')
+})
+
+it('what a loader reads and removes is not stored with any module, because the loader may have it in memory for all', async () => {
+  const take = `held ??= fs.existsSync('request.txt') ? fs.readFileSync('request.txt', 'utf8') : 'unasked'
+  fs.rmSync('request.txt', { force: true })
+  word = held`
+  const { build, folder, write } = makeProject(take)
+  const word = (): string[] => [
+    ...new Set(readFileSync(join(folder, 'dist/main.js'), 'utf8').match(/unasked|requested/g)),
+  ]
+  expect([(await build()).built, await build(), word()]).toEqual([ALL, NOTHING, ['unasked']])
+  write('request.txt', 'requested')
+  expect([(await build()).built, word()]).toEqual([ALL, ['requested']])
+  expect([(await build()).built, word()]).toEqual([ALL, ['unasked']])
+})
+
 it('a cache in a folder that a loader lists does not change that folder', slow, async () => {
   const project = makeProject(
     "word = fs.readdirSync(join(__dirname, 'words')).filter((name) => name !== 'cache').join()",

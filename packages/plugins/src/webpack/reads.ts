@@ -15,7 +15,16 @@
  */
 import * as paths from 'node:path'
 import { basename, dirname, isAbsolute, relative, resolve, sep } from 'node:path'
-import { CallWrites, forEachLoaded, forwardKeys, InputNotes, inUse, isOutput, noteOutput } from 'varve/internal'
+import {
+  CallWrites,
+  forEachLoaded,
+  forwardKeys,
+  InputNotes,
+  inUse,
+  isOutput,
+  noteOutput,
+  READ_KINDS,
+} from 'varve/internal'
 import { installReads, type ReadKind, recordedFiles } from 'varve/reads'
 import type { Compilation, Compiler, Module, NormalModule } from 'webpack'
 import { localModules, manifestOf } from '../build/modules.ts'
@@ -37,7 +46,7 @@ const DISK = { fs: disk, paths }
 const OWN = 'varveInputs'
 
 /** What loaders did besides their results, in words. */
-type Asked = 'connected to the network' | 'started what reads unseen'
+type Asked = 'connected to the network' | 'started what reads unseen' | 'removed what it had read'
 
 /** The reads of one build. */
 interface Build {
@@ -50,8 +59,7 @@ interface Build {
   readonly loose: Set<string>
   /** What loaders asked whose answer cannot be compared later. They may have it in memory for all their modules. */
   readonly asked: Map<string, Asked>
-  /** Files that any build of the compiler wrote. Of what it changes, only what it found before is an input. */
-  readonly written: Set<string>
+  readonly written: WrittenFiles
   readonly release: () => void
   isOver: boolean
 }
@@ -78,7 +86,7 @@ export class BuildReads {
   /** The modules for which loaders ran, by where the loaders come from. */
   readonly #ran: Map<string, Set<string>> = new Map()
   readonly #modules: WeakMap<object, ReadSink> = new WeakMap()
-  readonly #written: Set<string> = new Set()
+  readonly #written: WrittenFiles = new WrittenFiles()
   readonly #asked: Map<string, Asked> = new Map()
   /** A file that the program has in memory as it no longer is: entries are neither used nor of use to others. */
   outdated: string | undefined
@@ -201,7 +209,7 @@ export class BuildReads {
     found.push(...loose.filter((key) => !reports.covers(...partsOf(key))))
     for (const key of found) {
       const [, path] = partsOf(key)
-      if (!build.written.has(path) && !assets.has(path) && !isBelow(path, folder)) this.#inputs.add(key)
+      if (!build.written.covers(key) && !assets.has(path) && !isBelow(path, folder)) this.#inputs.add(key)
     }
     return this.#inputs
   }
@@ -235,6 +243,7 @@ export class BuildReads {
     if (sink === undefined || buildInfo === undefined || buildInfo === null) return
     sink.isOver = true
     const loaders = loadersOf(module)
+    if (sink.hasConsumed) for (const loader of loaders) build.asked.set(loader, 'removed what it had read')
     const origins = new Set(loaders.map(originOf))
     const identifier = module.identifier()
     for (const origin of origins) addTo(this.#ran, origin, identifier)
@@ -243,13 +252,15 @@ export class BuildReads {
     for (const key of sink.reads) {
       const [kind, path] = partsOf(key)
       if (reports.covers(kind, path)) continue
-      const isOwn = isOfNames(kind) && origins.size > 0 && !sink.ofPlugins.has(key) && !build.written.has(path)
+      const isOwn = isOfNames(kind) && origins.size > 0 && !sink.ofPlugins.has(key) && !build.written.covers(key)
       if (isOwn) own.push(key)
       else build.shared.add(key)
       // A loader that reports the directory as a file has said that it is about this module.
       if (isOwn && !reports.names(path)) this.#noteList(key, identifier, origins)
       const files =
-        kind === 'content' && manifestOf(path) !== path && !build.written.has(path) ? reportedIn(buildInfo) : undefined
+        kind === 'content' && manifestOf(path) !== path && !build.written.covers(key)
+          ? reportedIn(buildInfo)
+          : undefined
       files?.add(path)
     }
     if (own.length > 0) this.#keepWith(buildInfo, own, build)
@@ -337,9 +348,14 @@ class ReadSink implements Sink {
     this.build.outer?.wrote(path)
     if (this.build.isOver) return
     if (this.module !== undefined && !this.isOver) this.writes.add(path)
-    if (this.build.written.has(path)) return
-    this.build.written.add(path)
-    this.build.notes.wrote(path)
+    this.build.written.add(path, this.build.notes)
+  }
+
+  /** Whether loaders have removed what they had read: they may have it in memory for other modules. */
+  get hasConsumed(): boolean {
+    const { left } = this.writes
+    const isRead = left !== undefined && READ_KINDS.some((kind) => this.reads.has(`${kind} ${left}`))
+    return isRead && !disk.existsSync(left)
   }
 
   variable(name: string, isListed: boolean): void {
@@ -374,6 +390,31 @@ class ReadSink implements Sink {
 
   #share(key: string | undefined): void {
     if (key !== undefined) this.build.shared.add(key)
+  }
+}
+
+/** Files that any build of the compiler wrote or removed. Of what it changes, only what it found before is an input. */
+class WrittenFiles {
+  /** The reads, by their keys, that found each path missing before; undefined if it was there. */
+  readonly #missing: Map<string, readonly string[] | undefined> = new Map()
+
+  /** A path is about to be written or removed, which `notes` learns. */
+  add(path: string, notes: InputNotes): void {
+    if (this.#missing.has(path)) return
+    const wasThere = disk.existsSync(path)
+    const reads = notes.wrote(path)
+    this.#missing.set(path, wasThere ? undefined : reads)
+  }
+
+  has(path: string): boolean {
+    return this.#missing.has(path)
+  }
+
+  /** Whether a read, by its key, is one of what was written. What was looked for and removed in vain is not. */
+  covers(key: string): boolean {
+    const [, path] = partsOf(key)
+    const isInVain = this.#missing.get(path)?.includes(key) === true && !disk.existsSync(path)
+    return this.has(path) && !isInVain
   }
 }
 

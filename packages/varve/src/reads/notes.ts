@@ -100,14 +100,18 @@ export class InputNotes {
     this.#variables.changedByWork(name)
   }
 
-  /** The work is about to write a path: that, and the names in the directories around it, count as the work leaves them. */
-  wrote(path: string): void {
+  /**
+   * The work is about to write a path: that, and the names in the directories around it, count as the work leaves them. Returns the keys of
+   * the reads of the path until then.
+   */
+  wrote(path: string): readonly string[] {
     const { dirname } = this.#disk.paths
+    const before = READ_KINDS.map((kind) => `${kind} ${path}`).filter((key) => this.#noted.delete(key))
     this.#written.add(path)
-    for (const kind of READ_KINDS) this.#noted.delete(`${kind} ${path}`)
     this.#noted.delete(`list ${dirname(path)}`)
     for (let folder = path; folder !== dirname(folder); folder = dirname(folder))
       this.#noted.delete(`tree ${dirname(folder)}`)
+    return before
   }
 
   /** What is at a path now; undefined where the project keeps nothing: caches and temporary files. */
