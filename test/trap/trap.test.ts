@@ -16,10 +16,11 @@ afterEach(() => vi.restoreAllMocks())
 const planted = vi.hoisted(() => ({ isNext: false }))
 
 vi.mock('../../packages/varve/src/engine/host.ts', async (load) => {
-  const { nowUs } = await load<{ nowUs: () => number }>()
+  const host = await load<{ nowUs: () => number }>()
   return {
+    ...host,
     nowUs: () => {
-      if (!planted.isNext) return nowUs()
+      if (!planted.isNext) return host.nowUs()
       planted.isNext = false
       throw new RangeError('planted')
     },
