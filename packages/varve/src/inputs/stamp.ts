@@ -20,6 +20,10 @@ import { nowMs, runningMs } from '../host/own.ts'
 const TICK_MS = 20
 const COARSE_TICK_MS = 2000
 
+/** A measurement that takes longer met a pause of the process, which looks like a slow clock; it is repeated this often. */
+const QUICK_MS = 2
+const ATTEMPTS = 3
+
 /** Assumed where the clock of a file system cannot be read: hosts and their virtual machines differ by less. */
 const UNKNOWN_AHEAD_MS = 3_600_000
 
@@ -50,12 +54,22 @@ export type ClockFiles = Pick<
  * file may have a name: the file system of the other one may support no files without.
  */
 export function measureClock(files: ClockFiles, folder: string, own?: string): void {
-  const hereMs = nowMs()
-  const fileMs = timeOfNameless(files, folder) ?? (own === undefined ? undefined : timeOfNamed(files, folder, own))
-  if (fileMs === undefined) return
-  const fileNow = fileMs === 'other' ? hereMs - UNKNOWN_AHEAD_MS : fileMs
-  aheadMs = Math.max(aheadMs, hereMs - fileNow)
-  beganMs = Math.min(beganMs, fileNow - runningMs())
+  let best: { readonly tookMs: number; readonly aheadMs: number; readonly beganMs: number } | undefined
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const startMs = runningMs()
+    const hereMs = nowMs()
+    const fileMs = timeOfNameless(files, folder) ?? (own === undefined ? undefined : timeOfNamed(files, folder, own))
+    if (fileMs === undefined) return
+    const fileNow = fileMs === 'other' ? hereMs - UNKNOWN_AHEAD_MS : fileMs
+    const endMs = runningMs()
+    const tookMs = endMs - startMs
+    if (best === undefined || tookMs < best.tookMs)
+      best = { tookMs, aheadMs: hereMs - fileNow, beganMs: fileNow - endMs }
+    if (tookMs < QUICK_MS) break
+  }
+  if (best === undefined) return
+  aheadMs = Math.max(aheadMs, best.aheadMs)
+  beganMs = Math.min(beganMs, best.beganMs)
 }
 
 /** The present time on the slowest clock that a file system has; at most that of this machine. */
