@@ -355,6 +355,7 @@ onEngine('native', (subject) => {
       let taken: string | undefined
       const take = (): string => {
         taken ??= existsSync(request) ? readFileSync(request, 'utf8') : 'none'
+        if (taken !== 'none') writeFileSync(project.path('log.txt'), taken)
         rmSync(request, { force: true })
         return taken
       }

@@ -59,6 +59,22 @@ it('a clock that is ahead of that of this machine needs no correction: its files
   expect(Date.now() - stamp.fileNowMs()).toBeLessThan(1000)
 })
 
+it('a pause of the process while a clock is measured does not make that clock slow', () => {
+  let isPaused = true
+  const paused: stamps.ClockFiles = {
+    ...fs,
+    fstatSync: ((file: number) => {
+      const stats = fs.fstatSync(file)
+      if (isPaused) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500)
+      isPaused = false
+      return stats
+    }) as typeof fs.fstatSync,
+  }
+  stamp.measureClock(paused, makeFolder())
+  expect(isPaused).toBe(false)
+  expect(Date.now() - stamp.fileNowMs()).toBeLessThan(400)
+})
+
 it('a clock that cannot be read, on a file system without Varve, is assumed to be an hour behind', () => {
   const [folder, own] = [makeFolder(), makeFolder()]
   const other: stamps.ClockFiles = {

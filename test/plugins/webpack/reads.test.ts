@@ -311,6 +311,7 @@ it.each([
 
 it('what a loader reads and removes is not stored with any module, because the loader may have it in memory for all', async () => {
   const take = `held ??= fs.existsSync('request.txt') ? fs.readFileSync('request.txt', 'utf8') : 'unasked'
+  if (held !== 'unasked') fs.writeFileSync('log.txt', held)
   fs.rmSync('request.txt', { force: true })
   word = held`
   const { build, folder, write } = makeProject(take)

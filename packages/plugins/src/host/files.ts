@@ -1,6 +1,6 @@
 /**
  * The host as plugins of Varve use it themselves: what they read is no read of the work that they record. Code of a tool that Varve calls reads
- * by functions of its own, so it is told apart where it is called. Files may be missing, or may not be files.
+ * by functions of its own, so each such call states whether it is recorded. Files may be missing, or may not be files.
  */
 import fs, { type Stats } from 'node:fs'
 import { ownEnv, ownFiles } from 'varve/internal'

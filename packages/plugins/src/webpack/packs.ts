@@ -100,9 +100,12 @@ export class Packs {
 
   /** Notes that this value cannot be stored. Without an etag, the next value of this identifier may be another one. */
   noteUnstorable(environment: string, { identifier, etag }: Item): void {
-    if (etag === null) return
-    const old = decodePointer(this.#pointers.put(identifier, encodePointer(unstorable(environment, etag)), false))
-    if (old !== undefined && old.packItems > 0) this.#replaced.set(old.pack, old.packBytes)
+    if (etag !== null) this.#putPointer(identifier, unstorable(environment, etag), false)
+  }
+
+  #putPointer(identifier: string, pointer: Pointer, isBound: boolean): void {
+    const old = decodePointer(this.#pointers.put(identifier, encodePointer(pointer), isBound))
+    if (old !== undefined && old.packItems > 0 && old.pack !== pointer.pack) this.#replaced.set(old.pack, old.packBytes)
   }
 
   /** The value of this identifier, or a promise of it; undefined if there is none. Throws if the pack is damaged. */
@@ -218,8 +221,7 @@ export class Packs {
     const packBytes = contents.reduce((sum, { length }) => sum + length, bytes.length)
     items.forEach(({ identifier, etag }, place) => {
       const pointer = { environment, pack, packBytes, packItems: items.length, place, etag }
-      const old = decodePointer(this.#pointers.put(identifier, encodePointer(pointer), isBound))
-      if (old !== undefined && old.packItems > 0 && old.pack !== pack) this.#replaced.set(old.pack, old.packBytes)
+      this.#putPointer(identifier, pointer, isBound)
     })
     return { pack, bytes: packBytes }
   }

@@ -15,16 +15,7 @@
  */
 import * as paths from 'node:path'
 import { basename, dirname, isAbsolute, relative, resolve, sep } from 'node:path'
-import {
-  CallWrites,
-  forEachLoaded,
-  forwardKeys,
-  InputNotes,
-  inUse,
-  isOutput,
-  noteOutput,
-  READ_KINDS,
-} from 'varve/internal'
+import { CallWrites, forEachLoaded, forwardKeys, InputNotes, inUse, isOutput, noteOutput } from 'varve/internal'
 import { installReads, type ReadKind, recordedFiles } from 'varve/reads'
 import type { Compilation, Compiler, Module, NormalModule } from 'webpack'
 import { localModules, manifestOf } from '../build/modules.ts'
@@ -59,7 +50,6 @@ interface Build {
   readonly loose: Set<string>
   /** What loaders asked whose answer cannot be compared later. They may have it in memory for all their modules. */
   readonly asked: Map<string, Asked>
-  readonly written: WrittenFiles
   readonly release: () => void
   isOver: boolean
 }
@@ -86,7 +76,6 @@ export class BuildReads {
   /** The modules for which loaders ran, by where the loaders come from. */
   readonly #ran: Map<string, Set<string>> = new Map()
   readonly #modules: WeakMap<object, ReadSink> = new WeakMap()
-  readonly #written: WrittenFiles = new WrittenFiles()
   readonly #asked: Map<string, Asked> = new Map()
   /** A file that the program has in memory as it no longer is: entries are neither used nor of use to others. */
   outdated: string | undefined
@@ -155,7 +144,6 @@ export class BuildReads {
       shared: new Set(),
       loose: new Set(),
       asked: this.#asked,
-      written: this.#written,
       release: inUse(installed),
       isOver: false,
     }
@@ -209,7 +197,7 @@ export class BuildReads {
     found.push(...loose.filter((key) => !reports.covers(...partsOf(key))))
     for (const key of found) {
       const [, path] = partsOf(key)
-      if (!build.written.covers(key) && !assets.has(path) && !isBelow(path, folder)) this.#inputs.add(key)
+      if (!build.notes.isOwn(key) && !assets.has(path) && !isBelow(path, folder)) this.#inputs.add(key)
     }
     return this.#inputs
   }
@@ -234,7 +222,7 @@ export class BuildReads {
   }
 
   /** Whether a file is output of the process. */
-  readonly isWritten = (path: string): boolean => this.#written.has(path) || isOutput(path)
+  readonly isWritten = (path: string): boolean => this.notes.hasWritten(path) || isOutput(path)
 
   /** Divides what was read for a module, before webpack takes its snapshot. */
   #divide(module: NormalModule, build: Build): void {
@@ -252,15 +240,13 @@ export class BuildReads {
     for (const key of sink.reads) {
       const [kind, path] = partsOf(key)
       if (reports.covers(kind, path)) continue
-      const isOwn = isOfNames(kind) && origins.size > 0 && !sink.ofPlugins.has(key) && !build.written.covers(key)
+      const isOwn = isOfNames(kind) && origins.size > 0 && !sink.ofPlugins.has(key) && !build.notes.isOwn(key)
       if (isOwn) own.push(key)
       else build.shared.add(key)
       // A loader that reports the directory as a file has said that it is about this module.
       if (isOwn && !reports.names(path)) this.#noteList(key, identifier, origins)
       const files =
-        kind === 'content' && manifestOf(path) !== path && !build.written.covers(key)
-          ? reportedIn(buildInfo)
-          : undefined
+        kind === 'content' && manifestOf(path) !== path && !build.notes.isOwn(key) ? reportedIn(buildInfo) : undefined
       files?.add(path)
     }
     if (own.length > 0) this.#keepWith(buildInfo, own, build)
@@ -348,14 +334,12 @@ class ReadSink implements Sink {
     this.build.outer?.wrote(path)
     if (this.build.isOver) return
     if (this.module !== undefined && !this.isOver) this.writes.add(path)
-    this.build.written.add(path, this.build.notes)
+    this.build.notes.wrote(path)
   }
 
   /** Whether loaders have removed what they had read: they may have it in memory for other modules. */
   get hasConsumed(): boolean {
-    const { left } = this.writes
-    const isRead = left !== undefined && READ_KINDS.some((kind) => this.reads.has(`${kind} ${left}`))
-    return isRead && !disk.existsSync(left)
+    return this.writes.consumed((key) => this.reads.has(key)) !== undefined
   }
 
   variable(name: string, isListed: boolean): void {
@@ -390,31 +374,6 @@ class ReadSink implements Sink {
 
   #share(key: string | undefined): void {
     if (key !== undefined) this.build.shared.add(key)
-  }
-}
-
-/** Files that any build of the compiler wrote or removed. Of what it changes, only what it found before is an input. */
-class WrittenFiles {
-  /** The reads, by their keys, that found each path missing before; undefined if it was there. */
-  readonly #missing: Map<string, readonly string[] | undefined> = new Map()
-
-  /** A path is about to be written or removed, which `notes` learns. */
-  add(path: string, notes: InputNotes): void {
-    if (this.#missing.has(path)) return
-    const wasThere = disk.existsSync(path)
-    const reads = notes.wrote(path)
-    this.#missing.set(path, wasThere ? undefined : reads)
-  }
-
-  has(path: string): boolean {
-    return this.#missing.has(path)
-  }
-
-  /** Whether a read, by its key, is one of what was written. What was looked for and removed in vain is not. */
-  covers(key: string): boolean {
-    const [, path] = partsOf(key)
-    const isInVain = this.#missing.get(path)?.includes(key) === true && !disk.existsSync(path)
-    return this.has(path) && !isInVain
   }
 }
 

@@ -123,7 +123,7 @@ async function exportLayers(out: string, since: readonly string[], options: Comm
   })
 }
 
-/** Bytes that are committed between two compactions. Each one rewrites what came before, and nothing reads the cache meanwhile. */
+/** Bytes that are committed between two compactions. Each one rewrites what came before, and nothing reads the cache until the end. */
 const COMPACT_BYTES = 2 * 1024 * 1024 * 1024
 
 /** Bytes of the file that are read at once. */

@@ -74,7 +74,7 @@ type Repaired = EachReports['repair']
 
 export const repairCommand: Command = command(
   'repair',
-  'quarantine damaged files and keep every sound entry; builds may run meanwhile',
+  'quarantine damaged files and keep every sound entry; builds may run',
 )
   .option('--dry-run', 'report what would be repaired, and write nothing')
   .addOption(

@@ -91,13 +91,14 @@ export async function explain(
   roots: readonly Root[],
 ): Promise<RecordJson[]> {
   const changesBelow = new Map<Root, VariantSources['readChanges']>()
-  for (const root of roots) changesBelow.set(root, await readChangesOf(session, { fs: disk, paths }, root))
   const changesIn = (root: Root): VariantSources['readChanges'] => changesBelow.get(root) ?? (() => undefined)
   const rootsByReads = new Map<string, Root | undefined>()
   const results = new Map<string, VariantSources['placeOfResult']>()
   const records: RecordJson[] = []
   for (const record of found) {
     const possible = rootsOf(record, roots)
+    for (const root of possible)
+      if (!changesBelow.has(root)) changesBelow.set(root, await readChangesOf(session, { fs: disk, paths }, root))
     const { reads = '' } = record.variants[0] ?? {}
     const key = JSON.stringify([reads, possible.map(({ folder }) => folder)])
     if (!rootsByReads.has(key))

@@ -289,7 +289,10 @@ export function withoutAliases(
 const foldedOf = (path: string): string => path.normalize('NFC').toLowerCase()
 
 function isSameFile(files: typeof fs, one: string, other: string): boolean {
-  const [first, second] = [one, other].map((path) => files.lstatSync(path, { bigint: true, throwIfNoEntry: false }))
+  const look = (path: string): fs.BigIntStats | undefined =>
+    files.lstatSync(path, { bigint: true, throwIfNoEntry: false })
+  const first = look(one)
+  const second = look(other)
   return first !== undefined && first.ino === second?.ino && first.dev === second.dev
 }
 

@@ -26,8 +26,8 @@ export interface CallScope extends Sink {
   noteOwn(own: OwnFile, reads: number, key: string | undefined): void
   /** A call wrote a file after its result was made. */
   wroteLate(path: string): void
-  /** A call is over that has left nothing so far of what it wrote: it may not have waited for it. */
-  judgeLater(writes: CallWrites): void
+  /** A call is over: a file that it left. It may not have waited for what it wrote, so one that left nothing so far is judged again. */
+  judge(writes: CallWrites): string | undefined
 }
 
 /** How a call ended. */
@@ -75,9 +75,7 @@ export class ReadCall implements Sink {
     this.#keys.clear()
     this.#scope.count(shared)
     if (this.#own !== undefined) this.#scope.noteOwn(this.#own, this.#ownReads, this.#ownKey)
-    const written = this.#writes.left
-    if (written === undefined && !this.#writes.areNone) this.#scope.judgeLater(this.#writes)
-    return { hasReadOwn: this.#ownReads > 0, written }
+    return { hasReadOwn: this.#ownReads > 0, written: this.#scope.judge(this.#writes) }
   }
 
   read(kind: ReadKind, path: string, isSize = false): void {

@@ -11,7 +11,16 @@
 import type { Stats } from 'node:fs'
 import type * as nodePath from 'node:path'
 import { builtin } from '../host/builtin.ts'
-import { type Disk, type ReadKind, isArchive, isPlugged, type Found, hostDisk, isOfFolder } from '../inputs/input.ts'
+import {
+  type Disk,
+  type ReadKind,
+  isArchive,
+  isPlugged,
+  type Found,
+  hostDisk,
+  isOfFolder,
+  READ_KINDS,
+} from '../inputs/input.ts'
 import { entryAt, lookAt, isSameLook, isSameStamp, type Look, stampOf } from '../inputs/stamp.ts'
 import { isFolder, type Noted, Observed } from '../inputs/observed.ts'
 import { ownEnv } from '../host/own.ts'
@@ -183,6 +192,15 @@ export class CallWrites {
   /** A file that the call changed, made or removed, and left so. Folders alone are of no use to others. */
   get left(): string | undefined {
     return [...this.#before].find(([path, before]) => this.#isLeft(path, before))?.[0]
+  }
+
+  /** A path that the call read, by the keys of its reads, and removed: what it was is in memory only, also for other calls. */
+  consumed(isRead: (key: string) => boolean): string | undefined {
+    const isConsumed = ([path, before]: [string, Kept]): boolean =>
+      before.look !== 'missing' &&
+      READ_KINDS.some((kind) => isRead(`${kind} ${path}`)) &&
+      this.#lookAtKept(path)?.look === 'missing'
+    return [...this.#before].find(isConsumed)?.[0]
   }
 
   #isLeft(path: string, before: Kept): boolean {

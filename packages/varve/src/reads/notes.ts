@@ -35,7 +35,8 @@ export class InputNotes {
   readonly #variables: ReadVariables = new ReadVariables()
   /** A variable that was read with two values. */
   #mixed: string | undefined
-  readonly #written: Set<string> = new Set()
+  /** What the work wrote or removed, and the keys of the reads that found it missing before; none if it was there. */
+  readonly #written: Map<string, readonly string[]> = new Map()
   /** Code that was written while the process may have loaded it. */
   readonly #unsure: Set<string> = new Set()
 
@@ -100,18 +101,27 @@ export class InputNotes {
     this.#variables.changedByWork(name)
   }
 
-  /**
-   * The work is about to write a path: that, and the names in the directories around it, count as the work leaves them. Returns the keys of
-   * the reads of the path until then.
-   */
-  wrote(path: string): readonly string[] {
+  /** The work is about to write or remove a path: that, and the names in the directories around it, count as the work leaves them. */
+  wrote(path: string): void {
+    if (this.#written.has(path)) return
     const { dirname } = this.#disk.paths
     const before = READ_KINDS.map((kind) => `${kind} ${path}`).filter((key) => this.#noted.delete(key))
-    this.#written.add(path)
+    this.#written.set(path, lookAt(this.#disk.fs, path) === 'missing' ? before : [])
     this.#noted.delete(`list ${dirname(path)}`)
     for (let folder = path; folder !== dirname(folder); folder = dirname(folder))
       this.#noted.delete(`tree ${dirname(folder)}`)
-    return before
+  }
+
+  /** Whether the work wrote or removed a path. */
+  hasWritten(path: string): boolean {
+    return this.#written.has(path)
+  }
+
+  /** Whether a read, by its key, finds what the work wrote. What the work looked for and removed in vain it did not write. */
+  isOwn(key: string): boolean {
+    const [, path] = partsOf(key)
+    const missing = this.#written.get(path)
+    return missing !== undefined && !(missing.includes(key) && lookAt(this.#disk.fs, path) === 'missing')
   }
 
   /** What is at a path now; undefined where the project keeps nothing: caches and temporary files. */

@@ -26,8 +26,7 @@ import { type OwnFile, ReadCall } from './call.ts'
 import { type CallWrites, CountedPaths, type Kept, type Looks, OwnWrites, ReadVariables } from './counted.ts'
 import { forwardInputs, Generations, type ReadStore, type Verdict } from './generations.ts'
 import { FollowedModules, lookedAt } from './resolution.ts'
-import { type Disk, hostDisk, keyOf, READ_KINDS, type ReadKind } from '../inputs/input.ts'
-import { lookAt } from '../inputs/stamp.ts'
+import { type Disk, hostDisk, keyOf, type ReadKind } from '../inputs/input.ts'
 import { installResolution } from './modules.ts'
 import { hiddenReads, packageToTrust } from './known.ts'
 import { type ChangedInput, Comparison, namesOf, type StoredInput, storedInput } from '../inputs/set.ts'
@@ -82,6 +81,8 @@ type Reader = 'work' | 'start-up'
 /** The reads of one scope, each with its life. */
 class Lives implements Looks {
   readonly #lives: Map<string, Life> = new Map()
+  /** The keys of those that are spoiled, which each lookup asks for. */
+  readonly #spoiled: Set<string> = new Set()
 
   /** The present look, if there is one. */
   get(key: string): Noted | undefined {
@@ -125,29 +126,37 @@ class Lives implements Looks {
 
   /** A path that the work, or the program, has in memory as it was. Output does not count. */
   spoiled(by: Reader): string | undefined {
-    for (const life of this.#lives.values())
-      if (life.state === 'spoiled' && life.by === by && (by === 'work' || !isOutput(life.look.path)))
+    for (const key of this.#spoiled) {
+      const life = this.#lives.get(key)
+      if (life?.state === 'spoiled' && life.by === by && (by === 'work' || !isOutput(life.look.path)))
         return life.look.path
+    }
     return undefined
+  }
+
+  #set(key: string, life: Life): void {
+    this.#lives.set(key, life)
+    if (life.state === 'spoiled') this.#spoiled.add(key)
+    else this.#spoiled.delete(key)
   }
 
   note(key: string, look: Noted): void {
     const life = this.#lives.get(key)
-    if (life?.state === 'counted') this.#lives.set(key, { ...life, look })
-    else if (life?.state !== 'spoiled') this.#lives.set(key, { state: 'noted', look, sealed: life?.sealed })
-    else if (life.by === 'work') this.#lives.set(key, { ...life, state: 'counted', look })
+    if (life?.state === 'counted') this.#set(key, { ...life, look })
+    else if (life?.state !== 'spoiled') this.#set(key, { state: 'noted', look, sealed: life?.sealed })
+    else if (life.by === 'work') this.#set(key, { ...life, state: 'counted', look })
   }
 
   count(key: string): void {
     const life = this.#lives.get(key)
     const isNew = life?.state === 'noted' || (life?.state === 'counted' && life.by === 'start-up')
-    if (isNew) this.#lives.set(key, { state: 'counted', look: life.look, sealed: life.sealed, by: 'work' })
+    if (isNew) this.#set(key, { state: 'counted', look: life.look, sealed: life.sealed, by: 'work' })
   }
 
   /** The program read it while it started; `hasChanged` since. */
   adopt(key: string, look: Noted, hasChanged: boolean): void {
     const sealed = this.#lives.get(key)?.sealed
-    this.#lives.set(key, { state: hasChanged ? 'spoiled' : 'counted', look, sealed, by: 'start-up' })
+    this.#set(key, { state: hasChanged ? 'spoiled' : 'counted', look, sealed, by: 'start-up' })
   }
 
   /** Other work with the same code found it. */
@@ -156,7 +165,7 @@ class Lives implements Looks {
       const own = this.#lives.get(key)
       if (own?.sealed !== undefined) continue
       if (life.sealed !== undefined) this.seal(key, life.sealed)
-      else if (life.state === 'counted' && own?.state !== 'counted') this.#lives.set(key, life)
+      else if (life.state === 'counted' && own?.state !== 'counted') this.#set(key, life)
     }
   }
 
@@ -164,13 +173,13 @@ class Lives implements Looks {
   seal(key: string, found: StoredInput | 'changed'): void {
     const life = this.#lives.get(key)
     if (found === 'changed') {
-      if (life?.state === 'counted') this.#lives.set(key, { ...life, state: 'spoiled' })
-    } else
-      this.#lives.set(key, life?.state === 'noted' ? { ...life, sealed: found } : { state: 'sealed', sealed: found })
+      if (life?.state === 'counted') this.#set(key, { ...life, state: 'spoiled' })
+    } else this.#set(key, life?.state === 'noted' ? { ...life, sealed: found } : { state: 'sealed', sealed: found })
   }
 
   forget(key: string): void {
     this.#lives.delete(key)
+    this.#spoiled.delete(key)
   }
 }
 
@@ -352,8 +361,6 @@ export class ReadScope implements Sink {
 
   /** A result is not stored because its work wrote this file, absolute. */
   refuseWritten(path: string): void {
-    const isRead = READ_KINDS.some((kind) => this.#lives.has(`${kind} ${path}`))
-    if (isRead && lookAt(this.#disk.fs, path) === 'missing') this.#consumed ??= path
     this.#options.onNotStored?.('writes files')
     this.#reportOnce(
       `a result of '${this.name}' is not stored: its work wrote '${this.#root.relative(path)}', which a result from the cache would not do`,
@@ -367,8 +374,15 @@ export class ReadScope implements Sink {
   }
 
   /** @internal */
-  judgeLater(writes: CallWrites): void {
-    this.#unjudged.add(writes)
+  judge(writes: CallWrites): string | undefined {
+    const left = this.#leftOf(writes)
+    if (left === undefined && !writes.areNone) this.#unjudged.add(writes)
+    return left
+  }
+
+  #leftOf(writes: CallWrites): string | undefined {
+    this.#consumed ??= writes.consumed((key) => this.#lives.has(key))
+    return writes.left
   }
 
   /**
@@ -414,7 +428,10 @@ export class ReadScope implements Sink {
   /** Puts what was read, if results were put with it. To be called before a commit. */
   seal(): void {
     if (!this.#generations.isUsed) return
-    for (const { left } of this.#unjudged) if (left !== undefined) this.wroteLate(left)
+    for (const writes of this.#unjudged) {
+      const left = this.#leftOf(writes)
+      if (left !== undefined) this.wroteLate(left)
+    }
     this.#unjudged.clear()
     for (const imported of this.#modules.followAll()) this.read('module', imported)
     const set = this.reason === undefined ? this.#set() : undefined

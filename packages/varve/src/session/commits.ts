@@ -235,7 +235,7 @@ export class Maintenance {
       await work()
     } catch (error) {
       const failure = toVarveError(error)
-      // BUSY: other processes compacted meanwhile. The rest is due again after the next commit.
+      // BUSY: other processes compacted first. The rest is due again after the next commit.
       if (!this.#isStopped && failure.code !== 'BUSY') this.#session.warn(failure, 'maintenance')
     }
   }

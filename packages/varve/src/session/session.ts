@@ -332,7 +332,7 @@ export class DamageWatch {
     try {
       this.reportRest(this.#store.status().damage)
     } catch {
-      // Closed meanwhile: `close` reports the rest.
+      // The store was closed first: `close` reports the rest.
     }
   }
 }
