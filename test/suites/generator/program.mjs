@@ -93,11 +93,27 @@ export function generateProgram(seed, tool) {
     config: several(15, early),
     load: several(15, early),
     start: several(isBundler ? 15 : 0, all),
-    calls: Object.fromEntries([...calls, ['e0', several(80, all)]]),
+    calls: withOneTaker(Object.fromEntries([...calls, ['e0', several(80, all)]])),
     declared: Object.fromEntries(modules.map((name) => [name, chance(random, 20) ? [declaration(random)] : []])),
     edits: [],
   }
   return { ...program, edits: randomEdits(random, program, 2 + random(EDITS_MAX - 1)) }
+}
+
+/**
+ * If two calls took the same, it would be that of the module which happens to come first.
+ * @param {Readonly<Record<string, readonly Operation[]>>} calls
+ * @returns {Program['calls']}
+ */
+function withOneTaker(calls) {
+  const isTake = (/** @type {Operation} */ { kind }) => kind.startsWith('take')
+  const taker = Object.keys(calls).find((name) => calls[name]?.some(isTake))
+  return Object.fromEntries(
+    Object.entries(calls).map(([name, operations]) => [
+      name,
+      name === taker ? operations : operations.filter((one) => !isTake(one)),
+    ]),
+  )
 }
 
 /**

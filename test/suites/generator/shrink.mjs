@@ -21,8 +21,8 @@ export async function shrink(program, fault, lane) {
   for (let round = 0; round < ROUNDS_MAX; round++) {
     const tried = take(candidates, TRIES)
     if (tried.length === 0) break
-    const verdicts = await lane.runAll(tried)
-    const at = verdicts.findIndex((verdict) => verdict.fault !== undefined && verdict.fault.beside === undefined)
+    const verdicts = await verdictsOf(tried, lane)
+    const at = verdicts.findIndex((verdict) => verdict?.fault !== undefined && verdict.fault.beside === undefined)
     const simpler = tried[at]
     const failed = verdicts[at]?.fault
     if (simpler === undefined || failed === undefined) continue
@@ -30,6 +30,23 @@ export async function shrink(program, fault, lane) {
     candidates = smallerThan(simpler)
   }
   return smallest
+}
+
+/**
+ * Undefined for programs with edits of files that an edit which is left out would have made.
+ * @param {readonly Program[]} programs
+ * @param {import('./run.mjs').Lane} lane
+ * @returns {Promise<readonly (import('./run.mjs').Verdict | undefined)[]>}
+ */
+async function verdictsOf(programs, lane) {
+  try {
+    return await lane.runAll(programs)
+  } catch {
+    /** @type {(import('./run.mjs').Verdict | undefined)[]} */
+    const verdicts = []
+    for (const program of programs) verdicts.push(await lane.run(program).catch(() => undefined))
+    return verdicts
+  }
 }
 
 /** @template T @param {Iterator<T>} values @param {number} count */

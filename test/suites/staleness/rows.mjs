@@ -44,6 +44,13 @@ const lifeOf = (path) => ({
 /** @param {string} path @returns {Record<string, readonly Change[]>} */
 const appearance = (path) => ({ appears: [['write', path, 'w2000']], 'is removed': [['remove', path]] })
 
+/** @type {Readonly<Record<string, readonly Change[]>>} */
+const REQUESTS = {
+  'one comes': [['write', 'inbox/one.txt', 'w2000']],
+  'another one comes': [['write', 'inbox/one.txt', 'w3000']],
+  'none comes': [['remove', 'inbox/one.txt']],
+}
+
 /** @param {string} name @returns {Record<string, readonly Change[]>} */
 const valuesOf = (name) => ({
   set: [['env', name, 'w2000']],
@@ -80,6 +87,30 @@ export const ROWS = [
       'the other file': [['write', 'data/pointer.txt', 'data/b.txt']],
       'that file': [['write', 'data/b.txt', 'w2000']],
     },
+  },
+  {
+    name: 'a request that a hook at the start of a build reads and removes',
+    tools: BUNDLERS,
+    start: 'takeSync inbox/one.txt',
+    steps: REQUESTS,
+  },
+  {
+    name: 'a request that a plugin that is loaded reads and removes',
+    tools: BUNDLERS,
+    load: 'takeSync inbox/one.txt',
+    steps: REQUESTS,
+  },
+  {
+    name: 'a request that the config reads and removes',
+    tools: BUNDLERS,
+    config: 'takeSync inbox/one.txt',
+    steps: REQUESTS,
+  },
+  {
+    name: 'a request that a call reads and removes',
+    tools: BUNDLERS,
+    m0: 'takeSync inbox/one.txt',
+    steps: REQUESTS,
   },
   {
     name: 'a file of the same size and time',

@@ -15,7 +15,18 @@
  */
 import * as paths from 'node:path'
 import { basename, dirname, isAbsolute, relative, resolve, sep } from 'node:path'
-import { CallWrites, forEachLoaded, forwardKeys, InputNotes, inUse, isOutput, noteOutput } from 'varve/internal'
+import {
+  CallWrites,
+  CONTENT_KINDS,
+  forEachLoaded,
+  forwardKeys,
+  InputNotes,
+  inUse,
+  isOutput,
+  noteOutput,
+  READ_KINDS,
+  type TakenPaths,
+} from 'varve/internal'
 import { installReads, type ReadKind, recordedFiles } from 'varve/reads'
 import type { Compilation, Compiler, Module, NormalModule } from 'webpack'
 import { localModules, manifestOf } from '../build/modules.ts'
@@ -50,6 +61,8 @@ interface Build {
   readonly loose: Set<string>
   /** What loaders asked whose answer cannot be compared later. They may have it in memory for all their modules. */
   readonly asked: Map<string, Asked>
+  /** What was read for no module and removed. */
+  readonly taken: TakenPaths
   readonly release: () => void
   isOver: boolean
 }
@@ -77,13 +90,17 @@ export class BuildReads {
   readonly #ran: Map<string, Set<string>> = new Map()
   readonly #modules: WeakMap<object, ReadSink> = new WeakMap()
   readonly #asked: Map<string, Asked> = new Map()
-  /** A file that the program has in memory as it no longer is: entries are neither used nor of use to others. */
-  outdated: string | undefined
+  #outdated: string | undefined
 
   constructor(compiler: Compiler, isOn: boolean) {
     this.isOn = isOn
     this.#compiler = compiler
     this.#installed = installReads()
+  }
+
+  /** A file that the program has in memory as it no longer is: entries are neither used nor of use to others. */
+  get outdated(): string | undefined {
+    return (this.#outdated ??= this.#build?.taken.first)
   }
 
   /** The root of the checkout. */
@@ -144,6 +161,7 @@ export class BuildReads {
       shared: new Set(),
       loose: new Set(),
       asked: this.#asked,
+      taken: this.notes.taken(),
       release: inUse(installed),
       isOver: false,
     }
@@ -284,7 +302,7 @@ export class BuildReads {
       if (isOutput(path)) continue
       if (kind === 'module' || kind === 'content') code.push(path)
       // Code that changes is compared when the environment is recorded: it is in memory as it was when it was loaded.
-      if (kind !== 'module' && read.hasChanged(DISK)) this.outdated ??= path
+      if (kind !== 'module' && read.hasChanged(DISK)) this.#outdated ??= path
       else for (const key of this.#build === undefined ? [] : this.notes.adopt(read)) this.#build?.loose.add(key)
     }
     if (this.#build === undefined) return
@@ -302,6 +320,7 @@ class ReadSink implements Sink {
   readonly reads: Set<string> = new Set()
   readonly ofPlugins: Set<string> = new Set()
   readonly writes: CallWrites
+  readonly #taken: TakenPaths
   isParsing = false
   /** The module is built. What its code reads from then on was read for no module. */
   isOver = false
@@ -310,6 +329,7 @@ class ReadSink implements Sink {
     this.build = build
     this.module = module
     this.writes = new CallWrites((path) => build.notes.lookAtKept(path))
+    this.#taken = build.notes.taken()
   }
 
   read(kind: ReadKind, path: string): void {
@@ -333,13 +353,16 @@ class ReadSink implements Sink {
   wrote(path: string): void {
     this.build.outer?.wrote(path)
     if (this.build.isOver) return
-    if (this.module !== undefined && !this.isOver) this.writes.add(path)
+    if (this.module !== undefined && !this.isOver) {
+      this.writes.add(path)
+      this.#taken.add(path, this.reads, READ_KINDS)
+    } else this.build.taken.add(path, this.build.loose, CONTENT_KINDS)
     this.build.notes.wrote(path)
   }
 
   /** Whether loaders have removed what they had read: they may have it in memory for other modules. */
   get hasConsumed(): boolean {
-    return this.writes.consumed((key) => this.reads.has(key)) !== undefined
+    return this.#taken.first !== undefined
   }
 
   variable(name: string, isListed: boolean): void {

@@ -27,6 +27,9 @@ const PIECE_BYTES = 4 * 1024 * 1024
 export const READ_KINDS = ['content', 'module', 'list', 'tree', 'type', 'link', 'package'] as const
 export type ReadKind = (typeof READ_KINDS)[number]
 
+/** Kinds that find what a file has. */
+export const CONTENT_KINDS: readonly ReadKind[] = ['content', 'module']
+
 /** The key of a read. */
 export function keyOf({ kind, path }: { readonly kind: ReadKind; readonly path: string }): string {
   return `${kind} ${path}`

@@ -18,6 +18,8 @@ export interface OwnFile {
 export interface CallScope extends Sink {
   /** Looks at a path before it is read. The key of the read, undefined if it does not count. */
   look(kind: ReadKind, path: string): string | undefined
+  /** A path is about to be written or removed; `isForResult`: by a call that has a result. */
+  wrote(path: string, isForResult?: boolean): void
   /** What a call read counts. */
   count(keys: Iterable<string>): void
   /** What is at a path now; undefined for one where the project keeps nothing: caches and temporary files. */
@@ -95,7 +97,7 @@ export class ReadCall implements Sink {
   wrote(path: string): void {
     this.#outer?.wrote(path)
     if (this.#hasResult && this.#writes.add(path) && this.#isOver) this.#scope.wroteLate(path)
-    this.#scope.wrote(path)
+    this.#scope.wrote(path, this.#hasResult)
   }
 
   variable(name: string, isListed: boolean): void {

@@ -11,21 +11,13 @@
 import type { Stats } from 'node:fs'
 import type * as nodePath from 'node:path'
 import { builtin } from '../host/builtin.ts'
-import {
-  type Disk,
-  type ReadKind,
-  isArchive,
-  isPlugged,
-  type Found,
-  hostDisk,
-  isOfFolder,
-  READ_KINDS,
-} from '../inputs/input.ts'
+import { type Disk, type ReadKind, isArchive, isPlugged, type Found, hostDisk, isOfFolder } from '../inputs/input.ts'
 import { entryAt, lookAt, isSameLook, isSameStamp, type Look, stampOf } from '../inputs/stamp.ts'
 import { isFolder, type Noted, Observed } from '../inputs/observed.ts'
 import { ownEnv } from '../host/own.ts'
 import { variable } from '../host/permission.ts'
 import { countedVariables, isCountedVariable } from '../inputs/variables.ts'
+import { isOutput } from './sink.ts'
 import { type StoredInput, storedNames, storedVariable } from '../inputs/set.ts'
 
 const KERNEL = /^\/(?:proc|sys|dev)(?:\/|$)/
@@ -194,19 +186,65 @@ export class CallWrites {
     return [...this.#before].find(([path, before]) => this.#isLeft(path, before))?.[0]
   }
 
-  /** A path that the call read, by the keys of its reads, and removed: what it was is in memory only, also for other calls. */
-  consumed(isRead: (key: string) => boolean): string | undefined {
-    const isConsumed = ([path, before]: [string, Kept]): boolean =>
-      before.look !== 'missing' &&
-      READ_KINDS.some((kind) => isRead(`${kind} ${path}`)) &&
-      this.#lookAtKept(path)?.look === 'missing'
-    return [...this.#before].find(isConsumed)?.[0]
-  }
-
   #isLeft(path: string, before: Kept): boolean {
     const now = this.#lookAtKept(path) ?? before
     if (now.entry?.isDirectory() === true) return before.entry?.isFile() === true
     return !isSameLook(before.look, now.look) || !isSameStamp(stampOf(before.entry), stampOf(now.entry))
+  }
+}
+
+/** The keys of reads. */
+export interface ReadKeys {
+  has(key: string): boolean
+  keys(): Iterable<string>
+}
+
+/** What was read, and removed by the process since: it is in memory only, so that no later run finds what this one has found. */
+export class TakenPaths {
+  readonly #disk: Disk
+  readonly #keeps: (path: string) => boolean
+  /** What was there when it was about to be written. */
+  readonly #written: Set<string> = new Set()
+  /** What the process made itself. */
+  readonly #made: Set<string> = new Set()
+  #taken: string | undefined
+
+  /** `keeps`: whether a file at this path is one of the project's. */
+  constructor(disk: Disk, keeps: (path: string) => boolean) {
+    this.#disk = disk
+    this.#keeps = keeps
+  }
+
+  /** A path, and all below it, is about to be written or removed. Of what was read of it, `kinds` count. */
+  add(path: string, reads: ReadKeys, kinds: readonly ReadKind[]): void {
+    const look = lookAt(this.#disk.fs, path)
+    if (look === 'missing') {
+      this.#made.add(path)
+      return
+    }
+    this.#addRead(path, reads, kinds)
+    if (!isFolder(look)) return
+    const below = `${path}${this.#disk.paths.sep}`
+    const paths = new Set([...reads.keys()].map((key) => key.slice(key.indexOf(' ') + 1)))
+    for (const read of paths)
+      if (read.startsWith(below) && lookAt(this.#disk.fs, read) !== 'missing') this.#addRead(read, reads, kinds)
+  }
+
+  #addRead(path: string, reads: ReadKeys, kinds: readonly ReadKind[]): void {
+    const isRead = kinds.some((kind) => reads.has(`${kind} ${path}`))
+    if (isRead && !this.#made.has(path) && this.#keeps(path)) this.#written.add(path)
+  }
+
+  /** One that is gone, absolute; it stays one. Output is none: tools compare it with what they write. */
+  get first(): string | undefined {
+    if (this.#written.size > 0)
+      this.#taken ??= [...this.#written].find((path) => !isOutput(path) && lookAt(this.#disk.fs, path) === 'missing')
+    return this.#taken
+  }
+
+  /** The process has waited for all that it wrote so far. */
+  settle(): void {
+    if (this.first === undefined) this.#written.clear()
   }
 }
 

@@ -11,7 +11,7 @@ import { type Noted, Observed } from '../inputs/observed.ts'
 import { Root } from '../inputs/root.ts'
 import { type ChangedInput, Comparison, isOfDisk, readSet, type StoredInput, storedInput } from '../inputs/set.ts'
 import { lookAt } from '../inputs/stamp.ts'
-import { CountedPaths, type Kept, ReadVariables } from './counted.ts'
+import { CountedPaths, type Kept, ReadVariables, TakenPaths } from './counted.ts'
 import { lookedAt } from './resolution.ts'
 import { isOutdated, sharedInstallation, type Sink } from './sink.ts'
 
@@ -122,6 +122,11 @@ export class InputNotes {
     const [, path] = partsOf(key)
     const missing = this.#written.get(path)
     return missing !== undefined && !(missing.includes(key) && lookAt(this.#disk.fs, path) === 'missing')
+  }
+
+  /** What the work takes away, by its reads, which the caller adds. */
+  taken(): TakenPaths {
+    return new TakenPaths(this.#disk, (path) => this.#counted.keeps(path))
   }
 
   /** What is at a path now; undefined where the project keeps nothing: caches and temporary files. */

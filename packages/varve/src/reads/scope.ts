@@ -23,10 +23,18 @@
 import { Root } from '../inputs/root.ts'
 import { VarveError } from '../errors.ts'
 import { type OwnFile, ReadCall } from './call.ts'
-import { type CallWrites, CountedPaths, type Kept, type Looks, OwnWrites, ReadVariables } from './counted.ts'
+import {
+  type CallWrites,
+  CountedPaths,
+  type Kept,
+  type Looks,
+  OwnWrites,
+  ReadVariables,
+  TakenPaths,
+} from './counted.ts'
 import { forwardInputs, Generations, type ReadStore, type Verdict } from './generations.ts'
 import { FollowedModules, lookedAt } from './resolution.ts'
-import { type Disk, hostDisk, keyOf, type ReadKind } from '../inputs/input.ts'
+import { CONTENT_KINDS, type Disk, hostDisk, keyOf, READ_KINDS, type ReadKind } from '../inputs/input.ts'
 import { installResolution } from './modules.ts'
 import { hiddenReads, packageToTrust } from './known.ts'
 import { type ChangedInput, Comparison, namesOf, type StoredInput, storedInput } from '../inputs/set.ts'
@@ -103,6 +111,10 @@ class Lives implements Looks {
     const all = new Map<string, StoredInput>()
     for (const [key, { sealed }] of this.#lives) if (sealed !== undefined) all.set(key, sealed)
     return all
+  }
+
+  keys(): Iterable<string> {
+    return this.#lives.keys()
   }
 
   isSealed(key: string): boolean {
@@ -204,8 +216,7 @@ export class ReadScope implements Sink {
   #storing: Storing = 'on'
   /** Whether it has taken over what the program read before, and compares each set once because a build began. */
   #phase: 'idle' | 'running' | 'building' = 'idle'
-  /** A path that the work read and removed, absolute: what it was is in memory only, also for other runs. */
-  #consumed: string | undefined
+  readonly #taken: TakenPaths
   /** Reports the first result that is not stored. */
   #report: ((message: string) => void) | undefined
 
@@ -221,6 +232,7 @@ export class ReadScope implements Sink {
     this.#root = new Root(options.root, disk.paths)
     this.#paths = new CountedPaths(disk, options.root)
     this.#written = new OwnWrites(disk)
+    this.#taken = new TakenPaths(disk, (path) => this.#paths.keeps(path))
     this.#generations = new Generations(this.#root, this.#disk)
     if (this.#installation === undefined) this.#refuse('runs in a host in which reads cannot be recorded')
   }
@@ -298,7 +310,9 @@ export class ReadScope implements Sink {
     if (key !== undefined) this.count([key])
   }
 
-  wrote(path: string): void {
+  /** Programs look at the folder of their output before they empty it; what a call with a result looked at, it has used. */
+  wrote(path: string, isForResult = false): void {
+    this.#taken.add(path, this.#lives, isForResult ? READ_KINDS : CONTENT_KINDS)
     this.#written.add(path, this.#lives)
   }
 
@@ -375,14 +389,9 @@ export class ReadScope implements Sink {
 
   /** @internal */
   judge(writes: CallWrites): string | undefined {
-    const left = this.#leftOf(writes)
+    const { left } = writes
     if (left === undefined && !writes.areNone) this.#unjudged.add(writes)
     return left
-  }
-
-  #leftOf(writes: CallWrites): string | undefined {
-    this.#consumed ??= writes.consumed((key) => this.#lives.has(key))
-    return writes.left
   }
 
   /**
@@ -429,10 +438,11 @@ export class ReadScope implements Sink {
   seal(): void {
     if (!this.#generations.isUsed) return
     for (const writes of this.#unjudged) {
-      const left = this.#leftOf(writes)
+      const { left } = writes
       if (left !== undefined) this.wroteLate(left)
     }
     this.#unjudged.clear()
+    this.#taken.settle()
     for (const imported of this.#modules.followAll()) this.read('module', imported)
     const set = this.reason === undefined ? this.#set() : undefined
     const counted = this.#lives.counted(this.#disk)
@@ -489,7 +499,7 @@ export class ReadScope implements Sink {
     const consumed = ambient !== undefined && ambient.reads.size > 0 ? [...(ambient.consumed ?? [])] : []
     return (
       this.#lives.spoiled('start-up') ??
-      this.#consumed ??
+      this.#taken.first ??
       consumed.find((path) => this.#paths.keeps(path) && !isOutput(path))
     )
   }
