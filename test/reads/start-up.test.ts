@@ -4,6 +4,7 @@ import { mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
 import { makeFolder } from '../folders.ts'
+import { slow } from '../slow.ts'
 
 /** Runs a program that does `first` and then a task that tracks reads; whether its result came from the cache. */
 function hits(folder: string, first: string, write?: string): boolean {
@@ -69,12 +70,16 @@ describe.each([
   ['itself', WRITE, true],
   ['in native code', WRITE_NATIVELY, false],
 ])('a program that writes its output %s', (_, write, isSeen) => {
-  it.each(WAYS)('and empties the folder %s before it works gets its results from the cache', (_way, first) => {
-    const folder = makeProject()
-    expect(hits(folder, first, write)).toBe(false)
-    expect(hits(folder, first, write)).toBe(true)
-    expect(hits(folder, first, write)).toBe(true)
-  })
+  it.each(WAYS)(
+    'and empties the folder %s before it works gets its results from the cache',
+    isSeen ? {} : slow,
+    (_way, first) => {
+      const folder = makeProject()
+      expect(hits(folder, first, write)).toBe(false)
+      expect(hits(folder, first, write)).toBe(true)
+      expect(hits(folder, first, write)).toBe(true)
+    },
+  )
 
   it('and works again after that gets the result from the cache for which it had not written again', () => {
     const folder = makeProject()
@@ -140,24 +145,28 @@ it('the result of a program that removes a file which it has read is not stored'
   }
 })
 
-it('a program whose thousands of modules loaded each other one by one gets its results from the cache, until the last one changes', () => {
-  const folder = makeProject()
-  const COUNT = 6000
-  for (let index = 0; index < COUNT; index++)
-    writeFileSync(join(folder, `${index}.cjs`), `exports.next = () => require('./${index + 1}.cjs')`)
-  writeFileSync(
-    join(folder, 'all.cjs'),
-    `let last = require('./0.cjs')\nwhile (last.next) last = last.next()\nglobalThis.seen = last.word`,
-  )
-  for (const [word, hit] of [
-    ['one', '0'],
-    ['one', '1'],
-    ['two', '0'],
-  ] as const) {
-    writeFileSync(join(folder, `${COUNT}.cjs`), `exports.word = '${word}'`)
-    expect(run(folder, '', 'seen', '', ['--require', './all.cjs'])).toEqual([hit, word])
-  }
-})
+it(
+  'a program whose thousands of modules loaded each other one by one gets its results from the cache, until the last one changes',
+  slow,
+  () => {
+    const folder = makeProject()
+    const COUNT = 6000
+    for (let index = 0; index < COUNT; index++)
+      writeFileSync(join(folder, `${index}.cjs`), `exports.next = () => require('./${index + 1}.cjs')`)
+    writeFileSync(
+      join(folder, 'all.cjs'),
+      `let last = require('./0.cjs')\nwhile (last.next) last = last.next()\nglobalThis.seen = last.word`,
+    )
+    for (const [word, hit] of [
+      ['one', '0'],
+      ['one', '1'],
+      ['two', '0'],
+    ] as const) {
+      writeFileSync(join(folder, `${COUNT}.cjs`), `exports.word = '${word}'`)
+      expect(run(folder, '', 'seen', '', ['--require', './all.cjs'])).toEqual([hit, word])
+    }
+  },
+)
 
 it('the result of what a program wrote is stored as that of what it had read in that file before', () => {
   const folder = makeProject()

@@ -4,7 +4,7 @@
 //! 1. The target has neither a manifest nor a log, and no files that Varve did not write. What an interrupted seal left
 //!    there is removed.
 //!    The temporary file of the manifest is created first: its start shows later seals whose blobs these are.
-//! 2. For each namespace, one pass over all keys writes a table and copies the blobs that its entries name. A delta has
+//! 2. For each namespace, one pass over all keys writes a table; threads copy the blobs that its entries name. A delta has
 //!    what differs from its base: entries that the base lacks or has with another value, and a delete for each key of
 //!    the base that the cache does not have.
 //! 3. Tables, blobs and names are synced.
@@ -13,10 +13,11 @@
 //!
 //! Nothing in a layer depends on when or by whom it was written: there are no sequence numbers, times or random ids.
 
-use crate::blobs::{Blobs, Content};
+use crate::blobs::{Blobs, Content, each_in_parallel};
 use crate::error::{Error, Result};
 use crate::format::blob_refs::BlobRefs;
 use crate::format::checksum::Checksum;
+use crate::format::digest::BlobRef;
 use crate::format::file_names::{FileName, TableName};
 use crate::format::file_start::{self, FileStart, Removal, start_of_name};
 use crate::format::hash::key_hash;
@@ -31,12 +32,17 @@ use crate::report::SealReport;
 use crate::state::context::Context;
 use crate::state::{Layers, State};
 use crate::table::{Found, TableFile, TableMeta, TableWriter, ValueBytes};
+use std::collections::BTreeSet;
 use std::io;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// The number under which all files of a layer are written.
 const WRITER: u32 = 1;
+
+/// Entries that wait until threads have copied the blobs that they name.
+const WAITING_PER_THREAD: usize = 16;
+const WAITING_BYTES_MAX: usize = 1 << 20;
 
 /// Seals `state` into `target`, without what the layers `since` have.
 pub(crate) fn seal(
@@ -77,6 +83,8 @@ pub(crate) fn seal(
         index: 0,
         open: None,
         tables: Vec::new(),
+        waiting: Vec::new(),
+        waiting_bytes: 0,
     };
     let mut namespaces = Vec::new();
     for id in sealing.ids_of(state) {
@@ -197,6 +205,26 @@ struct Sealing<'a> {
     open: Option<(TableName, TableWriter<'static>)>,
     /// The finished tables of the current namespace.
     tables: Vec<TableMeta>,
+    /// Entries whose blobs are to be copied, and those after them.
+    waiting: Vec<Waiting>,
+    waiting_bytes: usize,
+}
+
+/// An entry that is to be written.
+struct Waiting {
+    hash: u32,
+    key: Vec<u8>,
+    change: Change,
+    /// Whether the base has the key.
+    is_known: bool,
+}
+
+/// What a layer does to a key.
+enum Change {
+    Put(Vec<u8>),
+    PutWithBlobs(Vec<u8>, Vec<BlobRef>),
+    /// Only of a key that the base has.
+    Delete,
 }
 
 impl Sealing<'_> {
@@ -223,6 +251,7 @@ impl Sealing<'_> {
                 return Err(Error::Cancelled.boxed());
             }
         }
+        self.write_waiting()?;
         self.close()
     }
 
@@ -245,33 +274,63 @@ impl Sealing<'_> {
         if is_same {
             return Ok(());
         }
-        match value {
-            Some(value) if names_blobs && self.copy_blobs(value)? => {
-                let (name, writer) = self.writer()?;
-                let added = writer.add(|fill| fill.add_with_blobs(hash, key, 0, value));
-                added.map_err(|source| Error::io("write", &name.to_string(), source))
-            }
-            Some(value) if !names_blobs => self.add(hash, key, Some(value)),
-            // A value whose blobs are lost is a miss, which hides that of the base.
-            _ if is_known => self.add(hash, key, None),
-            _ => Ok(()),
+        let change = match value {
+            Some(value) if names_blobs => match BlobRefs::parse(value) {
+                Some(refs) => Change::PutWithBlobs(value.to_vec(), refs.blobs().collect()),
+                None => Change::Delete,
+            },
+            Some(value) if self.waiting.is_empty() => return self.add(hash, key, Some(value)),
+            Some(value) => Change::Put(value.to_vec()),
+            None => Change::Delete,
+        };
+        self.waiting_bytes += key.len() + value.map_or(0, <[u8]>::len);
+        self.waiting.push(Waiting { hash, key: key.to_vec(), change, is_known });
+        let is_full = self.waiting.len() >= WAITING_PER_THREAD * self.context.pool.threads();
+        if is_full || self.waiting_bytes >= WAITING_BYTES_MAX {
+            self.write_waiting()
+        } else {
+            Ok(())
         }
+    }
+
+    /// Copies the blobs that the waiting entries name, on all threads, and writes the entries.
+    fn write_waiting(&mut self) -> Result<()> {
+        let waiting = std::mem::take(&mut self.waiting);
+        self.waiting_bytes = 0;
+        let named = waiting.iter().flat_map(|entry| match &entry.change {
+            Change::PutWithBlobs(_, blobs) => blobs.as_slice(),
+            _ => &[],
+        });
+        let named: Vec<BlobRef> = named.copied().collect::<BTreeSet<_>>().into_iter().collect();
+        let (from, to) = (&self.context.blobs, &self.blobs);
+        let copied = each_in_parallel(&*self.context.pool, &named, |blob| {
+            let Content::Whole(content) = from.read(blob)? else { return Ok(None) };
+            to.put(WRITER, &content, false)?;
+            Ok(Some(*blob))
+        })?;
+        let copied: BTreeSet<BlobRef> = copied.into_iter().flatten().collect();
+        for Waiting { hash, key, change, is_known } in &waiting {
+            match change {
+                Change::Put(value) => self.add(*hash, key, Some(value))?,
+                Change::PutWithBlobs(value, blobs)
+                    if blobs.iter().all(|blob| copied.contains(blob)) =>
+                {
+                    let (name, writer) = self.writer()?;
+                    let added = writer.add(|fill| fill.add_with_blobs(*hash, key, 0, value));
+                    added.map_err(|source| Error::io("write", &name.to_string(), source))?;
+                }
+                // A value whose blobs are lost is a miss, which hides that of the base.
+                _ if *is_known => self.add(*hash, key, None)?,
+                _ => {}
+            }
+        }
+        Ok(())
     }
 
     fn add(&mut self, hash: u32, key: &[u8], value: Option<&[u8]>) -> Result<()> {
         let (name, writer) = self.writer()?;
         let added = writer.add(|fill| fill.add(hash, key, 0, value.map(ValueBytes::Passing)));
         added.map_err(|source| Error::io("write", &name.to_string(), source))
-    }
-
-    /// Copies the blobs that a value names. `false` = one is missing or damaged.
-    fn copy_blobs(&self, value: &[u8]) -> Result<bool> {
-        let Some(refs) = BlobRefs::parse(value) else { return Ok(false) };
-        for file in refs.blobs() {
-            let Content::Whole(content) = self.context.blobs.read(&file)? else { return Ok(false) };
-            self.blobs.put(WRITER, &content, false)?;
-        }
-        Ok(true)
     }
 
     /// The open table, or a new one if that is full.
