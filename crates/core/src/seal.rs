@@ -32,7 +32,6 @@ use crate::report::SealReport;
 use crate::state::context::Context;
 use crate::state::{Layers, State};
 use crate::table::{Found, TableFile, TableMeta, TableWriter, ValueBytes};
-use std::collections::BTreeSet;
 use std::io;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -301,20 +300,22 @@ impl Sealing<'_> {
             Change::PutWithBlobs(_, blobs) => blobs.as_slice(),
             _ => &[],
         });
-        let named: Vec<BlobRef> = named.copied().collect::<BTreeSet<_>>().into_iter().collect();
+        let mut named: Vec<BlobRef> = named.copied().collect();
+        order::sort_by(&mut named, Ord::cmp);
+        named.dedup();
         let (from, to) = (&self.context.blobs, &self.blobs);
         let copied = each_in_parallel(&*self.context.pool, &named, |blob| {
-            let Content::Whole(content) = from.read(blob)? else { return Ok(None) };
+            let Content::Whole(content) = from.read(blob)? else { return Ok(false) };
             to.put(WRITER, &content, false)?;
-            Ok(Some(*blob))
+            Ok(true)
         })?;
-        let copied: BTreeSet<BlobRef> = copied.into_iter().flatten().collect();
+        let is_copied = |blob: &BlobRef| {
+            named.binary_search(blob).is_ok_and(|at| copied.get(at).copied().unwrap_or_default())
+        };
         for Waiting { hash, key, change, is_known } in &waiting {
             match change {
                 Change::Put(value) => self.add(*hash, key, Some(value))?,
-                Change::PutWithBlobs(value, blobs)
-                    if blobs.iter().all(|blob| copied.contains(blob)) =>
-                {
+                Change::PutWithBlobs(value, blobs) if blobs.iter().all(is_copied) => {
                     let (name, writer) = self.writer()?;
                     let added = writer.add(|fill| fill.add_with_blobs(*hash, key, 0, value));
                     added.map_err(|source| Error::io("write", &name.to_string(), source))?;
