@@ -218,11 +218,14 @@ describe('varve doctor after builds that stored nothing', () => {
       {
         what: 'hits',
         found: expect.stringContaining(
-          "the last build by rollup has stored nothing: plugin 'collecting' is not stateless",
+          "the last build by rollup has stored nothing: refused: plugin 'collecting': its hook 'generateBundle'",
         ),
         advice: expect.stringContaining("'stateless: true'"),
       },
     ])
+    expect(runVarve(['history', '--dir', join(folder, 'cache')]).out).toMatch(
+      /^rollup .* - +- +refused: plugin 'collecting': its hook 'generateBundle' may use what it keeps of each module +-$/m,
+    )
   })
 
   it.each([

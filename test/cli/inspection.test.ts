@@ -132,6 +132,37 @@ describe('a cache of plugins', () => {
   })
 })
 
+describe('why of a plugin', () => {
+  const bundle = async (folder: string, checkout: string): Promise<void> => {
+    const at = join(checkout, folder)
+    mkdirSync(at, { recursive: true })
+    writeFileSync(join(at, 'main.js'), "import 'virtual:words'")
+    const words = {
+      name: 'words',
+      resolveId: (id: string) => (id === 'virtual:words' ? `\0${id}` : null),
+      load: (id: string) => (id === '\0virtual:words' ? '1' : null),
+    }
+    const shout = { name: 'shout', transform: (code: string) => ({ code: `${code}\n`, map: null }) }
+    const wrapped = cached(shout, { cacheKey: 1, root: at, dir: join(checkout, 'cache') })
+    await (await rollup({ input: join(at, 'main.js'), plugins: [words, wrapped] })).close()
+  }
+
+  it('finds no virtual module by the id that ls --task lists', async () => {
+    root = makeFolder()
+    await bundle('.', root)
+    expect(run('ls', '--task', '--dir', 'cache')).toContain('shout  virtual:words\n')
+    expect(run('why', 'virtual:words', '--dir', 'cache')).toMatch(/^shout, module virtual:words: 1 variant$/m)
+  })
+
+  it('says that input place changed, without its values, in a package that was moved in its checkout', async () => {
+    root = makeFolder()
+    mkdirSync(join(root, '.git'))
+    await bundle('packages/one', root)
+    await bundle('packages/two', root)
+    expect(run('history', '--dir', 'cache')).toContain('directory in the checkout packages/one -> packages/two (2)')
+  })
+})
+
 it('why in the root of a workspace compares the files of a package with those of the workspace', async () => {
   root = makeFolder()
   const app = join(root, 'packages/app')

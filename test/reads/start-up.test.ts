@@ -98,6 +98,40 @@ describe.each([
   })
 })
 
+/** As Astro, whose first server makes the directory of the output known. */
+const KNOWN_OUTPUT = `
+    const { noteOutput } = await import('varve/internal')
+    noteOutput('dist', process.cwd())`
+
+const EMPTY = `if (fs.existsSync('dist')) for (const name of fs.readdirSync('dist')) fs.rmSync('dist/' + name, { recursive: true })`
+
+/** A bundler writes once its plugins have stored their results. */
+const WRITE_LATE = `await cache.commit()\n${WRITE}`
+
+it('a program whose output directory is known, and missing at first, gets nothing from the cache in its second build', () => {
+  const folder = makeProject()
+  rmSync(join(folder, 'dist'), { recursive: true })
+  expect(hits(folder, `${KNOWN_OUTPUT}\n${EMPTY}`, WRITE_LATE)).toBe(false)
+  expect(hits(folder, `${KNOWN_OUTPUT}\n${EMPTY}`, WRITE_LATE)).toBe(true)
+})
+
+it('a program that empties its output directory, and writes other names before it works, gets nothing from the cache', () => {
+  const folder = makeProject()
+  const first = (name: string): string => `${KNOWN_OUTPUT}\n${EMPTY}\nfs.writeFileSync('dist/main.js', '1')
+    fs.mkdirSync('dist/${name}'); fs.rmSync('dist/main.js')`
+  expect(hits(folder, first('one'), WRITE_LATE)).toBe(false)
+  expect(hits(folder, first('two'), WRITE_LATE)).toBe(true)
+})
+
+it('names in its output directory that a program lists and leaves count', () => {
+  const folder = makeProject()
+  const first = `${KNOWN_OUTPUT}\nconst names = fs.readdirSync('dist')`
+  expect(hits(folder, first, '')).toBe(false)
+  expect(hits(folder, first, '')).toBe(true)
+  writeFileSync(join(folder, 'dist/other.js'), '1')
+  expect(hits(folder, first, '')).toBe(false)
+})
+
 it.each(['native', 'wasm'])('a folder that a cache syncs after damage (%s) is not read by the program', (engine) => {
   const folder = makeProject()
   const program = `

@@ -47,6 +47,9 @@ async function build(root: string, engine: 'native' | 'wasm'): Promise<void> {
   await promisify(compiler.close.bind(compiler))()
 }
 
+/** What the page shows of a tree. */
+const shownIn = ({ name, title = name ?? '', parts = [] }: TreeJson): string[] => [title, ...parts.flatMap(shownIn)]
+
 const leavesOf = (node: TreeJson): TreeJson[] => node.parts?.flatMap(leavesOf) ?? [node]
 
 it.each(ENGINES)(
@@ -55,11 +58,16 @@ it.each(ENGINES)(
     const root = project()
     await build(root, engine)
     const dir = join(root, 'cache')
-    const { tree } = await new ViewSource(dir, root).contents(dir, { signal: undefined, onProgress: undefined })
+    const source = new ViewSource(dir, root)
+    const { tree } = await source.contents(dir, { signal: undefined, onProgress: undefined })
+    expect(await source.why(dir, [{ id: 'src/small.js' }])).toMatchObject([{ tool: 'webpack, development, web' }])
     const webpackPart = tree.parts?.find(({ name }) => name === 'webpack, development, web')
     expect(webpackPart?.parts?.map(({ name }) => name)).toEqual(expect.arrayContaining(['pkg', 'src/']))
     expect(leavesOf(tree).map(({ name }) => name)).toContain('chunk main') // an asset
     const moduleOf = (path: string): TreeJson | undefined => leavesOf(tree).find(({ name }) => name === path)
+    // The names of environments and of namespaces are not for users.
+    expect(shownIn(tree)).toContain('notes of webpack')
+    expect(shownIn(tree).filter((shown) => /default|\0|\.\.|packs|task:|<varve/.test(shown))).toEqual([])
     const [large, small, main] = ['node_modules/pkg/index.js', 'src/small.js', 'src/main.js'].map(moduleOf)
     expect(large?.bytes).toBeGreaterThan(2 * (small?.bytes ?? 0))
     expect(small?.workMs).toBeGreaterThan(0)

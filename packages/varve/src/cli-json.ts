@@ -389,6 +389,8 @@ export interface MadeResultJson {
 /** The stored results of an id. */
 export interface RecordJson {
   readonly task: string
+  /** In `view`: the tool and its configuration as users know them, if that is not the name of the task. */
+  readonly tool?: string
   readonly id: string
   /** The newest result comes first. */
   readonly variants: readonly VariantJson[]

@@ -14,7 +14,7 @@ export {
   TEXTS,
   unknownName,
 } from './checks/options.ts'
-export { isCpuTime, reasonWords } from './history/tally.ts'
+export { isCpuTime, REFUSED, reasonWords } from './history/tally.ts'
 export { installedPackage } from './host/installed.ts'
 export { makeDirectory } from './host/permission.ts'
 export { ownEnv, ownFiles } from './host/own.ts'

@@ -6,7 +6,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { varve } from '@varve/plugins/vite'
 import { directory, generateKeys, openRemote, remoteStatus } from '@varve/remote'
 import { type BuildRecord, openCache } from 'varve'
-import { build as buildWithVite } from 'vite'
+import { build as buildWithVite, createServer } from 'vite'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { type EngineName, ENGINES } from '../../engines.ts'
 import { makeFolder } from '../../folders.ts'
@@ -51,9 +51,7 @@ it('a config that hides the log of Vite, as that of Astro, hides the report that
   const folder = makeFolder()
   writeFileSync(join(folder, 'main.js'), 'console.log(1)')
   writeFileSync(join(folder, 'package.json'), '{}')
-  const lines: string[] = []
-  const spy = vi.spyOn(process.stderr, 'write').mockImplementation((chunk) => lines.push(String(chunk)) > 0)
-  try {
+  const lines = await printedBy(async () => {
     await buildWithVite({
       root: folder,
       configFile: false,
@@ -64,12 +62,63 @@ it('a config that hides the log of Vite, as that of Astro, hides the report that
         varve({ plugins: ['shout'], cacheKey: 1, dir: join(folder, 'cache'), report: true }),
       ],
     })
-  } finally {
-    spy.mockRestore()
-  }
+  })
   expect(lines).toEqual([
     expect.stringMatching(/^\[plugin varve\] varve: 0 of \d modules from cache, \d rebuilt \(new\)\n$/),
   ])
+})
+
+/** What the plugin of Vite prints to stderr. */
+async function printedBy(work: () => Promise<void>): Promise<readonly string[]> {
+  const lines: string[] = []
+  const spy = vi.spyOn(process.stderr, 'write').mockImplementation((chunk) => lines.push(String(chunk)) > 0)
+  try {
+    await work()
+  } finally {
+    spy.mockRestore()
+  }
+  return lines
+}
+
+it('a server that was asked for nothing reports a build without modules', async () => {
+  const folder = makeFolder()
+  writeFileSync(join(folder, 'package.json'), '{}')
+  writeFileSync(join(folder, 'main.js'), 'console.log(1)')
+  const lines = (requests: readonly string[]): Promise<readonly string[]> =>
+    printedBy(async () => {
+      const shout = { name: 'shout', transform: (code: string) => ({ code, map: null }) }
+      const server = await createServer({
+        root: folder,
+        configFile: false,
+        logLevel: 'silent',
+        optimizeDeps: { noDiscovery: true },
+        server: { middlewareMode: true, ws: false },
+        plugins: [shout, varve({ plugins: ['shout'], cacheKey: 1, dir: join(folder, 'cache'), report: true })],
+      })
+      for (const request of requests) await server.transformRequest(request)
+      await server.close()
+    })
+  expect(await lines([])).toEqual([])
+  expect(await lines(['/main.js'])).toEqual([expect.stringMatching(/^varve: 0 of 1 modules from cache/)])
+})
+
+it('the report of a build whose plugin is refused says so, and counts nothing', async () => {
+  const folder = makeFolder()
+  writeFileSync(join(folder, 'package.json'), '{}')
+  writeFileSync(join(folder, 'main.js'), 'console.log(1)')
+  const collect = { name: 'collect', transform: (code: string) => ({ code, map: null }), generateBundle: () => {} }
+  const lines = await printedBy(async () => {
+    await buildWithVite({
+      root: folder,
+      configFile: false,
+      logLevel: 'error',
+      build: { rolldownOptions: { input: join(folder, 'main.js') } },
+      plugins: [collect, varve({ plugins: ['collect'], cacheKey: 1, dir: join(folder, 'cache'), report: true })],
+    })
+  })
+  const refused = "refused: plugin 'collect': its hook 'generateBundle' may use what it keeps of each module"
+  expect(ours(lines)).toEqual([`${refused}\n`])
+  expect(await historyOf(folder, 'vite')).toMatchObject([{ hits: 0, misses: 0, reasons: { [refused]: 1 } }])
 })
 
 describe.each(Object.keys(TOOLS))('the report of a build by %s', (tool) => {

@@ -2,7 +2,10 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { openCache } from 'varve'
 import type { CliJson } from 'varve/cli-json'
+import type { StoredInput } from 'varve/internal'
+import { Why } from '../../../packages/plugins/dist/webpack/why.js'
 import { runVarve } from '../../command.ts'
 import { makeFolder } from '../../folders.ts'
 import { writeProject } from './projects.ts'
@@ -73,6 +76,21 @@ describe('varve why of a webpack build', () => {
       ['words.txt'],
     ])
     expect(why(folder, 'main.js').variants).toHaveLength(1)
+  })
+
+  it('a cold build has two variants of everything, because webpack loads a package while its dependencies are followed', async () => {
+    const folder = makeFolder()
+    writeFileSync(join(folder, 'late.json'), '{}')
+    await using cache = await openCache({ name: 'webpack', dir: join(folder, 'varve-cache') })
+    const identity = { name: 'default', digest: '', inputs: {}, digests: {}, buildDependencies: [] }
+    const records = new Why(cache, identity, folder, (name) => join(folder, name))
+    const missing = (name: string): StoredInput => ['type', name, 'missing', 0, 0, 0, 0]
+    records.noteEverything([missing('.wordsrc')])
+    records.noteEverything([missing('.wordsrc'), ['content', 'late.json', 'x', 0, 0, 0, 0]])
+    await records.putAll('1', undefined)
+    await cache.commit()
+    const { variants } = why(folder, '.')
+    expect(variants.map(({ files }) => files.map(({ name }) => name))).toEqual([['.wordsrc', 'late.json']])
   })
 
   it('names what makes the whole cache invalid', slow, async () => {

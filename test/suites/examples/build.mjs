@@ -42,6 +42,7 @@ export async function installExample({ name }, project, tarballs, manager = 'npm
   const source = at(`examples/${name}`)
   await mkdir(project, { recursive: true })
   await cp(source, project, { recursive: true, filter: (path) => !path.includes('node_modules') })
+  await run('git', ['init', '--quiet'], { cwd: project })
   await INSTALL[manager](project, tarballs)
 }
 
@@ -137,10 +138,14 @@ export async function buildElsewhere(example, project, warm) {
   await cp(project, elsewhere, { recursive: true, verbatimSymlinks: true, filter: (path) => path !== packages })
   await rename(packages, join(elsewhere, 'node_modules')) // a copy takes as long as a build
   const built = await build(example, elsewhere, 'warm', caches)
-  assert.deepEqual(built.files, warm.files, 'a build in another directory writes other files')
+  const withoutVarve = () => build(example, elsewhere, 'without', `${caches}-none`)
+  const isSame = pathsOfDifferences(built.files, warm.files).size === 0
+  const reference = isSame ? warm : await withoutVarve() // some frameworks put paths of the project into their output
+  await compareFiles('a build in another directory', built, reference, withoutVarve)
   const { missesElsewhere = 0 } = example
-  assert.deepEqual([built.hits, built.misses], [warm.hits - missesElsewhere, missesElsewhere], 'a build in another directory misses')
-  assert.equal(reportedIn(built).hits, reportedIn(warm).hits - missesElsewhere, 'a build in another directory reports other hits')
+  assert.ok(built.misses <= missesElsewhere, `a build in another directory misses ${built.misses} times: ${linesOf(built)}`)
+  assert.ok(built.hits + built.misses >= warm.hits, 'a build in another directory looks up less')
+  assert.equal(reportedIn(built).hits, reportedIn(warm).hits + built.hits - warm.hits, 'a build in another directory reports other hits')
   const varve = (/** @type {string[]} */ ...args) => {
     const command = join(elsewhere, 'node_modules/varve/dist/bundle/cli.js')
     return run(process.execPath, [command, ...args], { cwd: elsewhere, env: environmentOf(elsewhere, 'warm', caches) })
@@ -152,11 +157,38 @@ export async function buildElsewhere(example, project, warm) {
   assert.doesNotMatch(shown.join(''), /task:|reads:|packs|<varve|\.\.\/|%20/)
 }
 
+/** The lines of Varve in what a build printed. @param {Built} built */
+const linesOf = ({ printed }) => (printed.match(/.*\bvarve: .*/g) ?? []).join('; ')
+
 /** What a build reported: the sum of its lines. @param {Built} built */
 function reportedIn({ printed }) {
   const lines = [...printed.matchAll(/varve: ([\d,]+) of ([\d,]+) modules from cache/g)]
   assert.ok(lines.length > 0, 'a build reports nothing')
   return { hits: lines.reduce((sum, [, hits = '']) => sum + Number(hits.replaceAll(',', '')), 0) }
+}
+
+/** The paths of the files that one build wrote and the other did not, or with other bytes. @param {readonly string[]} one @param {readonly string[]} other */
+export function pathsOfDifferences(one, other) {
+  const lines = [...one.filter((line) => !other.includes(line)), ...other.filter((line) => !one.includes(line))]
+  return new Set(lines.map((line) => line.slice(0, line.lastIndexOf(' '))))
+}
+
+/**
+ * Compares what a build wrote with one without Varve. If it differs, another build without Varve shows which files the tool itself does not repeat;
+ * those are named, and not blamed on the cache.
+ * @param {string} what
+ * @param {Pick<Built, 'files'>} built
+ * @param {Pick<Built, 'files'>} without
+ * @param {() => Promise<Pick<Built, 'files'>>} buildAgain without Varve
+ */
+export async function compareFiles(what, built, without, buildAgain) {
+  const differing = pathsOfDifferences(built.files, without.files)
+  if (differing.size === 0) return
+  const unstable = pathsOfDifferences((await buildAgain()).files, without.files)
+  const blamed = [...differing].filter((path) => !unstable.has(path))
+  assert.ok(blamed.length === 0, `${what} writes other files than one without Varve: ${blamed.join(', ')}`)
+  assert.ok(unstable.size < without.files.length, `two builds without Varve have no file in common`)
+  process.stdout.write(`    two builds without Varve differ in ${[...unstable].join(', ')}\n`)
 }
 
 /** Builds three times, and compares. @param {Example} example @param {string} project */
@@ -165,10 +197,9 @@ export async function buildThrice(example, project) {
   const cold = await build(example, project, 'cold')
   const warm = await build(example, project, 'warm')
   assert.deepEqual([without.hits, without.misses], [0, 0], 'a build without Varve used it')
-  const others = (/** @type {Built} */ { files }) => files.filter((file) => !without.files.includes(file)).join(', ')
-  assert.equal(others(cold), '', `a cold build writes other files than one without Varve: ${others(cold)}`)
-  assert.equal(others(warm), '', `a warm build writes other files than one without Varve: ${others(warm)}`)
-  assert.deepEqual([cold.files.length, warm.files.length], [without.files.length, without.files.length], 'a build with Varve leaves out files')
+  const again = () => build(example, project, 'without', `${cachesOf(project)}-none`)
+  await compareFiles('a cold build', cold, without, again)
+  await compareFiles('a warm build', warm, without, again)
   assert.ok(cold.misses > 0 && warm.hits > 0, `Varve took no part: ${cold.misses} misses, then ${warm.hits} hits`)
   const { missesMax = 0 } = example
   assert.ok(warm.misses <= missesMax, `the warm build missed ${warm.misses} times, at most ${missesMax} are expected`)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { makeFolder } from '../../folders.ts'
-import { filesOf } from './build.mjs'
+import { compareFiles, filesOf } from './build.mjs'
 import { EXAMPLES } from './projects.mjs'
 
 const REPOSITORY = fileURLToPath(new URL('../../..', import.meta.url))
@@ -32,6 +32,23 @@ it('a list that a framework writes in any order is the same, also when another i
   const first = await written('const styles = {\n  a: one(),\n  b: two()\n}\n')
   expect(await written('const styles = {\n  b: two(),\n  a: one()\n}\n')).toEqual(first)
   expect(await written('const styles = {\n  b: two(),\n  a: two()\n}\n')).not.toEqual(first)
+})
+
+describe('a build that writes other files than one without Varve', () => {
+  const wrote = (...files: string[]): { readonly files: string[] } => ({ files })
+  const compare = (built: { readonly files: string[] }, again: { readonly files: string[] }): Promise<void> =>
+    compareFiles('it', built, wrote('a 1', 'b 1'), () => Promise.resolve(again))
+
+  it('is wrong if two builds without Varve write the same', async () => {
+    await expect(compare(wrote('a 1', 'b 2'), wrote('a 1', 'b 1'))).rejects.toThrow(/: b$/)
+    await expect(compare(wrote('a 1'), wrote('a 1', 'b 1'))).rejects.toThrow(/: b$/)
+  })
+
+  it('is not blamed on the cache if the tool writes others each time, and other files still are', async () => {
+    await compare(wrote('a 1', 'b 2'), wrote('a 1', 'b 3'))
+    await expect(compare(wrote('a 2', 'b 2'), wrote('a 1', 'b 3'))).rejects.toThrow(/: a$/)
+    await expect(compare(wrote('a 2', 'b 2'), wrote('a 3', 'b 3'))).rejects.toThrow('no file in common')
+  })
 })
 
 describe.each(EXAMPLES)('the example $name', ({ name, pages, title }) => {

@@ -27,10 +27,10 @@ async function tryExample(example, folder, tarballs, manager) {
   const project = join(folder, example.name, 'project')
   await step(`${example.name}: install`, () => installExample(example, project, tarballs, manager))
   const built = await step(`${example.name}: build`, () => buildThrice(example, project))
-  const { check, isMovable = false } = example
+  const { check } = example
   if (check !== undefined) await step(`${example.name}: its other promises`, () => check(project))
   const { cold, warm } = built
-  if (isMovable) await step(`${example.name}: in another directory`, () => buildElsewhere(example, project, warm))
+  await step(`${example.name}: in another directory`, () => buildElsewhere(example, project, warm))
   return [example.name, cold.misses, warm.hits, warm.misses, WAYS.map((way) => built[way].cpuSeconds.toFixed(1)).join(', ')]
 }
 

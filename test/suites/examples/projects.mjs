@@ -16,8 +16,7 @@ import { checkCachedHandler } from './nitro.mjs'
  * @property {readonly string[]} pages sources, named after orders, that `bench/examples` multiplies
  * @property {number} copies of them, so that a build takes longer than a start
  * @property {string} cached what Varve caches in it
- * @property {boolean} [isMovable] whether a build in another directory takes everything from the cache
- * @property {number} [missesElsewhere] of such a build, 0 by default; with `reason`
+ * @property {number} [missesElsewhere] of a build in another directory, 0 by default; with `reason`
  * @property {readonly string[]} [managers] the package managers whose installation is built, all by default
  * @property {(project: string) => Promise<void>} [check] what else its README promises
  */
@@ -27,10 +26,9 @@ const DATE = /\d{4}-\d\d-\d\dT[\d:.]+Z/g
 
 /** @type {readonly Example[]} */
 export const EXAMPLES = [
-  { name: 'vue-vite', isMovable: true, title: 'Vue with Vite', cached: "Vue's compiler", output: 'dist', pages: ['src/pages/Orders.vue'], copies: 100 },
+  { name: 'vue-vite', title: 'Vue with Vite', cached: "Vue's compiler", output: 'dist', pages: ['src/pages/Orders.vue'], copies: 100 },
   {
     name: 'react-vite',
-    isMovable: true,
     title: 'React with Vite',
     cached: 'Babel with the React Compiler',
     output: 'dist',
@@ -47,7 +45,6 @@ export const EXAMPLES = [
   },
   {
     name: 'webpack-typescript',
-    isMovable: true,
     missesElsewhere: 1,
     reason: 'webpack stores the times of a directory for `require.context`, and no digest of it',
     title: 'webpack with TypeScript',
@@ -58,7 +55,6 @@ export const EXAMPLES = [
   },
   {
     name: 'rsbuild',
-    isMovable: true,
     title: 'React with Rsbuild',
     cached: 'Babel with the React Compiler',
     output: 'dist',
@@ -68,7 +64,6 @@ export const EXAMPLES = [
   {
     name: 'nx',
     managers: ['npm'], // Nx runs the scripts with the package manager in PATH
-    isMovable: true,
     title: 'An Nx workspace with Vite',
     cached: 'Babel with the React Compiler',
     output: 'packages/shop/dist',
@@ -91,6 +86,8 @@ export const EXAMPLES = [
     cached: 'Babel with the React Compiler',
     output: 'dist',
     random: [/"generatedAt":\d+/g],
+    missesElsewhere: 1,
+    reason: 'Storybook names a variable of one virtual module after the absolute path of the preview',
     pages: ['src/orders/Orders.jsx', 'src/orders/Orders.stories.jsx'],
     copies: 20,
   },
@@ -102,6 +99,7 @@ export const EXAMPLES = [
     random: [/"(?:previewMode\w+|encryptionKey)":\s*"[^"]*"/g],
     ignored: [/^trace/],
     missesMax: 10,
+    missesElsewhere: 10,
     reason: 'the compiler for the edge has no modules; so its record counts lookups of namespaces, some of which have no entry',
     pages: ['app/orders/page.jsx'],
     copies: 20,
@@ -114,6 +112,8 @@ export const EXAMPLES = [
     leftovers: ['.nuxt'],
     random: [UUID, DATE, /"timestamp":\d+/g, /"etag": "[^\n]*/g],
     unordered: [/\/(?:styles|nitro)\.mjs$/],
+    missesElsewhere: 35,
+    reason: 'Nuxt encodes the absolute path of the project in the ids of its virtual modules',
     pages: ['pages/orders.vue'],
     copies: 20,
     check: checkCachedHandler,

@@ -24,6 +24,9 @@ const VARIANTS = 8
 const COMMIT_IDLE_MS = 250
 const WORK_IDLE_MS = 1000
 
+/** The input that is the path of the project in its checkout. */
+const PLACE = 'directory in the checkout'
+
 interface Open extends CallFacts {
   readonly session: Session
   readonly inputs: Identity
@@ -237,7 +240,7 @@ export class Calls {
     const identity = identityOf({ ...this.#options, cacheKey }, root)
     // A plugin may use the path of a module relative to the project.
     const place = relative(root.checkout, root.folder).replaceAll('\\', '/')
-    const inputs = { ...identity, ...caller.inputs, ...(place !== '' && { place }) }
+    const inputs = { ...identity, ...caller.inputs, ...(place !== '' && { [PLACE]: place }) }
     const changed = caller.isServer === true ? undefined : changedInput(root, this.#options, identity)
     if (changed !== undefined) return this.#endEarly(caller.name, changed, warn)
     // An entry that contains the root outside of known path fields is valid for that root only.
@@ -261,20 +264,25 @@ export class Calls {
     }
     // A server begins a build for each environment, and its logger may be silent when it ends, as that of Vitest.
     if (this.#open === undefined)
-      session.beginBuild(reportOf(this.#options.report), server === undefined ? (text) => caller.info(text) : printLine)
+      session.beginBuild(
+        reportOf(this.#options.report),
+        server === undefined ? (text) => caller.info(text) : printLine,
+        server !== undefined,
+      )
     this.#open?.leave()
     const partsOf = sharedParts(caller, { ...this.#options, cacheKey }, root)
     this.#open = { session, inputs, root, taskOf, server, partsOf, leave: () => void session.beforeCommit.delete(look) }
   }
 
-  async #refuse({ name, tool, isServer }: Caller, reason: string, root: Root, warn: Warn): Promise<void> {
+  async #refuse(caller: Caller, reason: string, root: Root, warn: Warn): Promise<void> {
+    const { name, tool, isServer } = caller
     if (!this.#isRefused)
       warn(`plugin '${name}' is not cached: ${reason}. If it keeps nothing between its hooks, set 'stateless: true'`)
     this.#isRefused = true
     if (isServer === true || this.#refused !== undefined) return
     const session = await Session.acquire(tool, this.#options, root, warn)
-    session.beginBuild(false, warn)
-    this.#refused = { session, reason: `plugin '${name}' is not stateless: ${reason}` }
+    session.beginBuild(reportOf(this.#options.report), (text) => caller.info(text))
+    this.#refused = { session, reason: `plugin '${name}': ${reason}` }
   }
 
   /** The build is counted although nothing of it is cached, so that `varve doctor` finds it. */
@@ -282,7 +290,7 @@ export class Calls {
     const refused = this.#refused
     this.#refused = undefined
     if (refused === undefined) return
-    refused.session.progress.uncached({ [refused.reason]: 1 })
+    refused.session.progress.refused(refused.reason)
     refused.session.endBuild()
     await refused.session.release()
   }

@@ -9,7 +9,7 @@
  */
 import type { BuildCounts, RemoteReport, Task } from 'varve'
 import { disk, environment } from '../host/files.ts'
-import { isCpuTime, noteOutput, reasonWords } from 'varve/internal'
+import { isCpuTime, noteOutput, REFUSED, reasonWords } from 'varve/internal'
 import type { CachedStats, ReportOption } from './options.ts'
 
 /** Reasons that a line names. */
@@ -80,9 +80,15 @@ export function infoOf(name: string, compiler: LoggingCompiler): (text: string) 
   }
 }
 
+/** Whether the plugins of a build had nothing to do, and none is refused. */
+export function isWithoutLookup({ hits, misses, reasons = {} }: BuildCounts): boolean {
+  return hits + misses === 0 && Object.keys(reasons).length === 0
+}
+
 /** The counts of a build as a phrase; `isSaved` as in `ReportedBuild`. */
 export function lineOf({ hits, misses, reasons = {}, savedMs = 0 }: BuildCounts, isSaved: boolean): string {
-  if (hits + misses === 0) return 'no module of this build was looked up in the cache'
+  if (isWithoutLookup({ hits, misses, reasons })) return 'no module of this build was looked up in the cache'
+  if (hits + misses === 0) return Object.keys(reasons).join(', ').replaceAll(UNSAFE, '?')
   const parts = [`${numberOf(hits)} of ${numberOf(hits + misses)} modules from cache`]
   if (savedMs >= 1) parts.push(`${durationOf(savedMs)} ${isSaved ? 'saved' : 'of work'}`)
   if (misses > 0) parts.push(`${numberOf(misses)} rebuilt${reasonsOf(reasons)}`)
@@ -201,6 +207,8 @@ export class Progress {
   readonly #modules: Map<string, string | undefined> = new Map()
   /** Calls that were not cached, by reason. */
   readonly #uncached: Map<string, number> = new Map()
+  /** Why plugins are not cached at all. */
+  readonly #refused: Set<string> = new Set()
   #savedMs = 0
 
   /** Notes a result of a module. `reason` is that of a miss. */
@@ -212,6 +220,11 @@ export class Progress {
   uncached(reasons: Readonly<Record<string, number>>): void {
     for (const [reason, count] of Object.entries(reasons))
       this.#uncached.set(reason, (this.#uncached.get(reason) ?? 0) + count)
+  }
+
+  /** Notes that nothing of a plugin is cached. */
+  refused(why: string): void {
+    this.#refused.add(why)
   }
 
   /** Adds time that the results from the cache took when they were made. */
@@ -230,9 +243,11 @@ export class Progress {
     for (const reason of this.#modules.values()) if (reason !== undefined) add(reason, 1)
     const hits = this.#modules.size - misses
     if (this.#modules.size === 0) for (const [reason, count] of this.#uncached) add(`${NOT_STORED}${reason}`, count)
+    if (hits + misses === 0) for (const why of this.#refused) reasons[`${REFUSED}${why}`] = 1
     const counts = { hits, misses, reasons, savedMs: this.#savedMs }
     this.#modules.clear()
     this.#uncached.clear()
+    this.#refused.clear()
     this.#savedMs = 0
     return counts
   }

@@ -6,7 +6,7 @@ import { type Cache, openCache, type Task, type TaskOptions, type VarveError } f
 import { isCpuTime } from 'varve/internal'
 import { Explanations } from './digest.ts'
 import { type CachedOptions, cacheFolder, type ReportOption } from './options.ts'
-import { Progress, reportBuild } from './report.ts'
+import { isWithoutLookup, Progress, reportBuild } from './report.ts'
 import type { Root } from './root.ts'
 
 /** Version of the layout of entries. */
@@ -34,6 +34,8 @@ export class Session {
   #building = 0
   #report: ReportOption = false
   #info: Warn = () => undefined
+  /** Whether the build is the life of a server, which may end without a request. */
+  #isServer = false
   #cache: Cache | undefined
 
   private constructor(id: string, tool: string, options: CachedOptions, root: Root, warn: Warn) {
@@ -61,9 +63,10 @@ export class Session {
   }
 
   /** Called when a build of one plugin begins. The line is printed once, by `info` of a plugin that requests it. */
-  beginBuild(report: ReportOption, info: Warn): void {
+  beginBuild(report: ReportOption, info: Warn, isServer: boolean = false): void {
     if (this.#building === 0) this.explanations?.begin()
     this.#building += 1
+    this.#isServer = isServer
     if (report === false || this.#report === 'summary') return
     this.#report = report
     this.#info = info
@@ -76,6 +79,7 @@ export class Session {
     if (this.#building > 0) return
     const counts = this.progress.take()
     this.#cache?.recordBuild(counts)
+    if (this.#isServer && isWithoutLookup(counts)) this.#report = false
     const remote = this.#report === false || this.#cache?.closed !== false ? undefined : this.#cache.status().remote
     reportBuild(this.#report, { tool: this.#tool, counts, isSaved: isCpuTime(), remote }, this.#info)
     this.#report = false

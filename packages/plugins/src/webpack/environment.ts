@@ -215,7 +215,7 @@ export class Environments {
     if (typeof set === 'string') return undefined
     const { resolveDependencies: steps, resolveResults } = found
     const resolving = await takeSnapshot(info, steps, this.#compiler.options.snapshot.resolveBuildDependencies)
-    await this.why.putEverything(set)
+    this.why.noteEverything(set)
     const read = [found, steps].flatMap(({ files, directories, missing }) => [...files, ...directories, ...missing])
     const paths = set.flatMap(([kind, name]) => (kind === 'env' || kind === 'names' ? [] : [notes.pathOf(name)]))
     const { names, isBound } = aboveOf(this.#reads.root.folder, [...all, ...read, ...paths])

@@ -432,7 +432,7 @@ export class DiskLayer {
       const isIdle = isSliced ? () => this.#isIdle : undefined
       // If the next build has begun, its commit writes what has been put so far.
       if (
-        !(await why.putModules(version, isIdle)) ||
+        !(await why.putAll(version, isIdle)) ||
         !(await this.#writing.putAll(open, environment, isIdle, this.#compiler.watchMode))
       )
         return

@@ -55,6 +55,9 @@ export class Why {
   /** Dependencies of the modules that were built since the last write, by resource. */
   readonly #built: Map<string, Built> = new Map()
 
+  /** The environment that was recorded last, until the next write. */
+  #everything: readonly StoredInput[] | undefined
+
   readonly #inputs: TaskInputs
   /** What has changed for all modules, in words. */
   changes: readonly string[] = []
@@ -68,8 +71,12 @@ export class Why {
     this.#inputs = inputs
   }
 
-  /** Records an environment. */
-  async putEverything(set: readonly StoredInput[]): Promise<void> {
+  /** Notes an environment. One that the same build replaces, because a package was loaded late, has no record. */
+  noteEverything(set: readonly StoredInput[]): void {
+    this.#everything = set
+  }
+
+  async #putEverything(set: readonly StoredInput[]): Promise<void> {
     const isShown = ([kind, , digest]: StoredInput): boolean => SHOWN.has(kind) || digest === 'missing'
     const files = new Set(set.filter(isShown).map(([, name]) => this.#pathOf(name)))
     const variables = set.flatMap(([kind, name]) => (kind === 'env' ? [name] : []))
@@ -96,8 +103,14 @@ export class Why {
     for (const child of children) this.note(child)
   }
 
-  /** Records the noted modules in a generation of the cache; with `isIdle`, until it returns false. Returns whether all were put. */
-  async putModules(generation: string, isIdle: (() => boolean) | undefined): Promise<boolean> {
+  /**
+   * Records the noted environment, and the noted modules in a generation of the cache; with `isIdle`, until it returns false. Returns
+   * whether all were put.
+   */
+  async putAll(generation: string, isIdle: (() => boolean) | undefined): Promise<boolean> {
+    const set = this.#everything
+    this.#everything = undefined
+    if (set !== undefined) await this.#putEverything(set)
     let startMs = performance.now()
     for (const [resource, { files, values }] of this.#built) {
       this.#built.delete(resource)

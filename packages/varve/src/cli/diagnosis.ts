@@ -7,11 +7,12 @@
  *   path        an absolute path has changed, as in another checkout
  *   variable    a variable has another value than in the build before
  *   new         each build has other ids than the one before
- *   not stored  the last builds have stored nothing, each for the same reason
+ *   nothing     the last builds have stored nothing, each for the same reason: `not stored: ..` or `refused: ..`
  */
 import { dirname } from 'node:path'
 import type { FindingJson } from '../cli-json.ts'
 import type { BuildRecord } from '../history/history.ts'
+import { REFUSED } from '../history/tally.ts'
 
 /** Builds that are looked at, and builds in a row that show a pattern. */
 const BUILDS_MAX = 12
@@ -48,8 +49,8 @@ export function diagnose(dir: string, builds: readonly BuildRecord[]): FindingJs
 
 type FindingBody = Omit<FindingJson, 'what'>
 
-/** What a reason begins with if a result cannot be stored. */
-const NOT_STORED = 'not stored: '
+/** What a reason begins with if results cannot be stored, or a plugin is not cached at all. */
+const NOTHING = /^(?:not stored|refused): /
 
 /** What to do about results that are not stored, by words of the reason. */
 const WAYS_OUT: readonly (readonly [words: RegExp, advice: string])[] = [
@@ -62,7 +63,7 @@ const WAYS_OUT: readonly (readonly [words: RegExp, advice: string])[] = [
     "a plugin that makes something of several modules is not cached, so remove varve(); of one that keeps nothing: varve({ plugins: [{ name: '<name>', stateless: true }] })",
   ],
   [/^varve\(\) knows no plugin/, 'there is nothing to cache in this build, so remove varve()'],
-  [/stateless|keeps|makes/, "if the plugin keeps nothing between its hooks, set 'stateless: true' for it"],
+  [/^refused/, "if the plugin keeps nothing between its hooks, set 'stateless: true' for it"],
   [
     /network|connect/,
     "results that depend on the network cannot be checked again; if they do not depend on it, name the package in 'trust'",
@@ -77,16 +78,15 @@ const WAYS_OUT: readonly (readonly [words: RegExp, advice: string])[] = [
 
 /** Builds in which no result could be stored. */
 function storesNothing(builds: readonly BuildRecord[]): FindingBody | undefined {
-  const isNothing = ({ hits, reasons }: BuildRecord): boolean =>
-    hits === 0 && Object.keys(reasons).some((one) => one.startsWith(NOT_STORED))
+  const reasonOf = ({ reasons }: BuildRecord): string | undefined =>
+    Object.keys(reasons).find((one) => NOTHING.test(one))
+  const isNothing = (build: BuildRecord): boolean => build.hits === 0 && reasonOf(build) !== undefined
   const from = builds.findIndex((build) => !isNothing(build))
   const count = from < 0 ? builds.length : from
   const [newest] = builds
   if (count === 0 || newest === undefined) return undefined
-  const reason =
-    Object.keys(newest.reasons)
-      .find((one) => one.startsWith(NOT_STORED))
-      ?.slice(NOT_STORED.length) ?? ''
+  const found = reasonOf(newest) ?? ''
+  const reason = found.startsWith(REFUSED) ? found : found.replace(NOTHING, '')
   const last = count === 1 ? 'the last build' : `each of the last ${count} builds`
   const wayOut = WAYS_OUT.find(([words]) => words.test(reason))?.[1]
   return {

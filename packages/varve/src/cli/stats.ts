@@ -8,7 +8,7 @@ import type { CacheJson, EachReports, StatsContentJson } from '../cli-json.ts'
 import { toVarveError } from '../errors.ts'
 import { cachesDirectory, projectDirectory } from '../health/directory.ts'
 import { readHistory, type BuildRecord } from '../history/history.ts'
-import { reasonWords } from '../history/tally.ts'
+import { REFUSED, reasonWords } from '../history/tally.ts'
 import { FORMAT_FOLDER, SECRET_FOLDER, groupOf, RECORDS_PREFIX } from '../host/format.ts'
 import type { LayerReport, NamespaceStats, Stats } from '../reports.ts'
 import type { Session } from '../session/session.ts'
@@ -310,7 +310,7 @@ function historyText(builds: readonly BuildRecord[], described: Described | unde
     escapeText(build.name),
     age(build.startMs),
     time(build.durationMs),
-    `${grouped(build.hits)} of ${grouped(build.hits + build.misses)}`,
+    build.hits + build.misses === 0 ? '-' : `${grouped(build.hits)} of ${grouped(build.hits + build.misses)}`,
     build.savedMs === 0 ? '-' : time(build.savedMs),
     escapeText(reasonsOf(build.reasons)),
     escapeText(isDescribed ? described.titlesOf(build.namespaces).join(', ') || '-' : namespacesOf(build)),
@@ -319,7 +319,9 @@ function historyText(builds: readonly BuildRecord[], described: Described | unde
 }
 
 function reasonsOf(reasons: Readonly<Record<string, number>>): string {
-  const texts = Object.entries(reasons).map(([reason, count]) => `${reasonWords(reason)} (${grouped(count)})`)
+  const texts = Object.entries(reasons).map(([reason, count]) =>
+    reason.startsWith(REFUSED) ? reason : `${reasonWords(reason)} (${grouped(count)})`,
+  )
   return texts.length === 0 ? '-' : texts.join(', ')
 }
 

@@ -8,7 +8,7 @@ import { resolve } from 'node:path'
 import { VarveError } from '../errors.ts'
 import { intoPlace } from '../files/spool.ts'
 import { command, type CommonOptions } from './command.ts'
-import { pathOf, wholeNumber } from './open/entries.ts'
+import { describedIn, pathOf, wholeNumber } from './open/entries.ts'
 import { escapeText } from './output/escape.ts'
 import { findReadable, inspect, type OpenFolder } from './open/folder.ts'
 import { cannotWrite, withProgress, write, writeJson } from './output/output.ts'
@@ -23,6 +23,7 @@ import {
 } from '../cli-json.ts'
 import type { EngineControl } from '../engine/engine.ts'
 import { readHistory } from '../history/history.ts'
+import { RECORDS_PREFIX } from '../host/format.ts'
 import { installedPackage } from '../host/installed.ts'
 import type { Root } from '../inputs/root.ts'
 import { isOffline } from '../remote/attach.ts'
@@ -159,11 +160,16 @@ export class ViewSource {
           .filter(({ name }) => task === undefined || name === `task:${task}`)
           .flatMap((each) => [...keys(id)].map((key) => recordOf(session, each, key))),
       )
-      return explain(
+      const described = await describedIn(session)
+      const records = await explain(
         session,
         found.filter(({ variants }) => variants.length > 0),
         this.#roots,
       )
+      return records.map((record) => {
+        const tool = described.of(`${RECORDS_PREFIX}${record.task}`)?.title
+        return tool === undefined ? record : { ...record, tool }
+      })
     })
   }
 

@@ -56,8 +56,9 @@ async function run(given: string, options: WhyOptions): Promise<void> {
     const id = isWindowsPath ? given : String(parseKey(given))
     const file = fileOf(id)
     const roots = candidateRoots(options.root, file)
+    // Lists show the id of a virtual module without the byte that it begins with.
     const keysIn = (root: Root): readonly string[] =>
-      [id, ...(file === undefined ? [] : [paths.resolve(id)])].flatMap((one) => keysOf(one, root, roots))
+      [id, `\0${id}`, ...(file === undefined ? [] : [paths.resolve(id)])].flatMap((one) => keysOf(one, root, roots))
     const keys = [...new Set(roots.flatMap(keysIn))]
     const tasks = await tasksOf(session, options.task)
     const found = tasks
@@ -206,7 +207,8 @@ function headOf({ task, id }: RecordJson, described: Described): string {
 
 function textOf({ variants, between }: RecordJson, what: string): string {
   const [last] = variants
-  const why = last?.why === undefined ? '' : `last miss, ${age(last.timeMs)} ago: ${escapeText(last.why)}\n`
+  const why =
+    last?.why === undefined ? '' : `last miss, ${age(last.timeMs)} ago: ${escapeText(last.why.replaceAll('\0', ''))}\n`
   const head = `${what}: ${counted(variants.length, 'variant')}\n${why}`
   const from = ({ layer }: VariantJson): string => (layer === null ? '' : `, from the layer ${escapeText(layer)}`)
   const lines = variants.map(

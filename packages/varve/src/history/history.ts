@@ -120,8 +120,8 @@ export class Recorder {
 
   /** Whether the tool had results of which this build has stored none: `varve doctor` looks for such builds. */
   hasStoredNothing(store: EngineStore): boolean {
-    const { hits, misses } = this.#parts.tally.tool
-    return hits === 0 && misses > 0 && this.#writtenBytes === 0 && store.pendingBytes() === 0
+    const { hits, isEmpty } = this.#parts.tally.tool
+    return hits === 0 && !isEmpty && this.#writtenBytes === 0 && store.pendingBytes() === 0
   }
 
   /**

@@ -10,6 +10,9 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ['result', 'result evicted'],
 ])
 
+/** What the reason begins with why nothing of a build is cached. */
+export const REFUSED = 'refused: '
+
 /** The reason of a record, as reports and the history show it. */
 export function reasonWords(reason: string): string {
   return REASONS.get(reason) ?? reason.replace(/^list (.+)$/, 'list of $1 changed')
@@ -83,7 +86,10 @@ export interface BuildCounts {
   readonly hits: number
   /** Results that the build made. */
   readonly misses: number
-  /** Number of misses by reason; `TaskStats.reasons` has the words of tasks. */
+  /**
+   * Number of misses by reason; `TaskStats.reasons` has the words of tasks. Without misses: why nothing was looked up, such as
+   * `refused: <why>`.
+   */
   readonly reasons?: Readonly<Record<string, number>> | undefined
   /** Milliseconds that it took to make these hits when they were made. */
   readonly savedMs?: number | undefined
@@ -136,7 +142,7 @@ export class Counts {
   }
 
   get isEmpty(): boolean {
-    return this.count === 0
+    return this.count === 0 && this.reasons.size === 0
   }
 
   #add(reason: string, count: number): void {

@@ -20,6 +20,8 @@ export interface Noted {
   readonly kind: ReadKind
   readonly path: string
   isCurrent(disk: Disk): boolean
+  /** Whether this process has changed the path since. An older copy does not say. */
+  readonly isFrozen?: boolean
   /** Whether the path is no longer what was read; `now`: what is there, if that is known. */
   hasChanged(disk: Disk, now?: Present): boolean
   freeze(disk: Disk): void
@@ -59,6 +61,10 @@ export class Observed implements Noted, Present {
     const made = new Observed(disk, kind, path)
     if (made.#isExact) made.digest(disk)
     return made
+  }
+
+  get isFrozen(): boolean {
+    return this.#isFrozen
   }
 
   /** Whether each later change shows. */

@@ -12,6 +12,7 @@ import {
   type Ambient,
   type Installation,
   type Opaque,
+  isOutputFolder,
   sharedInstallation,
   makeInstallation,
   removeInstallation,
@@ -64,7 +65,7 @@ function measureClockHere(): void {
  *
  * A file that the program wrote is its output, not its configuration: what it reads of it afterwards does not count, nor that
  * it was missing before. The output of one build would otherwise decide the next one of the same process. Programs empty the
- * folder of their output, and list it for that: names and types count as they are when work begins, which is what the next run
+ * folder of their output, and look whether it exists and list it for that: names and types count as they are when work begins, which is what the next run
  * can find again. A content that the program read and that has changed since is in its memory only: `ReadScope` refuses.
  */
 
@@ -132,7 +133,7 @@ export class StartUp implements Ambient {
     if (this.scopes > 0 || this.#reads.has(key)) return false
     if (isInPackage(path) && !MANIFEST.test(path)) return false
     this.#noteLink(path)
-    if (this.#written.has(path) && !isOfFolder(kind)) return false
+    if ((this.#written.has(path) || isOutputFolder(path)) && !isOfFolder(kind)) return false
     if (this.#reads.size >= PATHS_MAX) {
       this.isTooLong = true
       return false

@@ -34,7 +34,7 @@ import {
 } from './counted.ts'
 import { forwardInputs, Generations, type ReadStore, type Verdict } from './generations.ts'
 import { FollowedModules, lookedAt } from './resolution.ts'
-import { CONTENT_KINDS, type Disk, hostDisk, keyOf, READ_KINDS, type ReadKind } from '../inputs/input.ts'
+import { CONTENT_KINDS, type Disk, hostDisk, isOfFolder, keyOf, READ_KINDS, type ReadKind } from '../inputs/input.ts'
 import { installResolution } from './modules.ts'
 import { hiddenReads, packageToTrust } from './known.ts'
 import { type ChangedInput, Comparison, namesOf, type StoredInput, storedInput } from '../inputs/set.ts'
@@ -126,7 +126,11 @@ class Lives implements Looks {
     const looks: Noted[] = []
     for (const life of this.#lives.values()) {
       if (life.state !== 'counted') continue
-      const isReplaced = life.by === 'start-up' && isOutput(life.look.path) && life.look.hasChanged(disk)
+      const { look } = life
+      const isReplaced =
+        life.by === 'start-up' &&
+        isOutput(look.path) &&
+        ((isOfFolder(look.kind) && look.isFrozen === true) || look.hasChanged(disk))
       if (!isReplaced) looks.push(life.look)
     }
     return looks

@@ -146,6 +146,11 @@ export function noteOutput(folder: string, root: string): void {
   if (!isAround) sharedInstallation()?.outputs.add(output)
 }
 
+/** Whether a path is an output directory. */
+export function isOutputFolder(path: string): boolean {
+  return sharedInstallation()?.outputs.has(path) === true
+}
+
 /** Whether a path is an output directory or below one. It looks up from the path, because a process may have many outputs. */
 export function isOutput(path: string): boolean {
   const outputs = sharedInstallation()?.outputs

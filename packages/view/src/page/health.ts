@@ -95,13 +95,13 @@ export async function openExplanation(ask: Ask, id: string, task: string | undef
   }
 }
 
-function recordOf({ task, variants, between }: RecordJson): HTMLElement {
+function recordOf({ task, tool = `Task ${task}`, variants, between }: RecordJson): HTMLElement {
   const pair =
     between.length === 0 ? [] : [el('h4', {}, 'How the two newest results differ'), differencesTable(between)]
   return el(
     'article',
     {},
-    el('h3', {}, `Task ${task}: ${counted(variants.length, 'result')}`),
+    el('h3', {}, `${tool}: ${counted(variants.length, 'result')}`),
     ...variants.map(variantOf),
     ...pair,
   )

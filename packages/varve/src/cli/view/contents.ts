@@ -194,12 +194,16 @@ export async function contentsOf(
 /** The name of parts that users need not know of. */
 const UNLISTED = 'notes and the resolver'
 
-/** The tree with titles where names are not those that users know. */
+/** The tree with titles where names are not those that users know. What they need not know of is one part. */
 function withTitles(tree: TreeJson, described: Described): TreeJson {
   const groups = tree.parts?.map((group) => {
     const description = described.of(group.name ?? '')
     if (description === undefined) return group
-    const title = description.isInternal === true ? description.title : (group.name ?? '').slice(RECORDS_PREFIX.length)
+    if (description.isInternal === true) {
+      const { name, entries, bytes, workMs } = group
+      return { name, title: description.title, entries, bytes, workMs }
+    }
+    const title = (group.name ?? '').slice(RECORDS_PREFIX.length)
     return { ...group, title, ...partsWithTitles(group, (name) => description.subjectOf(group.name ?? '', name)?.path) }
   })
   return { ...tree, ...(groups === undefined ? {} : { parts: groups }) }
