@@ -350,13 +350,15 @@ class ReadSink implements Sink {
     return reads.size > count
   }
 
-  wrote(path: string): void {
-    this.build.outer?.wrote(path)
+  wrote(path: string, isRemoval = false): void {
+    this.build.outer?.wrote(path, isRemoval)
     if (this.build.isOver) return
-    if (this.module !== undefined && !this.isOver) {
-      this.writes.add(path)
-      this.#taken.add(path, this.reads, READ_KINDS)
-    } else this.build.taken.add(path, this.build.loose, CONTENT_KINDS)
+    const isOfModule = this.module !== undefined && !this.isOver
+    if (isOfModule) this.writes.add(path)
+    const taken = isOfModule ? this.#taken : this.build.taken
+    if (!isRemoval) taken.noteMade(path)
+    else if (isOfModule) taken.noteRemoved(path, this.reads, READ_KINDS)
+    else taken.noteRemoved(path, this.build.loose, CONTENT_KINDS)
     this.build.notes.wrote(path)
   }
 

@@ -19,7 +19,7 @@ export interface CallScope extends Sink {
   /** Looks at a path before it is read. The key of the read, undefined if it does not count. */
   look(kind: ReadKind, path: string): string | undefined
   /** A path is about to be written or removed; `isForResult`: by a call that has a result. */
-  wrote(path: string, isForResult?: boolean): void
+  wrote(path: string, isRemoval?: boolean, isForResult?: boolean): void
   /** What a call read counts. */
   count(keys: Iterable<string>): void
   /** What is at a path now; undefined for one where the project keeps nothing: caches and temporary files. */
@@ -94,10 +94,10 @@ export class ReadCall implements Sink {
     else this.#keys.add(key)
   }
 
-  wrote(path: string): void {
-    this.#outer?.wrote(path)
+  wrote(path: string, isRemoval?: boolean): void {
+    this.#outer?.wrote(path, isRemoval)
     if (this.#hasResult && this.#writes.add(path) && this.#isOver) this.#scope.wroteLate(path)
-    this.#scope.wrote(path, this.#hasResult)
+    this.#scope.wrote(path, isRemoval, this.#hasResult)
   }
 
   variable(name: string, isListed: boolean): void {

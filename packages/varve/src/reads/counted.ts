@@ -203,8 +203,8 @@ export interface ReadKeys {
 export class TakenPaths {
   readonly #disk: Disk
   readonly #keeps: (path: string) => boolean
-  /** What was there when it was about to be written. */
-  readonly #written: Set<string> = new Set()
+  /** What was there when it was about to be removed. Tools remove a file to write it again, too. */
+  readonly #removed: Set<string> = new Set()
   /** What the process made itself. */
   readonly #made: Set<string> = new Set()
   #taken: string | undefined
@@ -215,36 +215,41 @@ export class TakenPaths {
     this.#keeps = keeps
   }
 
-  /** A path, and all below it, is about to be written or removed. Of what was read of it, `kinds` count. */
-  add(path: string, reads: ReadKeys, kinds: readonly ReadKind[]): void {
+  /** A path is about to be written. */
+  noteMade(path: string): void {
+    if (!this.#made.has(path) && lookAt(this.#disk.fs, path) === 'missing') this.#made.add(path)
+  }
+
+  /** A path, and all below it, is about to be removed. Of what was read of it, `kinds` count. */
+  noteRemoved(path: string, reads: ReadKeys, kinds: readonly ReadKind[]): void {
     const look = lookAt(this.#disk.fs, path)
-    if (look === 'missing') {
-      this.#made.add(path)
-      return
-    }
+    if (look === 'missing') return
     this.#addRead(path, reads, kinds)
     if (!isFolder(look)) return
     const below = `${path}${this.#disk.paths.sep}`
-    const paths = new Set([...reads.keys()].map((key) => key.slice(key.indexOf(' ') + 1)))
-    for (const read of paths)
-      if (read.startsWith(below) && lookAt(this.#disk.fs, read) !== 'missing') this.#addRead(read, reads, kinds)
+    for (const key of reads.keys()) {
+      const start = key.indexOf(' ') + 1
+      if (!key.startsWith(below, start)) continue
+      const read = key.slice(start)
+      if (lookAt(this.#disk.fs, read) !== 'missing') this.#addRead(read, reads, kinds)
+    }
   }
 
   #addRead(path: string, reads: ReadKeys, kinds: readonly ReadKind[]): void {
     const isRead = kinds.some((kind) => reads.has(`${kind} ${path}`))
-    if (isRead && !this.#made.has(path) && this.#keeps(path)) this.#written.add(path)
+    if (isRead && !this.#made.has(path) && this.#keeps(path)) this.#removed.add(path)
   }
 
   /** One that is gone, absolute; it stays one. Output is none: tools compare it with what they write. */
   get first(): string | undefined {
-    if (this.#written.size > 0)
-      this.#taken ??= [...this.#written].find((path) => !isOutput(path) && lookAt(this.#disk.fs, path) === 'missing')
+    if (this.#removed.size > 0)
+      this.#taken ??= [...this.#removed].find((path) => !isOutput(path) && lookAt(this.#disk.fs, path) === 'missing')
     return this.#taken
   }
 
-  /** The process has waited for all that it wrote so far. */
+  /** The process has waited for all that it removed so far. */
   settle(): void {
-    if (this.first === undefined) this.#written.clear()
+    if (this.first === undefined) this.#removed.clear()
   }
 }
 

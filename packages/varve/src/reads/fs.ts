@@ -34,6 +34,7 @@ type Access =
   | 'copy all'
   | 'move'
   | 'make'
+  | 'remove'
   | 'glob'
   | 'variables'
 
@@ -60,9 +61,9 @@ const ACCESS: Readonly<Record<string, Access>> = {
   createWriteStream: 'write',
   truncate: 'write',
   mkdir: 'make',
-  rm: 'write',
-  rmdir: 'write',
-  unlink: 'write',
+  rm: 'remove',
+  rmdir: 'remove',
+  unlink: 'remove',
   copyFile: 'copy',
   cp: 'copy all',
   link: 'copy',
@@ -71,7 +72,7 @@ const ACCESS: Readonly<Record<string, Access>> = {
   readJson: 'content', // of the file systems of bundlers
 }
 
-const WRITES: ReadonlySet<Access> = new Set(['write', 'symlink', 'copy', 'copy all', 'move', 'make'])
+const WRITES: ReadonlySet<Access> = new Set(['write', 'symlink', 'copy', 'copy all', 'move', 'make', 'remove'])
 
 interface Modules {
   readonly files: typeof fs
@@ -122,9 +123,9 @@ function noteOf(access: Access, modules: Modules): Note {
     const target = path(given)
     if (target !== undefined) sink.read(kind, target)
   }
-  const write = (sink: Sink, given: unknown): void => {
+  const write = (sink: Sink, given: unknown, isRemoval = false): void => {
     const target = path(given)
-    if (target !== undefined) sink.wrote(target)
+    if (target !== undefined) sink.wrote(target, isRemoval)
   }
   switch (access) {
     case 'open':
@@ -144,6 +145,8 @@ function noteOf(access: Access, modules: Modules): Note {
       }
     case 'write':
       return (sink, [target]) => write(sink, target)
+    case 'remove':
+      return (sink, [target]) => write(sink, target, true)
     case 'symlink':
       return (sink, [, target]) => write(sink, target)
     case 'make':
@@ -154,7 +157,7 @@ function noteOf(access: Access, modules: Modules): Note {
       return (sink, [source, target]) => {
         read(sink, 'content', source)
         if (access === 'copy all') copyAll(modules, sink, path(source), path(target))
-        if (access === 'move') write(sink, source)
+        if (access === 'move') write(sink, source, true)
         write(sink, target)
       }
     case 'glob':

@@ -315,8 +315,9 @@ export class ReadScope implements Sink {
   }
 
   /** Programs look at the folder of their output before they empty it; what a call with a result looked at, it has used. */
-  wrote(path: string, isForResult = false): void {
-    this.#taken.add(path, this.#lives, isForResult ? READ_KINDS : CONTENT_KINDS)
+  wrote(path: string, isRemoval = false, isForResult = false): void {
+    if (isRemoval) this.#taken.noteRemoved(path, this.#lives, isForResult ? READ_KINDS : CONTENT_KINDS)
+    else this.#taken.noteMade(path)
     this.#written.add(path, this.#lives)
   }
 

@@ -13,8 +13,8 @@ import { markOwn, ownOf } from '../host/own.ts'
 export interface Sink {
   /** A read of this path, absolute, is about to be made; `isSize`: only its size is used. */
   read(kind: ReadKind, path: string, isSize?: boolean): void
-  /** This path, absolute, is about to be written or removed. */
-  wrote(path: string): void
+  /** This path, absolute, is about to be written, or removed with all below it. */
+  wrote(path: string, isRemoval?: boolean): void
   /** A variable of the environment is read; `isListed`: by code that goes through all of them. */
   variable(name: string, isListed: boolean): void
   /** The names of all variables that begin with a prefix are read, in whatever case. */
