@@ -9,6 +9,8 @@ import { type BuildRecord, openCache } from 'varve'
 import { build as buildWithVite, createServer } from 'vite'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { type EngineName, ENGINES } from '../../engines.ts'
+import type { Compiler } from 'webpack'
+import { makeHost } from '../webpack/compile.ts'
 import { makeFolder } from '../../folders.ts'
 import { lineOf } from '../../../packages/plugins/dist/build/report.js'
 import { slow, slowOnWasm } from '../../slow.ts'
@@ -119,6 +121,24 @@ it('the report of a build whose plugin is refused says so, and counts nothing', 
   const refused = "refused: plugin 'collect': its hook 'generateBundle' may use what it keeps of each module"
   expect(ours(lines)).toEqual([`${refused}\n`])
   expect(await historyOf(folder, 'vite')).toMatchObject([{ hits: 0, misses: 0, reasons: { [refused]: 1 } }])
+})
+
+it('modules of a child compiler that are built for the first time are new, and not changed', async () => {
+  const folder = makeFolder()
+  for (const name of ['main.js', 'page.js']) writeFileSync(join(folder, name), 'console.log(1)')
+  const child = {
+    apply(compiler: Compiler) {
+      compiler.hooks.make.tapAsync('child', (compilation, callback) => {
+        const page = compilation.createChildCompiler('page', { filename: 'page.js' })
+        new compiler.webpack.EntryPlugin(folder, './page.js', { name: 'page' }).apply(page)
+        page.runAsChild((error) => callback(error))
+      })
+    },
+  }
+  const host = makeHost(folder, { plugins: [child] })
+  await host.run()
+  await host.close()
+  expect(await historyOf(folder, 'webpack')).toMatchObject([{ misses: 2, reasons: { new: 2 } }])
 })
 
 describe.each(Object.keys(TOOLS))('the report of a build by %s', (tool) => {

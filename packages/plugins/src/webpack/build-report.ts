@@ -19,7 +19,7 @@ import { causeOf, partsOf } from './why.ts'
 
 const NAME = 'VarveWebpackPlugin'
 
-/** Begins the identifiers of modules in webpack's cache. */
+/** Is before the identifiers of modules in webpack's cache, and after the path of their compiler if that is a child. */
 const MODULES = 'Compilation/modules|'
 
 /** The field of a module's build info with the milliseconds that building it cost. */
@@ -51,7 +51,7 @@ export class BuildReport {
 
   /** Called for each lookup without a result. */
   missed(identifier: string): void {
-    if (this.counts === undefined && identifier.startsWith(MODULES)) this.#missed.add(identifier)
+    if (this.counts === undefined && identifier.includes(MODULES)) this.#missed.add(identifier)
   }
 
   /** Before the module is built, it has what it was built with. */
@@ -64,14 +64,14 @@ export class BuildReport {
     if (this.counts !== undefined) return
     const reasons: Record<string, number> = {}
     let [hits, misses, savedMs] = [0, 0, 0]
-    for (const [module, isBuilt] of modulesOf(compilation)) {
+    for (const [module, isBuilt, compiler] of modulesOf(compilation)) {
       if (!isBuilt) {
         hits += 1
         savedMs += costOf(module)
         continue
       }
       misses += 1
-      const reason = this.#reasonOf(module, changed)
+      const reason = this.#reasonOf(module, compiler, changed)
       reasons[reason] = (reasons[reason] ?? 0) + 1
     }
     this.#missed.clear()
@@ -82,12 +82,12 @@ export class BuildReport {
     reportBuild(this.#report, build, this.#info)
   }
 
-  #reasonOf(module: Module, changed: readonly string[]): string {
+  #reasonOf(module: Module, { compilerPath }: Compiler, changed: readonly string[]): string {
     const [first, ...others] = changed
     if (first !== undefined)
       return `changed ${first.replace(/ changed$/, '')}${others.length > 0 ? ` and ${others.length} more` : ''}`
     if (module.buildInfo?.cacheable === false) return 'not cacheable'
-    if (this.#missed.has(`${MODULES}${module.identifier()}`)) return 'new'
+    if (this.#missed.has(`${compilerPath}${MODULES}${module.identifier()}`)) return 'new'
     const cause = this.#causes.get(module)
     return cause === undefined ? 'file' : `changed ${cause.replace(/ changed$/, '')}`
   }
@@ -109,9 +109,15 @@ function measure({ hooks }: Compilation): void {
   })
 }
 
-/** All modules of a compilation and its children, and whether it built them. Runtime modules are generated, never built. */
-function* modulesOf({ modules, builtModules, children }: Compilation): Generator<[module: Module, isBuilt: boolean]> {
-  for (const module of partsOf(modules)) if (module.type !== 'runtime') yield [module, builtModules.has(module)]
+/** All modules of a compilation and its children, whether it built them, and its compiler. Runtime modules are generated, never built. */
+function* modulesOf({
+  modules,
+  builtModules,
+  children,
+  compiler,
+}: Compilation): Generator<[module: Module, isBuilt: boolean, compiler: Compiler]> {
+  for (const module of partsOf(modules))
+    if (module.type !== 'runtime') yield [module, builtModules.has(module), compiler]
   for (const child of children) yield* modulesOf(child)
 }
 
@@ -179,7 +185,7 @@ export class Parts {
 
   /** Puts the parts of a pack of modules. */
   put(key: string, items: readonly { readonly identifier: string; readonly data: unknown }[]): void {
-    if (items[0]?.identifier.startsWith(MODULES) !== true) return
+    if (items[0]?.identifier.includes(MODULES) !== true) return
     this.#namespace.put(
       key,
       items.map(({ identifier, data }) => [this.#root.toRelative(pathOf(identifier)), ...weightOf(data)]),
