@@ -77,6 +77,8 @@ export const EXAMPLES = [
     cached: 'all of webpack',
     output: 'build',
     leftovers: ['.docusaurus'],
+    missesElsewhere: 260,
+    reason: 'Docusaurus has Babel write the absolute path of @babel/runtime into the code of modules for browsers',
     pages: ['docs/orders.mdx'],
     copies: 20,
   },
