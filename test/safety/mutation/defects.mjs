@@ -324,8 +324,8 @@ untested.truncate(untested.len().saturating_sub(left));`,
   ]),
   defect('delta-without-deletes', 'core', [
     'core/src/seal.rs',
-    '_ if is_known => self.add(hash, key, None),',
-    '_ if is_known && !BUG => self.add(hash, key, None),',
+    '_ if *is_known => self.add(*hash, key, None)?,',
+    '_ if *is_known && !BUG => self.add(*hash, key, None)?,',
   ]),
   defect('seal-without-sync', 'core', [
     'core/src/seal.rs',
