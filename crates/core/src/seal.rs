@@ -303,7 +303,8 @@ impl Sealing<'_> {
         let mut named: Vec<BlobRef> = named.copied().collect();
         order::sort_by(&mut named, Ord::cmp);
         named.dedup();
-        let (from, to) = (&self.context.blobs, &self.blobs);
+        let from = &self.context.blobs;
+        let to = &self.blobs;
         let copied = each_in_parallel(&*self.context.pool, &named, |blob| {
             let Content::Whole(content) = from.read(blob)? else { return Ok(false) };
             to.put(WRITER, &content, false)?;

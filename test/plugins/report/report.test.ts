@@ -6,7 +6,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { varve } from '@varve/plugins/vite'
 import { directory, generateKeys, openRemote, remoteStatus } from '@varve/remote'
 import { type BuildRecord, openCache } from 'varve'
-import { build as buildWithVite, createServer } from 'vite'
+import { build as buildWithVite, createServer, type Plugin } from 'vite'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { type EngineName, ENGINES } from '../../engines.ts'
 import type { Compiler } from 'webpack'
@@ -53,18 +53,7 @@ it('a config that hides the log of Vite, as that of Astro, hides the report that
   const folder = makeFolder()
   writeFileSync(join(folder, 'main.js'), 'console.log(1)')
   writeFileSync(join(folder, 'package.json'), '{}')
-  const lines = await printedBy(async () => {
-    await buildWithVite({
-      root: folder,
-      configFile: false,
-      logLevel: 'error',
-      build: { rolldownOptions: { input: join(folder, 'main.js') } },
-      plugins: [
-        { name: 'shout', transform: (code: string) => ({ code, map: null }) },
-        varve({ plugins: ['shout'], cacheKey: 1, dir: join(folder, 'cache'), report: true }),
-      ],
-    })
-  })
+  const lines = await printedByVite(folder, { name: 'shout', transform: (code) => ({ code, map: null }) })
   expect(lines).toEqual([
     expect.stringMatching(/^\[plugin varve\] varve: 0 of \d modules from cache, \d rebuilt \(new\)\n$/),
   ])
@@ -80,6 +69,19 @@ async function printedBy(work: () => Promise<void>): Promise<readonly string[]> 
     spy.mockRestore()
   }
   return lines
+}
+
+/** What a build of `main.js` with a cached plugin prints to stderr, by a config that hides the log. */
+function printedByVite(folder: string, plugin: Plugin): Promise<readonly string[]> {
+  return printedBy(async () => {
+    await buildWithVite({
+      root: folder,
+      configFile: false,
+      logLevel: 'error',
+      build: { rolldownOptions: { input: join(folder, 'main.js') } },
+      plugins: [plugin, varve({ plugins: [plugin.name], cacheKey: 1, dir: join(folder, 'cache'), report: true })],
+    })
+  })
 }
 
 it('a server that was asked for nothing reports a build without modules', async () => {
@@ -108,16 +110,12 @@ it('the report of a build whose plugin is refused says so, and counts nothing', 
   const folder = makeFolder()
   writeFileSync(join(folder, 'package.json'), '{}')
   writeFileSync(join(folder, 'main.js'), 'console.log(1)')
-  const collect = { name: 'collect', transform: (code: string) => ({ code, map: null }), generateBundle: () => {} }
-  const lines = await printedBy(async () => {
-    await buildWithVite({
-      root: folder,
-      configFile: false,
-      logLevel: 'error',
-      build: { rolldownOptions: { input: join(folder, 'main.js') } },
-      plugins: [collect, varve({ plugins: ['collect'], cacheKey: 1, dir: join(folder, 'cache'), report: true })],
-    })
-  })
+  const collect: Plugin = {
+    name: 'collect',
+    transform: (code) => ({ code, map: null }),
+    generateBundle() {},
+  }
+  const lines = await printedByVite(folder, collect)
   const refused = "refused: plugin 'collect': its hook 'generateBundle' may use what it keeps of each module"
   expect(ours(lines)).toEqual([`${refused}\n`])
   expect(await historyOf(folder, 'vite')).toMatchObject([{ hits: 0, misses: 0, reasons: { [refused]: 1 } }])

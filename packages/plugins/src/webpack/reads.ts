@@ -320,7 +320,8 @@ class ReadSink implements Sink {
   readonly reads: Set<string> = new Set()
   readonly ofPlugins: Set<string> = new Set()
   readonly writes: CallWrites
-  readonly #taken: TakenPaths
+  /** What was read for the module and removed; most loaders remove nothing. */
+  #taken: TakenPaths | undefined
   isParsing = false
   /** The module is built. What its code reads from then on was read for no module. */
   isOver = false
@@ -329,7 +330,6 @@ class ReadSink implements Sink {
     this.build = build
     this.module = module
     this.writes = new CallWrites((path) => build.notes.lookAtKept(path))
-    this.#taken = build.notes.taken()
   }
 
   read(kind: ReadKind, path: string): void {
@@ -355,7 +355,7 @@ class ReadSink implements Sink {
     if (this.build.isOver) return
     const isOfModule = this.module !== undefined && !this.isOver
     if (isOfModule) this.writes.add(path)
-    const taken = isOfModule ? this.#taken : this.build.taken
+    const taken = isOfModule ? (this.#taken ??= this.build.notes.taken()) : this.build.taken
     if (!isRemoval) taken.noteMade(path)
     else if (isOfModule) taken.noteRemoved(path, this.reads, READ_KINDS)
     else taken.noteRemoved(path, this.build.loose, CONTENT_KINDS)
@@ -364,7 +364,7 @@ class ReadSink implements Sink {
 
   /** Whether loaders have removed what they had read: they may have it in memory for other modules. */
   get hasConsumed(): boolean {
-    return this.#taken.first !== undefined
+    return this.#taken?.first !== undefined
   }
 
   variable(name: string, isListed: boolean): void {

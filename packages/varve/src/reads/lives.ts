@@ -72,7 +72,7 @@ export class Lives implements Looks {
         life.by === 'start-up' &&
         isOutput(look.path) &&
         ((isOfFolder(look.kind) && look.isFrozen === true) || look.hasChanged(disk))
-      if (!isReplaced) looks.push(life.look)
+      if (!isReplaced) looks.push(look)
     }
     return looks
   }

@@ -65,8 +65,9 @@ function measureClockHere(): void {
  *
  * A file that the program wrote is its output, not its configuration: what it reads of it afterwards does not count, nor that
  * it was missing before. The output of one build would otherwise decide the next one of the same process. Programs empty the
- * folder of their output, and look whether it exists and list it for that: names and types count as they are when work begins, which is what the next run
- * can find again. A content that the program read and that has changed since is in its memory only: `ReadScope` refuses.
+ * folder of their output, and look whether it exists and list it for that: names and types count as they are when work begins,
+ * which is what the next run can find again. A content that the program read and that has changed since is in its memory only:
+ * `ReadScope` refuses.
  */
 
 /** The manifest of a package that the project may install, and not one inside of another package. */

@@ -89,8 +89,10 @@ export function match(variant: Variant, asked: Asked, present: Comparison): Matc
 export function isAsked(variant: Variant, asked: Asked): boolean {
   if (!sameDigests(variant.inputs, asked.inputs)) return false
   for (const name of asked.env) if (digestIn(variant.env, name) === undefined) return false
-  const recorded = new Set(variant.files.map(([path]) => path)) // a task may ask for tens of thousands
-  for (const path of asked.files) if (!recorded.has(path)) return false
+  if (asked.files.length > 0) {
+    const recorded = new Set(variant.files.map(([path]) => path)) // a task may ask for tens of thousands
+    if (!asked.files.every((path) => recorded.has(path))) return false
+  }
   return namesIn(variant.added).every((name) => digestIn(variant.added, name) === asked.added.get(name))
 }
 

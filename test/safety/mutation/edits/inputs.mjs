@@ -32,7 +32,7 @@ export default [
     ...by('that start processes'),
   },
   {
-    name: 'inputs: what a call writes is nobody else’s',
+    name: 'inputs: what a call writes decides nothing',
     file: 'packages/varve/src/reads/call.ts',
     find: 'written: this.#scope.judge(this.#writes)',
     replace: 'written: undefined',
@@ -53,7 +53,7 @@ export default [
     ...by('that use sizes'),
   },
   {
-    name: 'inputs: the own file of a call is nobody else’s',
+    name: 'inputs: the own file of a call is an input of that call only',
     file: SCOPE,
     find: "if (isKept || reads > 1) this.#ownFiles = 'shared'",
     replace: '',
