@@ -72,8 +72,8 @@ async function compare() {
       rmSync(copy, { recursive: true })
     }
     for (const [id, all] of samples) {
-      const main = median(all.map(({ mainMs }) => mainMs))
-      const wall = median(all.map(({ wallMs }) => wallMs))
+      const main = median(all.map((one) => one.mainMs))
+      const wall = median(all.map((one) => one.wallMs))
       console.log(`${id.padEnd(24)}main thread ${main.toFixed(1)} ms, wall ${wall.toFixed(1)} ms`)
     }
   } finally {
